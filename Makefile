@@ -1,0 +1,49 @@
+# Everything a newcomer needs: `make run` to see it work, `make test` to check it. Both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test check unit statistics bench figures clean help
+
+help:
+	@echo "make run         watch PB-MHB learn, next to chance and to perfection (about a minute)"
+	@echo "make test        set up, check the style, the types and the layers, run every test"
+	@echo "make check       style, types and layers alone"
+	@echo "make statistics  the slow statistical checks, many runs each"
+	@echo "make bench       the benchmarks, as ratios to a yardstick in the same run"
+	@echo "make figures     draw the figures of the documentation anew"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+run: $(READY)
+	mkdir -p out
+	$(BIN)/slotwise simulate --policies pb_mhb,uniform,oracle --setting standard --rounds 1000000 --runs 60 \
+		--chart out/regret.svg --chart out/regret.png --chart out/regret.html
+
+test: check unit
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+unit: $(READY)
+	$(BIN)/pytest -m "not statistics"
+
+statistics: $(READY)
+	$(BIN)/pytest -m statistics -s
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+figures: $(READY)
+	$(BIN)/python -m benchmarks.figures
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,53 @@
+"""slotwise learns, from clicks alone, which items to show and in which position of a page."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from slotwise.policies import policies
+from slotwise.version import __version__
+
+if TYPE_CHECKING:
+    from slotwise.charts import regret_chart, save_chart
+    from slotwise.checks import BadInput
+    from slotwise.clickmodels.pbm import PBM
+    from slotwise.counts import Counts
+    from slotwise.recommender import Recommender
+    from slotwise.simulation.result import Result
+    from slotwise.simulation.simulate import simulate
+
+__all__ = [
+    "PBM",
+    "BadInput",
+    "Counts",
+    "Recommender",
+    "Result",
+    "__version__",
+    "policies",
+    "regret_chart",
+    "save_chart",
+    "simulate",
+]
+
+_HOMES = {
+    "PBM": "slotwise.clickmodels.pbm",
+    "BadInput": "slotwise.checks",
+    "Counts": "slotwise.counts",
+    "Recommender": "slotwise.recommender",
+    "Result": "slotwise.simulation.result",
+    "regret_chart": "slotwise.charts",
+    "save_chart": "slotwise.charts",
+    "simulate": "slotwise.simulation.simulate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: numba takes longer to load than all the rest."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

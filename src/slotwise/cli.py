@@ -1,0 +1,276 @@
+"""The command line: one function for each command, each a few lines that call the library."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from slotwise import policies as policy_names
+from slotwise.checks import BadInput
+from slotwise.version import __version__
+
+app = typer.Typer(
+    name="slotwise",
+    help="Learns from clicks alone which items to show in which position of a page.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+screen = Console()
+errors = Console(stderr=True)
+
+
+def main() -> None:
+    """Run a command: bad input ends with one clear line and exit code 2, never with a traceback."""
+    try:
+        app()
+    except BadInput as error:
+        errors.print(f"[bold red]error:[/] {_escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        errors.print("stopped")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone: nothing to tell anybody
+        sys.exit(0)
+
+
+@app.callback(invoke_without_command=True)
+def common(version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False) -> None:
+    """Options of slotwise itself."""
+    if version:
+        screen.print(__version__)
+        raise typer.Exit
+
+
+@app.command(epilog="Example: slotwise policies --json")
+def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
+    """List the policies, what each does, and its settings with their defaults."""
+    rows = [_describe(name) for name in policy_names()]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table("policy", "what it does", "settings", show_edge=False)
+    for row in rows:
+        settings = ", ".join(f"{name}={value}" for name, value in row["params"].items())
+        table.add_row(f"[bold]{row['name']}[/]", _escape(row["summary"]), _escape(settings))
+    screen.print(table)
+
+
+@app.command(
+    epilog="Examples: slotwise simulate --setting near-one --runs 100   |   "
+    "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg   |   "
+    "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
+)
+def simulate(
+    policies: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated policies, or 'all'. Each is a name or a .py file, with settings after colons: "
+            "pb_mhb:width=10:reference=none."
+        ),
+    ] = "pb_mhb,uniform,oracle",
+    setting: Annotated[str | None, typer.Option(help="A setting of the paper by name [default: standard].")] = None,
+    theta: Annotated[str | None, typer.Option(help="Attractiveness of each item: .3,.2,.1")] = None,
+    kappa: Annotated[str | None, typer.Option(help="Visibility of each position: 1,.5")] = None,
+    model: Annotated[Path | None, typer.Option(help='A JSON file with both: {"theta": [...], "kappa": [...]}.')] = None,
+    rounds: Annotated[str, typer.Option(help="Rounds in each run; 1e5 is welcome.")] = "100000",
+    runs: Annotated[int, typer.Option(help="Independent runs.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    delay: Annotated[int, typer.Option(help="Learn each click this many rounds late.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
+    chart: Annotated[
+        list[Path] | None, typer.Option(help="Draw the regret into a .svg, .png, .pdf or .html; repeat for more.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+) -> None:
+    """Play policies against simulated visitors and compare their regret."""
+    from slotwise.charts import SUFFIXES, regret_chart, save_chart
+    from slotwise.simulation.simulate import simulate as play
+
+    for path in chart or []:
+        if path.suffix.lower() not in SUFFIXES:
+            raise BadInput(f"cannot draw {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
+    visitors, described = _model(setting, theta, kappa, model)
+    entries = [_entry(text) for text in _listed(policies)]
+    length = _whole_text("--rounds", rounds)
+    results = {}
+    with _bars(len(entries), quiet or as_json) as bar:
+        for label, policy, params in entries:
+            results[label] = play(
+                policy,
+                visitors,
+                rounds=length,
+                runs=runs,
+                seed=seed,
+                params=params,
+                threads=threads,
+                delay=delay,
+                progress=bar(label, runs * length),
+            )
+    for path in chart or []:
+        save_chart(regret_chart(list(results.values()), list(results), title=f"Cumulative regret, {described}"), path)
+    if as_json:
+        print(json.dumps([_summary(label, result) for label, result in results.items()], indent=2))
+    else:
+        _show(results, described)
+        for path in chart or []:
+            screen.print(f"chart: {path}", highlight=False)
+
+
+def _describe(name: str) -> dict[str, Any]:
+    from slotwise.policies._contract import find
+
+    module = find(name)
+    defaults = {
+        key: value.name.lower() if hasattr(value, "name") else value
+        for key, value in module.Params._field_defaults.items()
+        if key != "unused"
+    }
+    return {"name": name, "summary": (module.__doc__ or "").partition("\n")[0], "params": defaults}
+
+
+def _model(setting: str | None, theta: str | None, kappa: str | None, file: Path | None) -> tuple[Any, str]:
+    """The click model that was asked for, and what to call it."""
+    from slotwise.clickmodels.pbm import PBM
+    from slotwise.paper.settings import setting as named
+
+    ways = [setting is not None, theta is not None or kappa is not None, file is not None]
+    if sum(ways) > 1:
+        raise BadInput("give one of --setting, --theta with --kappa, or --model, not several")
+    if file is not None:
+        return _read_model(file), str(file)
+    if theta is None and kappa is None:
+        name = setting or "standard"
+        return named(name), f"{name} setting"
+    if theta is None or kappa is None:
+        raise BadInput("--theta and --kappa go together")
+    return PBM(_numbers("--theta", theta), _numbers("--kappa", kappa)), "given theta and kappa"
+
+
+def _read_model(file: Path) -> Any:
+    from slotwise.clickmodels.pbm import PBM
+
+    try:
+        content = json.loads(file.read_bytes())
+    except OSError as error:
+        raise BadInput(f"cannot read {str(file)!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(f"{str(file)!r} is not JSON: {error}") from None
+    if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
+        raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa"')
+    return PBM(content["theta"], content["kappa"])
+
+
+def _listed(text: str) -> list[str]:
+    names = policy_names() if text == "all" else [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise BadInput(f"--policies = {text!r} has an empty name")
+    if len(set(names)) < len(names):
+        raise BadInput(f"--policies = {text!r} names a policy twice with the same settings")
+    return names
+
+
+def _entry(text: str) -> tuple[str, str, dict[str, Any]]:
+    """'pb_mhb:width=10' as (label, policy, params)."""
+    policy, *settings = text.split(":")
+    params = {}
+    for part in settings:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise BadInput(f"{part!r} in {text!r} is not a setting; name=value is needed")
+        params[name] = _value(value)
+    label = Path(policy).stem if policy.endswith(".py") else policy
+    return " ".join([label, *settings]), policy, params
+
+
+def _value(text: str) -> Any:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInput(f"{name} = {text!r} is not a list of numbers such as .3,.2,.1") from None
+
+
+def _whole_text(name: str, text: str) -> int:
+    try:
+        number = float(text)
+    except ValueError:
+        raise BadInput(f"{name} = {text!r} is not a whole number of at least 1") from None
+    if not 1 <= number < 2**53 or number != int(number):
+        raise BadInput(f"{name} = {text!r} is not a whole number of at least 1")
+    return int(number)
+
+
+@contextmanager
+def _bars(count: int, quiet: bool) -> Iterator[Callable[[str, int], Callable[[int], None]]]:
+    """Progress bars on stderr, one for each of `count` jobs; silent when stderr is not a terminal."""
+    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=errors, disable=quiet or not errors.is_terminal, transient=count > 8) as progress:
+
+        def bar(label: str, total: int) -> Callable[[int], None]:
+            task = progress.add_task(_escape(label), total=total)
+            return lambda done: progress.update(task, completed=done)
+
+        yield bar
+
+
+def _summary(label: str, result: Any) -> dict[str, Any]:
+    return {
+        "label": label,
+        "policy": result.policy,
+        "params": result.params,
+        "runs": result.runs,
+        "rounds": result.rounds.tolist(),
+        "regret": result.mean().tolist(),
+        "standard_error": [None if value != value else value for value in result.standard_error().tolist()],
+        "microseconds_per_round": result.microseconds,
+    }
+
+
+def _show(results: dict[str, Any], described: str) -> None:
+    """The table, smallest regret first, with paired differences to the first policy asked for."""
+    first_label, first = next(iter(results.items()))
+    table = Table(show_edge=False, title=f"{described}, {first.runs:,} runs of {first.rounds[-1]:,} rounds")
+    table.add_column("policy")
+    for heading in ("regret", "median", "95 %", f"minus {first_label}", "µs/round"):
+        table.add_column(heading, justify="right")
+    for label, result in sorted(results.items(), key=lambda pair: pair[1].mean()[-1]):
+        middle, high = result.quantiles([0.5, 0.95])[:, -1]
+        gap = result.difference(first)
+        table.add_row(
+            f"[bold]{_escape(label)}[/]",
+            _plus_minus(result.mean()[-1], result.standard_error()[-1]),
+            f"{middle:,.1f}",
+            f"{high:,.1f}",
+            "" if result is first else _plus_minus(gap.mean[-1], gap.standard_error[-1]),
+            f"{result.microseconds:.2f}",
+        )
+    screen.print(table)
+
+
+def _plus_minus(value: float, error: float) -> str:
+    return f"{value:,.1f}" if error != error else f"{value:,.1f} ± {error:.1f}"
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,1 @@
+"""Click models: how visitors click. One file is one model."""

@@ -1,0 +1,84 @@
+"""The position-based model: a click needs a look at the position and an attractive item (Eq. 1).
+
+Richardson et al. 2007; Craswell et al. 2008.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from slotwise.arrange import arrange
+from slotwise.checks import BadInput, Floats, Ints, vector, within
+from slotwise.jit import kernel
+
+
+class Model(NamedTuple):
+    """A PBM as the kernels hold it."""
+
+    theta: Floats
+    kappa: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PBM:
+    """Attractiveness theta of every item and visibility kappa of every position, all in [0, 1].
+
+    >>> PBM(theta=[0.3, 0.1], kappa=[1.0, 0.5]).best_display()
+    array([0, 1])
+    """
+
+    theta: Floats
+    kappa: Floats
+
+    def __init__(self, theta: ArrayLike, kappa: ArrayLike) -> None:
+        object.__setattr__(self, "theta", within("theta", vector("theta", theta), 0.0, 1.0))
+        object.__setattr__(self, "kappa", within("kappa", vector("kappa", kappa), 0.0, 1.0))
+        if self.kappa.size > self.theta.size:
+            raise BadInput(
+                f"{self.kappa.size} positions but only {self.theta.size} items: "
+                "a display needs at least as many items as positions"
+            )
+
+    def arrays(self) -> Model:
+        """The model as the kernels take it."""
+        return Model(self.theta, self.kappa)
+
+    def best_display(self) -> Ints:
+        """The L most attractive items, the best one at the most visible position."""
+        display = np.empty(self.kappa.size, np.int64)
+        arrange(self.theta, self.kappa, display)
+        return display
+
+    def expected_clicks(self, display: Ints) -> float:
+        """How many clicks a visitor who sees `display` makes on average."""
+        return expected_clicks(self.arrays(), np.ascontiguousarray(display, np.int64))
+
+    def shuffled(self, rng: np.random.Generator) -> "PBM":
+        """The same model with its items, and its positions but for the first, in random order.
+
+        So no policy profits from the order of indices; the first position stays, as it is the reference.
+        """
+        theta = rng.permutation(self.theta)
+        kappa = np.concatenate([self.kappa[:1], rng.permutation(self.kappa[1:])])
+        return PBM(theta, kappa)
+
+
+@kernel(inline=True)
+def expected_clicks(model: Model, display: Ints) -> float:
+    """The expected reward of a display (the sum in Eq. 3)."""
+    theta, kappa = model.theta, model.kappa
+    total = 0.0
+    for position in range(display.size):
+        total += theta[display[position]] * kappa[position]
+    return total
+
+
+@kernel(inline=True)
+def click(model: Model, display: Ints, visitors: np.random.Generator, clicks: Ints) -> None:
+    """Draw the clicks of one visitor: one uniform per position, whatever is shown there (Eq. 1)."""
+    theta, kappa = model.theta, model.kappa
+    for position in range(display.size):
+        chance = theta[display[position]] * kappa[position]
+        clicks[position] = visitors.random() < chance

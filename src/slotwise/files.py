@@ -1,0 +1,77 @@
+"""Saved files: versioned JSON, written whole or not at all, refused with a clear line when foreign."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from slotwise.checks import BadInput
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write next to `path`, flush to the disk, then rename over it: a reader never sees half a file."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise BadInput(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
+    try:
+        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(beside).chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file is an ordinary file
+        Path(beside).replace(target)
+    except OSError as error:
+        Path(beside).unlink(missing_ok=True)
+        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def save_document(path: str | os.PathLike[str], kind: str, version: int, body: msgspec.Struct) -> None:
+    """Save `body` as JSON that says what it is."""
+    document = {"format": f"slotwise-{kind}", "version": version, "body": msgspec.to_builtins(body)}
+    write_whole(path, msgspec.json.encode(document) + b"\n")
+
+
+def load_document(path: str | os.PathLike[str], kind: str, version: int, body: type[Body]) -> Body:
+    """Read back what `save_document` wrote; anything else is refused with a line that says why."""
+    shown = repr(str(path))
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {shown}: {error.strerror}") from None
+    try:
+        header = msgspec.json.decode(content, type=_Header)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise BadInput(f"{shown} is not a saved slotwise {kind}, or is damaged: {error}") from None
+    if header.format != f"slotwise-{kind}":
+        raise BadInput(f"{shown} is a {header.format!r} file; a 'slotwise-{kind}' file is needed")
+    if header.version != version:
+        raise BadInput(
+            f"{shown} has version {header.version} of the {kind} format; this slotwise reads version {version}"
+        )
+    try:
+        return msgspec.json.decode(header.body, type=body)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise BadInput(f"{shown} is a damaged slotwise {kind}: {error}") from None
+
+
+class _Header(msgspec.Struct):
+    format: str
+    version: int
+    body: msgspec.Raw
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

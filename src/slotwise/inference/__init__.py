@@ -1,0 +1,1 @@
+"""What counts say about theta and kappa."""

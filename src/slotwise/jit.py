@@ -1,0 +1,170 @@
+"""The @kernel decorator, and a compile cache that is never stale.
+
+numba's own disk cache looks only at the file a function stands in: edit a helper that it imports and the old
+machine code is served without a word. Here every kernel is cached in a folder named after a digest of all the
+sources it can reach by imports, so that another source means another folder. Folders unused for a month go.
+"""
+
+import ast
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, cast, overload
+
+import numba
+import platformdirs
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+CACHE_VARIABLE = "SLOTWISE_CACHE_DIR"
+KEEP_SECONDS = 30 * 24 * 3600
+
+numba_config: Any = numba.config
+_numba_config_lock = threading.Lock()
+
+
+@overload
+def kernel(function: Function) -> Function: ...
+@overload
+def kernel(*, inline: bool = False, depends: tuple[ModuleType, ...] = ()) -> Callable[[Function], Function]: ...
+def kernel(
+    function: Function | None = None, *, inline: bool = False, depends: tuple[ModuleType, ...] = ()
+) -> Function | Callable[[Function], Function]:
+    """Compile a function with numba: no GIL, cached on disk; plain Python under NUMBA_DISABLE_JIT=1.
+
+    `inline` puts it into its caller: numba counts references to every array argument of a call that is not
+    inlined, which costs more than the arithmetic of a small kernel. `depends` names modules that the function
+    closes over, whose sources then belong to the cache's key.
+    """
+    if function is None:
+        return lambda later: _compile(later, inline, depends)
+    return _compile(function, inline, depends)
+
+
+def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...]) -> Function:
+    folder = cache_folder(function.__module__, *(module.__name__ for module in depends))
+    with _numba_config_lock:
+        before, numba_config.CACHE_DIR = numba_config.CACHE_DIR, str(folder or "")
+        try:
+            compile_it = numba.njit(nogil=True, error_model="numpy", cache=folder is not None, forceinline=inline)
+            return cast(Function, compile_it(function))
+        finally:
+            numba_config.CACHE_DIR = before
+
+
+def cache_folder(*modules: str) -> Path | None:
+    """The folder for kernels that can reach these modules; None where nothing can be cached safely."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    sources = dict(_reachable(modules))
+    if any(name not in sources for name in modules):
+        return None  # typed at a prompt: there is no source to key the cache by
+    for name, path in sorted(sources.items()):
+        digest.update(name.encode() + b"\0" + _content(path) + b"\0")
+    return _writable(_root() / digest.hexdigest()[:20])
+
+
+def _root() -> Path:
+    return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path("slotwise")) / "kernels"
+
+
+@cache
+def _writable(folder: Path) -> Path | None:
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            prune(folder.parent)
+        os.utime(folder)
+    except OSError:
+        return None  # a read-only home: compile anew in each process rather than fail
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def prune(root: Path, keep_seconds: float = KEEP_SECONDS) -> None:
+    """Remove the folders that no process has used for `keep_seconds`."""
+    limit = time.time() - keep_seconds
+    for folder in root.iterdir():
+        try:
+            if folder.stat().st_mtime < limit:
+                shutil.rmtree(folder, ignore_errors=True)
+        except FileNotFoundError:
+            continue  # another process was quicker
+
+
+def _reachable(roots: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """The roots and every module they import, directly or not, as (name, source file)."""
+    packages = {name.partition(".")[0] for name in roots}
+    todo, seen = list(roots), set(roots)
+    while todo:
+        name = todo.pop()
+        path = _source(name)
+        if path is None or not (_is_ours(path) or name.partition(".")[0] in packages):
+            continue
+        yield name, path
+        fresh = _imports(name, path) - seen
+        seen |= fresh
+        todo += fresh
+
+
+def _source(name: str) -> Path | None:
+    """The source file of a module, without importing it."""
+    module = sys.modules.get(name)
+    origin = getattr(module, "__file__", None) if module else _find(name)
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+def _find(name: str) -> str | None:
+    parent, _, _ = name.rpartition(".")
+    search = None
+    if parent:
+        search = getattr(sys.modules.get(parent), "__path__", None)
+        if search is None:
+            return None  # `from module import function`: a name inside a file that is read anyway
+    spec = importlib.machinery.PathFinder.find_spec(name, search)
+    return spec.origin if spec else None
+
+
+@cache
+def _is_ours(path: Path) -> bool:
+    """Not Python's own library and not an installed dependency: those change with their versions."""
+    installed = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    resolved = path.resolve()
+    return not any(resolved.is_relative_to(Path(folder).resolve()) for folder in installed if folder)
+
+
+def _content(path: Path) -> bytes:
+    return _content_at(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _content_at(path: Path, modified: int) -> bytes:
+    return path.read_bytes()
+
+
+def _imports(name: str, path: Path) -> frozenset[str]:
+    """Every dotted name that a source file imports, as candidates for modules."""
+    return _imports_of(name, path, _content(path))
+
+
+@cache
+def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(content)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(found)

@@ -1,0 +1,1 @@
+"""The paper's settings, experiments and claims, as data."""

@@ -1,0 +1,51 @@
+"""Oracle: told the truth, shows the best display every round. The lower bound, 0, of every regret plot.
+
+Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import arrange
+from slotwise.checks import Floats, Ints
+from slotwise.clickmodels.pbm import Model
+from slotwise.counts import Tally, add, empty
+from slotwise.jit import kernel
+
+
+class Params(NamedTuple):
+    """The truth."""
+
+    model: Model
+
+
+class State(NamedTuple):
+    """Counts, kept for the record."""
+
+    counts: Tally
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Nothing to learn."""
+    return State(empty(n_items, n_positions))
+
+
+@kernel(inline=True)
+def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
+    """The true theta and kappa."""
+    theta[:] = params.model.theta
+    kappa[:] = params.model.kappa
+
+
+@kernel(inline=True)
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """The best display (below Eq. 1)."""
+    arrange(params.model.theta, params.model.kappa, display)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

@@ -1,0 +1,112 @@
+"""PB-MHB: Thompson sampling for the PBM, the posterior sampled by Metropolis-Hastings.
+
+Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling": Algorithms 1 and 2.
+"""
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import arrange
+from slotwise.checks import Floats, Ints
+from slotwise.counts import Tally, add, empty, grown
+from slotwise.inference.metropolis import sample
+from slotwise.jit import kernel
+
+
+class Start(IntEnum):
+    """Where a round's sampling starts from: the last sample, or (the paper's ablation) a fresh random one."""
+
+    WARM = 0
+    RANDOM = 1
+
+
+class Reference(IntEnum):
+    """What fixes the scale: kappa of the first position is 1, or nothing (only the order of kappa matters)."""
+
+    FIRST = 0
+    NONE = 1
+
+
+class Params(NamedTuple):
+    """Settings; the names in brackets are the paper's."""
+
+    width: float = 100.0  # (c) random-walk steps are width / sqrt(t) wide
+    sweeps: int = 1  # (m) Metropolis-Hastings sweeps per round
+    start: Start = Start.WARM
+    reference: Reference = Reference.FIRST
+
+
+class State(NamedTuple):
+    """Counts, and the last sample as a warm start: losing that costs a short burn-in, never knowledge."""
+
+    counts: Tally
+    theta: Floats
+    kappa: Floats
+
+
+def check(params: Params) -> str | None:
+    """What is wrong with the settings, if anything."""
+    if not 0.0 < params.width < math.inf:
+        return f"width = {params.width!r} is not a positive number"
+    if params.sweeps < 1:
+        return f"sweeps = {params.sweeps!r} is not a whole number of at least 1"
+    return None
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Nothing known: a sample from the uniform prior (Alg. 2 lines 1-2)."""
+    state = State(empty(n_items, n_positions), np.empty(n_items), np.empty(n_positions))
+    _draw_prior(params, state.theta, state.kappa, rng)
+    return state
+
+
+@kernel
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Room for more items and positions; the new ones start from the prior."""
+    theta, kappa = np.empty(n_items), np.empty(n_positions)
+    _draw_prior(params, theta, kappa, rng)
+    theta[: state.theta.size] = state.theta
+    kappa[: state.kappa.size] = state.kappa
+    return State(grown(state.counts, n_items, n_positions), theta, kappa)
+
+
+@kernel(inline=True)
+def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
+    """Draw (theta, kappa) from the posterior (Alg. 2)."""
+    if params.start == Start.RANDOM:
+        _draw_prior(params, state.theta, state.kappa, rng)
+    free_from = 1 if params.reference == Reference.FIRST else 0
+    sigma = params.width / math.sqrt(1.0 + state.counts.displays[0])
+    last_theta, last_kappa = state.theta, state.kappa
+    sample(state.counts, last_theta, last_kappa, free_from, sigma, params.sweeps, rng)
+    for item in range(theta.size):
+        theta[item] = last_theta[item]
+    for position in range(kappa.size):
+        kappa[position] = last_kappa[position]
+
+
+@kernel(inline=True)
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """Show what is best under a posterior draw (Alg. 1)."""
+    score(params, state, rng, state.theta, state.kappa)
+    arrange(state.theta, state.kappa, display)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)
+
+
+@kernel(inline=True)
+def _draw_prior(params: Params, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
+    for item in range(theta.size):
+        theta[item] = rng.random()
+    for position in range(kappa.size):
+        kappa[position] = rng.random()
+    if params.reference == Reference.FIRST:
+        kappa[0] = 1.0

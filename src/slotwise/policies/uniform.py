@@ -1,0 +1,61 @@
+"""Uniform: a random display every round, learning nothing. The upper bound of every regret plot in the paper.
+
+Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import arrange
+from slotwise.checks import Floats, Ints
+from slotwise.counts import Tally, add, empty, grown
+from slotwise.jit import kernel
+
+
+class Params(NamedTuple):
+    """Nothing to set; numba needs a field to have a type to compile for."""
+
+    unused: bool = False
+
+
+class State(NamedTuple):
+    """Counts, kept for the record, and room for the random scores."""
+
+    counts: Tally
+    theta: Floats
+    kappa: Floats
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Nothing to know."""
+    return State(empty(n_items, n_positions), np.zeros(n_items), np.zeros(n_positions))
+
+
+@kernel
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Room for more items and positions."""
+    return State(grown(state.counts, n_items, n_positions), np.zeros(n_items), np.zeros(n_positions))
+
+
+@kernel(inline=True)
+def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
+    """Random scores: sorted, they give each display with the same probability."""
+    for item in range(theta.size):
+        theta[item] = rng.random()
+    for position in range(kappa.size):
+        kappa[position] = rng.random()
+
+
+@kernel(inline=True)
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """A display drawn at random, each with the same probability."""
+    score(params, state, rng, state.theta, state.kappa)
+    arrange(state.theta, state.kappa, display)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

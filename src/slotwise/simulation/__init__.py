@@ -1,0 +1,1 @@
+"""Playing policies against click models."""

@@ -1,0 +1,57 @@
+"""The game loop, written once: a policy against a click model, round after round, compiled as a whole."""
+
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from slotwise.arrange import EMPTY
+from slotwise.counts import move
+from slotwise.jit import kernel
+from slotwise.policies._contract import keeps_counts
+
+Episode = Callable[..., None]
+
+
+def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
+    """The compiled loop for this policy and this click model, made anew when either has been reloaded."""
+    return _build(policy, clickmodel, policy.choose, policy.update, clickmodel.click)
+
+
+@cache
+def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> Episode:
+    # a closure over modules, not over kernels: only then does numba find it again in its disk cache
+    learns_late = keeps_counts(policy)
+
+    @kernel(depends=(policy, clickmodel))
+    def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
+        """Play until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k]."""
+        display = np.empty(best.size, np.int64)
+        clicks = np.zeros(best.size, np.int64)
+        none = np.zeros(best.size, np.int64)
+        waiting = np.full((delay, best.size), EMPTY, np.int64)  # clicked items of the last `delay` rounds
+        best_clicks = clickmodel.expected_clicks(model, best)
+        lost = 0.0
+        t = 0
+        for k in range(checkpoints.size):
+            while t < checkpoints[k]:
+                t += 1
+                policy.choose(params, state, rng, display)
+                clickmodel.click(model, display, visitors, clicks)
+                lost += best_clicks - clickmodel.expected_clicks(model, display)
+                if delay == 0:
+                    policy.update(params, state, display, clicks)
+                else:
+                    policy.update(params, state, display, none)  # skipped until a click is known of
+                    slot = t % delay
+                    for position in range(best.size):
+                        item = waiting[slot, position]
+                        if learns_late and item != EMPTY:
+                            move(state.counts, item, position)
+                        waiting[slot, position] = display[position] if clicks[position] else EMPTY
+            regret[k] = lost
+            progress[0] = t
+
+    return episode

@@ -1,0 +1,117 @@
+"""What a simulation gave: regret per run at the checkpoints, with its statistics."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from slotwise.checks import BadInput, Floats, Ints, vector, within
+from slotwise.files import load_document, save_document
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The regret of one policy: `regret[r, k]` is what run r has lost after `rounds[k]` rounds (Eq. 3)."""
+
+    policy: str
+    params: dict[str, Any]
+    theta: Floats
+    kappa: Floats
+    seed: int
+    delay: int
+    rounds: Ints  # checkpoints (K,)
+    regret: Floats  # runs x K
+    seconds: float  # in the compiled loop, summed over runs
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return int(self.regret.shape[0])
+
+    @property
+    def microseconds(self) -> float:
+        """Time of the compiled loop per round."""
+        return 1e6 * self.seconds / (self.runs * int(self.rounds[-1]))
+
+    def mean(self) -> Floats:
+        """Mean regret over runs, at each checkpoint."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    def standard_error(self) -> Floats:
+        """Standard error of the mean, at each checkpoint; NaN for a single run, which cannot tell."""
+        return _standard_error(self.regret)
+
+    def quantiles(self, levels: ArrayLike) -> Floats:
+        """Quantiles over runs: one row for each level, one column for each checkpoint."""
+        wanted = within("levels", vector("levels", levels), 0.0, 1.0)
+        return np.asarray(np.quantile(self.regret, wanted, axis=0))
+
+    def difference(self, other: "Result") -> "Difference":
+        """This regret minus the other's, run by run: both policies met the same visitors."""
+        if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
+            raise BadInput("only results with the same runs and checkpoints can be paired")
+        told = (self.seed, self.theta.tolist(), self.kappa.tolist())
+        if told != (other.seed, other.theta.tolist(), other.kappa.tolist()):
+            raise BadInput("only results with the same seed and the same click model can be paired")
+        gaps = self.regret - other.regret
+        return Difference(self.rounds, np.asarray(gaps.mean(axis=0)), _standard_error(gaps))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save as versioned JSON; the file is replaced whole."""
+        body = _Saved(
+            **{name: getattr(self, name) for name in ("policy", "params", "seed", "delay", "seconds")},
+            **{name: getattr(self, name).tolist() for name in ("theta", "kappa", "rounds", "regret")},
+        )
+        save_document(path, "result", FORMAT_VERSION, body)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Result":
+        """Read back what `save` wrote."""
+        saved = load_document(path, "result", FORMAT_VERSION, _Saved)
+        regret = np.array(saved.regret, dtype=np.float64).reshape(len(saved.regret), -1)
+        if regret.shape[0] == 0 or regret.shape[1] != len(saved.rounds) or regret.shape[1] == 0:
+            raise BadInput(f"{str(path)!r} is a damaged slotwise result: regret does not fit rounds")
+        return cls(
+            policy=saved.policy,
+            params=saved.params,
+            theta=np.array(saved.theta),
+            kappa=np.array(saved.kappa),
+            seed=saved.seed,
+            delay=saved.delay,
+            rounds=np.array(saved.rounds, dtype=np.int64),
+            regret=regret,
+            seconds=saved.seconds,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A paired difference of regret at each checkpoint, with its standard error."""
+
+    rounds: Ints
+    mean: Floats
+    standard_error: Floats
+
+
+class _Saved(msgspec.Struct):
+    policy: str
+    params: dict[str, Any]
+    theta: list[float]
+    kappa: list[float]
+    seed: int
+    delay: int
+    rounds: list[int]
+    regret: list[list[float]]
+    seconds: float
+
+
+def _standard_error(values: Floats) -> Floats:
+    runs = values.shape[0]
+    if runs == 1:
+        return np.full(values.shape[1], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(runs))

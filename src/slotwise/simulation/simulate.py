@@ -1,0 +1,184 @@
+"""Many runs of one policy against one click model, over threads or over any executor."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from slotwise.checks import BadInput, Floats, Ints, vector, whole
+from slotwise.clickmodels.pbm import PBM
+from slotwise.policies._contract import Address, find, keeps_counts, make_params, name_of, plain_params
+from slotwise.simulation.episode import episode_of
+from slotwise.simulation.result import Result
+
+POINTS_PER_DECADE = 20
+Progress = Callable[[int], None]
+
+
+def simulate(
+    policy: str | ModuleType,
+    model: PBM,
+    rounds: int = 100_000,
+    runs: int = 20,
+    seed: int = 0,
+    params: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    checkpoints: ArrayLike | None = None,
+    delay: int = 0,
+    progress: Progress | None = None,
+) -> Result:
+    """Play `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
+
+    The policy is a name, the path of a .py file, or a module. Runs go over `threads` (None: all cores), or as
+    pickled jobs to `executor`: a process pool, a cluster. The same seed gives the same result either way. A
+    click is learnt `delay` rounds late, its display counting as skipped until then. `progress` is called now
+    and then with the number of rounds played so far in all runs.
+    """
+    if not isinstance(model, PBM):
+        raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
+    module = find(policy)
+    wanted = whole("runs", runs, least=1)
+    job = _Job(
+        policy=Address.of(module),
+        model=model,
+        params=dict(params or {}),
+        checkpoints=_checkpoints(checkpoints, whole("rounds", rounds, least=1)),
+        seed=whole("seed", seed, least=0),
+        delay=whole("delay", delay, least=0),
+    )
+    if job.delay and not keeps_counts(module):
+        raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
+    settings = make_params(module, params, model.arrays())
+    if executor is None:
+        played = _over_threads(job, module, wanted, whole("threads", threads or os.cpu_count() or 1, 1), progress)
+    else:
+        played = _over_executor(job, wanted, executor, progress)
+    return Result(
+        policy=name_of(module),
+        params=plain_params(module, settings),
+        theta=model.theta,
+        kappa=model.kappa,
+        seed=job.seed,
+        delay=job.delay,
+        rounds=job.checkpoints,
+        regret=np.array([regret for regret, _ in played]),
+        seconds=sum(seconds for _, seconds in played),
+    )
+
+
+def generators(seed: int, run: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """The visitors' and the policy's randomness of one run: apart, so that all policies meet the same visitors."""
+    visitors, policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
+    return np.random.default_rng(visitors), np.random.default_rng(policy)
+
+
+def log_spaced(rounds: int) -> Ints:
+    """Checkpoints at a steady pace on a logarithmic axis, every power of ten and the last round among them."""
+    decades = np.arange(0.0, np.log10(rounds), 1.0 / POINTS_PER_DECADE)
+    return np.unique(np.append(np.rint(10.0**decades), rounds)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """All that a run needs, fit to be sent to another process."""
+
+    policy: Address
+    model: PBM
+    params: dict[str, Any]
+    checkpoints: Ints
+    seed: int
+    delay: int
+
+    def play(self, module: ModuleType, run: int, ticks: Ints, checkpoints: Ints | None = None) -> tuple[Floats, float]:
+        """One run: its regret at the checkpoints, and the seconds its loop took."""
+        visitors, rng = generators(self.seed, run)
+        model = self.model.shuffled(visitors)
+        params = make_params(module, self.params, model.arrays())
+        state = module.init(params, model.theta.size, model.kappa.size, rng)
+        points = self.checkpoints if checkpoints is None else checkpoints
+        regret = np.zeros(points.size)
+        episode = episode_of(module, sys.modules[type(model).__module__])
+        begun = time.thread_time()
+        episode(
+            params,
+            state,
+            model.arrays(),
+            model.best_display(),
+            points,
+            self.delay,
+            visitors,
+            rng,
+            ticks,
+            regret,
+        )
+        return regret, time.thread_time() - begun
+
+    def compile(self, module: ModuleType) -> None:
+        """Play no round at all, so that the time of later runs is theirs alone."""
+        self.play(module, 0, np.zeros(1, np.int64), checkpoints=np.zeros(1, np.int64))
+
+
+def _over_threads(
+    job: _Job, module: ModuleType, runs: int, threads: int, progress: Progress | None
+) -> list[tuple[Floats, float]]:
+    job.compile(module)
+    ticks = np.zeros((runs, 1), np.int64)
+    with ThreadPoolExecutor(threads, thread_name_prefix="slotwise") as pool:
+        futures = [pool.submit(job.play, module, run, ticks[run]) for run in range(runs)]
+        try:
+            for _ in _until_done(futures):
+                if progress:
+                    progress(int(ticks.sum()))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
+
+
+def _over_executor(job: _Job, runs: int, executor: Executor, progress: Progress | None) -> list[tuple[Floats, float]]:
+    # many more chunks than any cluster has workers would only cost messages; one run each is small enough
+    futures = [executor.submit(_play_far, job, run) for run in range(runs)]
+    try:
+        for done in _until_done(futures):
+            if progress:
+                progress(done * int(job.checkpoints[-1]))
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return [future.result() for future in futures]
+
+
+def _play_far(job: _Job, run: int) -> tuple[Floats, float]:
+    """One run in another process, which finds the policy by its address."""
+    module = job.policy.find()
+    job.compile(module)
+    return job.play(module, run, np.zeros(1, np.int64))
+
+
+def _until_done(futures: Sequence[Future[Any]]) -> Iterator[int]:
+    """Yield how many are done, several times a second, until all are; fail as soon as one has failed."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=0.1)
+        for future in done:
+            future.result()
+        yield len(futures) - len(pending)
+
+
+def _checkpoints(given: ArrayLike | None, rounds: int) -> Ints:
+    if given is None:
+        return log_spaced(rounds)
+    points = vector("checkpoints", given)
+    for point in points:
+        if whole("checkpoints", float(point), least=1) > rounds:
+            raise BadInput(f"checkpoint {point:g} lies beyond the last round, {rounds}")
+    return np.unique(np.append(points, rounds)).astype(np.int64)

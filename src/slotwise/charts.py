@@ -1,7 +1,9 @@
 """Every picture, as Altair charts: one grammar for image files and for interactive pages."""
 
+import math
 import os
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +28,13 @@ def regret_chart(results: Sequence[Result], labels: Sequence[str] | None = None,
     flat = [name for name in names if not any(row["policy"] == name for row in rows)]
     notes = [_runs_note(results)] + [f"{', '.join(flat)}: no regret at all, so not on a logarithmic axis"] * bool(flat)
     drawn = [name for name in names if name not in flat]
+    colour = alt.Scale(domain=drawn, range=COLOURS[: len(drawn)] or COLOURS)
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("round:Q", scale=alt.Scale(type="log", nice=False), title="round", axis=_log_axis(alt)),
-        color=alt.Color(
-            "policy:N", sort=drawn, title=None, scale=alt.Scale(domain=drawn, range=COLOURS[: len(drawn)] or COLOURS)
-        ),
+        x=alt.X("round:Q", title="round", **_log(alt, 1, max((row["round"] for row in rows), default=10))),
+        color=alt.Color("policy:N", sort=drawn, title=None, scale=colour, legend=alt.Legend(symbolOpacity=1)),
     )
-    regret = {
-        "scale": alt.Scale(type="log", nice=False),
-        "title": "cumulative regret (clicks lost)",
-        "axis": _log_axis(alt),
-    }
+    lowest, highest = min((row["low"] for row in rows), default=1), max((row["high"] for row in rows), default=10)
+    regret = {"title": "cumulative regret (clicks lost)", **_log(alt, lowest, highest)}
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", **regret), y2="high:Q")
     line = base.mark_line(strokeWidth=2).encode(
         y=alt.Y("regret:Q", **regret),
@@ -47,13 +45,9 @@ def regret_chart(results: Sequence[Result], labels: Sequence[str] | None = None,
             alt.Tooltip("error:Q", format=".1f", title="standard error"),
         ],
     )
-    return (
-        alt.layer(band, line)
-        .properties(
-            width=560, height=340, title=alt.TitleParams(title or "Cumulative regret", subtitle=notes, anchor="start")
-        )
-        .configure_view(stroke=None)
-    )
+    heading = alt.TitleParams(title or "Cumulative regret", subtitle=notes, anchor="start")
+    chart = alt.layer(band, line).properties(width=560, height=340, title=heading)
+    return chart.configure_view(stroke=None)
 
 
 def save_chart(chart: Any, path: str | os.PathLike[str]) -> None:
@@ -71,10 +65,18 @@ def save_chart(chart: Any, path: str | os.PathLike[str]) -> None:
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(specification)
     elif suffix == ".html":
-        content = vl_convert.vegalite_to_html(specification, bundle=True).encode()
+        content = _page(vl_convert.vegalite_to_html(specification, bundle=True), chart).encode()
     else:
         content = specification.encode()
     write_whole(path, content)
+
+
+def _page(html: str, chart: Any) -> str:
+    """The page with the chart's own title on its tab, at the width of the device that shows it."""
+    title = chart.to_dict().get("title", "")
+    text = title.get("text", "") if isinstance(title, dict) else title
+    head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'
+    return html.replace("<title>Chart</title>", head, 1)
 
 
 def _rows(name: str, result: Result) -> list[dict[str, Any]]:
@@ -99,5 +101,10 @@ def _runs_note(results: Sequence[Result]) -> str:
     return f"mean of {' or '.join(f'{n:,}' for n in runs)} runs, bands of one standard error"
 
 
-def _log_axis(alt: Any) -> Any:
-    return alt.Axis(format="~s", tickCount=6, grid=True, gridOpacity=0.4)
+def _log(alt: Any, low: float, high: float) -> dict[str, Any]:
+    """A logarithmic axis from `low` to `high`, with a grid line at each power of ten and no others."""
+    decades = [10.0**k for k in range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)]
+    return {
+        "scale": alt.Scale(type="log", nice=False, domain=[low, high]),
+        "axis": alt.Axis(values=decades, format="~s", gridOpacity=0.6),
+    }

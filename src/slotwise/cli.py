@@ -249,7 +249,7 @@ def _show(results: dict[str, Any], described: str) -> None:
     """The table, smallest regret first, with paired differences to the first policy asked for."""
     first_label, first = next(iter(results.items()))
     table = Table(show_edge=False, title=f"{described}, {first.runs:,} runs of {first.rounds[-1]:,} rounds")
-    table.add_column("policy")
+    table.add_column("policy", no_wrap=True)
     for heading in ("regret", "median", "95 %", f"minus {first_label}", "µs/round"):
         table.add_column(heading, justify="right")
     for label, result in sorted(results.items(), key=lambda pair: pair[1].mean()[-1]):

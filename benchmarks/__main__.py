@@ -1,0 +1,9 @@
+"""`python -m benchmarks`: every benchmark; fails when a limit does not hold. With --memory also the long one."""
+
+import sys
+
+from benchmarks import growth, speed
+
+if __name__ == "__main__":
+    good = [benchmark.main() for benchmark in (speed, growth)]
+    sys.exit(not all(good))

@@ -1,0 +1,201 @@
+"""How fast PB-MHB is, against a plain hand-written loop of the same algorithm, kept here as the yardstick."""
+
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numba
+import numpy as np
+
+import slotwise as sw
+from benchmarks.measure import Row, ratio, report, take_turns
+from slotwise.paper.settings import SIMULATED, setting
+
+ROUNDS = 100_000
+
+
+@numba.njit(nogil=True)
+def _draw(x, sigma, rng):
+    if sigma > 0.4:
+        while True:
+            y = rng.random()
+            step = (y - x) / sigma
+            if rng.random() < math.exp(-0.5 * step * step):
+                return y
+    while True:
+        y = x + sigma * rng.standard_normal()
+        if 0.0 <= y <= 1.0:
+            return y
+
+
+@numba.njit(nogil=True)
+def _mass(x, sigma):
+    scale = 1.0 / (sigma * math.sqrt(2.0))
+    return 0.5 * (math.erf((1.0 - x) * scale) + math.erf(x * scale))
+
+
+@numba.njit(nogil=True)
+def yardstick(theta, kappa, rounds, width, visitors, rng):
+    """PB-MHB with no cleverness: constant-time draws, one logarithm per term, selection by L passes."""
+    n_items, n_positions = theta.size, kappa.size
+    skips = np.zeros((n_items, n_positions))
+    item_clicks, position_clicks = np.zeros(n_items), np.zeros(n_positions)
+    x, k = np.empty(n_items), np.empty(n_positions)
+    for i in range(n_items):
+        x[i] = rng.random()
+    for p in range(n_positions):
+        k[p] = rng.random()
+    k[0] = 1.0
+    display = np.empty(n_positions, np.int64)
+    item_used, position_used = np.zeros(n_items, np.bool_), np.zeros(n_positions, np.bool_)
+    best = np.sum(np.sort(theta)[::-1][:n_positions] * np.sort(kappa)[::-1])
+    regret = 0.0
+    for t in range(1, rounds + 1):
+        sigma = width / math.sqrt(t)
+        for i in range(n_items):
+            y = _draw(x[i], sigma, rng)
+            log_ratio = math.log(_mass(x[i], sigma) / _mass(y, sigma)) + item_clicks[i] * math.log(y / x[i])
+            for p in range(n_positions):
+                log_ratio += skips[i, p] * math.log((1.0 - y * k[p]) / (1.0 - x[i] * k[p]))
+            if math.log(rng.random()) < log_ratio:
+                x[i] = y
+        for p in range(1, n_positions):
+            y = _draw(k[p], sigma, rng)
+            log_ratio = math.log(_mass(k[p], sigma) / _mass(y, sigma)) + position_clicks[p] * math.log(y / k[p])
+            for i in range(n_items):
+                log_ratio += skips[i, p] * math.log((1.0 - y * x[i]) / (1.0 - k[p] * x[i]))
+            if math.log(rng.random()) < log_ratio:
+                k[p] = y
+        item_used[:] = False
+        position_used[:] = False
+        for _ in range(n_positions):
+            item, position = -1, -1
+            for i in range(n_items):
+                if not item_used[i] and (item < 0 or x[i] > x[item]):
+                    item = i
+            for p in range(n_positions):
+                if not position_used[p] and (position < 0 or k[p] > k[position]):
+                    position = p
+            item_used[item] = True
+            position_used[position] = True
+            display[position] = item
+        expected = 0.0
+        for p in range(n_positions):
+            chance = theta[display[p]] * kappa[p]
+            expected += chance
+            if visitors.random() < chance:
+                item_clicks[display[p]] += 1.0
+                position_clicks[p] += 1.0
+            else:
+                skips[display[p], p] += 1.0
+        regret += best - expected
+    return regret
+
+
+def play_yardstick(model: sw.PBM, rounds: int = ROUNDS, width: float = 100.0) -> Callable[[], object]:
+    """The yardstick as a contender: the same work for every call, shuffled as `simulate` does it."""
+    shuffled = model.shuffled(np.random.default_rng(0))
+    return lambda: yardstick(
+        shuffled.theta, shuffled.kappa, rounds, width, np.random.default_rng(1), np.random.default_rng(2)
+    )
+
+
+def play(policy: str, model: sw.PBM, rounds: int = ROUNDS, **params: object) -> Callable[[], object]:
+    """One run of `simulate`, everything included, as a contender."""
+    return lambda: sw.simulate(policy, model, rounds=rounds, runs=1, threads=1, params=params, executor=_here)
+
+
+class _Here:
+    """An executor that plays in this very thread, so that its processor time can be read off."""
+
+    def submit(self, function, *arguments):
+        from concurrent.futures import Future
+
+        future: Future = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+_here = _Here()
+
+
+def against_yardstick() -> list[Row]:
+    """One round of PB-MHB in the three simulated settings, and the cost of ten sweeps."""
+    rows = []
+    for name in SIMULATED:
+        model = setting(name)
+        seconds = take_turns({"yardstick": play_yardstick(model), "pb_mhb": play("pb_mhb", model)})
+        if name == "standard":
+            per_round = 1e6 / ROUNDS
+            rows.append(Row("yardstick, standard", float(np.median(seconds["yardstick"])) * per_round, "us/round"))
+            rows.append(Row("simulate, standard", float(np.median(seconds["pb_mhb"])) * per_round, "us/round"))
+        rows.append(Row(f"simulate / yardstick, {name}", ratio(seconds, "pb_mhb", "yardstick"), "x", 0.65))
+    model = setting("standard")
+    sweeps = take_turns({"1": play("pb_mhb", model), "10": play("pb_mhb", model, sweeps=10)}, turns=5)
+    rows.append(Row("10 sweeps / 1 sweep", ratio(sweeps, "10", "1"), "x", 10.5))
+    return rows
+
+
+def two_threads() -> list[Row]:
+    """How much sooner two threads are done than one, by the clock."""
+    gains = []
+    for _ in range(5):
+        walls = []
+        for threads in (1, 2):
+            begun = time.perf_counter()
+            sw.simulate("pb_mhb", setting("standard"), rounds=ROUNDS, runs=20, threads=threads)
+            walls.append(time.perf_counter() - begun)
+        gains.append(walls[0] / walls[1])
+    return [Row("two threads against one", float(np.median(gains)), "x", 1.7, most=False)]
+
+
+def one_at_a_time() -> list[Row]:
+    """One call of recommend and one of learn, N=50, L=5."""
+    page = sw.Recommender([f"item {k}" for k in range(50)], [f"position {k}" for k in range(5)])
+    clicked = [[], ["position 0"], [], ["position 2", "position 3"]]
+    calls = 2_000
+
+    def talk() -> None:
+        for k in range(calls):
+            page.learn(page.recommend(), clicked[k % 4])
+
+    seconds = take_turns({"talk": talk}, turns=7)["talk"]
+    return [Row("recommend + learn, N=50, L=5", 1e6 * float(np.median(seconds)) / calls, "us", 60)]
+
+
+def start_up() -> list[Row]:
+    """Seconds by the clock to import slotwise, and for a small job on the command line, all compiled before."""
+    small = ["-m", "slotwise", "simulate", "--rounds", "1000", "--runs", "2", "--quiet"]
+    rows = [("import slotwise", ["-c", "import slotwise"], 0.5), ("a small `slotwise simulate`, warm", small, 3.0)]
+    environment = os.environ | {"COLUMNS": "100"}
+    measured = []
+    for what, arguments, limit in rows:
+        walls = []
+        for _ in range(6):
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], check=True, capture_output=True, env=environment)
+            walls.append(time.perf_counter() - begun)
+        measured.append(Row(what, float(np.median(walls[1:])), "s", limit))
+    return measured
+
+
+def memory(runs: int = 1000, rounds: int = 1_000_000) -> list[Row]:
+    """Peak memory of many long runs, in a process of its own."""
+    code = (
+        "import resource, slotwise as sw\n"
+        "from slotwise.paper.settings import setting\n"
+        f"sw.simulate('pb_mhb', setting('standard'), rounds={rounds}, runs={runs})\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return [Row(f"peak memory, {runs:,} runs of {rounds:,} rounds", float(answer.stdout), "MB", 500)]
+
+
+def main() -> bool:
+    rows = against_yardstick() + two_threads() + one_at_a_time() + start_up()
+    rows += memory() if "--memory" in sys.argv else memory(rounds=10_000)
+    return report("PB-MHB against the yardstick", Path(__file__).stem, rows)

@@ -1,0 +1,110 @@
+"""What every policy must do: these tests find the policies by themselves, and one from outside the package."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import slotwise as sw
+from slotwise.clickmodels import pbm
+from slotwise.paper.settings import setting
+from slotwise.policies._contract import can_serve, find, make_params
+from slotwise.simulation.episode import episode_of
+from slotwise.simulation.simulate import generators
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLE = ROOT / "examples" / "click_share.py"
+POLICIES = [*sw.policies(), str(EXAMPLE)]
+MODEL = sw.PBM([0.5, 0.4, 0.1, 0.1, 0.05, 0.0], [1.0, 0.6, 0.2])
+
+
+@pytest.fixture(params=POLICIES, ids=lambda policy: Path(policy).stem)
+def policy(request: pytest.FixtureRequest) -> ModuleType:
+    return find(request.param)
+
+
+def trace(module: ModuleType, rounds: int, seed: int = 5) -> list[list[int]]:
+    """Play one call at a time, checking the contract in every round; the displays shown."""
+    visitors, rng = generators(seed, run=0)
+    params = make_params(module, {}, MODEL.arrays())
+    state = module.init(params, MODEL.theta.size, MODEL.kappa.size, rng)
+    display, clicks = np.empty(3, np.int64), np.empty(3, np.int64)
+    shown = []
+    for _ in range(rounds):
+        before = [array.copy() for array in state.counts]
+        module.choose(params, state, rng, display)
+        assert all(np.array_equal(a, b) for a, b in zip(before, state.counts, strict=True)), "choose changed the counts"
+        assert len(set(display.tolist())) == 3
+        assert display.min() >= 0
+        assert display.max() < 6
+        pbm.click(MODEL.arrays(), display, visitors, clicks)
+        module.update(params, state, display, clicks)
+        clicked, skipped = state.counts.clicks - before[0], state.counts.skips - before[1]
+        for position in range(3):
+            assert clicked[display[position], position] == clicks[position]
+            assert skipped[display[position], position] == 1 - clicks[position]
+        assert clicked.sum() + skipped.sum() == 3, "update counted something that was not shown"
+        assert state.counts.displays[0] == before[5][0] + 1
+        shown.append(display.tolist())
+    return shown
+
+
+def test_displays_are_valid_and_counts_are_exact(policy: ModuleType) -> None:
+    assert len(trace(policy, rounds=150)) == 150
+
+
+def test_the_same_seed_gives_the_same_trace(policy: ModuleType) -> None:
+    assert trace(policy, rounds=60, seed=11) == trace(policy, rounds=60, seed=11)
+
+
+def test_it_beats_uniform(policy: ModuleType) -> None:
+    """Paired over 10 runs: five standard errors below uniform, which chance gives less than once in a thousand."""
+    if policy.__name__.endswith(".uniform"):
+        pytest.skip("uniform cannot beat itself")
+    ours = sw.simulate(policy, MODEL, rounds=3000, runs=10, seed=3)
+    gap = ours.difference(sw.simulate("uniform", MODEL, rounds=3000, runs=10, seed=3))
+    assert gap.mean[-1] + 5 * gap.standard_error[-1] < 0
+
+
+def test_one_compiled_signature(policy: ModuleType) -> None:
+    """Whatever number types the settings come in and however large the page, each kernel is compiled once."""
+    for model in (MODEL, setting("standard")):
+        numbers = {name: int(value) for name, value in policy.Params._field_defaults.items() if value == 100.0}
+        sw.simulate(policy, model, rounds=10, runs=1, params=numbers)
+        sw.simulate(policy, model, rounds=np.int64(10), runs=1.0, delay=3)
+    assert len(episode_of(policy, pbm).signatures) == 1
+    for name in ("init", "choose", "update"):
+        assert len(getattr(policy, name).signatures) <= 1  # none where the loop came from the disk cache
+
+
+def test_docstring_cites_its_source(policy: ModuleType) -> None:
+    doc = policy.__doc__ or ""
+    assert re.search(r'"[A-Z].+"|\b(19|20)\d\d\b', doc), "the docstring names no paper"
+    assert len(doc.partition("\n")[0]) <= 120
+
+
+@pytest.mark.parametrize("name", sw.policies())
+def test_every_policy_has_a_page_that_names_its_settings(name: str) -> None:
+    page = (ROOT / "docs" / "policies" / f"{name}.md").read_text()
+    for field in find(name).Params._fields:
+        assert field == "unused" or f"`{field}`" in page
+
+
+def test_a_serving_policy_forgets_nothing_when_it_grows(policy: ModuleType) -> None:
+    if not can_serve(policy):
+        pytest.skip("this policy runs in the simulator only")
+    rng = np.random.default_rng(2)
+    params = make_params(policy, {}, MODEL.arrays())
+    state = policy.init(params, 4, 2, rng)
+    policy.update(params, state, np.array([3, 1]), np.array([1, 0]))
+    larger = policy.grow(params, state, 6, 3, rng)
+    assert larger.counts.clicks.shape == (6, 3)
+    assert larger.counts.clicks[3, 0] == 1
+    assert larger.counts.skips[1, 1] == larger.counts.skips_by_position[1, 1] == 1
+    assert larger.counts.clicks.sum() + larger.counts.skips.sum() == 2
+    assert larger.counts.displays[0] == 1
+    display = np.empty(3, np.int64)
+    policy.choose(params, larger, rng, display)
+    assert len(set(display.tolist())) == 3

@@ -1,0 +1,140 @@
+"""The commands, as a person types them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slotwise import cli
+
+SMALL = ["--rounds", "200", "--runs", "3"]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run a command in this process; its exit code."""
+    monkeypatch.setattr(sys, "argv", ["slotwise", *arguments])
+    try:
+        cli.main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+@pytest.fixture(autouse=True)
+def _fresh_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consoles that write to whatever stdout and stderr are during a test, wide enough for any table."""
+    monkeypatch.setattr(cli, "screen", cli.Console(width=120))
+    monkeypatch.setattr(cli, "errors", cli.Console(stderr=True, width=120))
+
+
+def test_policies_lists_all_of_them(monkeypatch, capsys) -> None:
+    assert run(monkeypatch, "policies") == 0
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("pb_mhb", "uniform", "oracle", "width=100.0", "start=warm"))
+
+
+def test_policies_for_machines(monkeypatch, capsys) -> None:
+    assert run(monkeypatch, "policies", "--json") == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["pb_mhb"]["params"] == {"width": 100.0, "sweeps": 1, "start": "warm", "reference": "first"}
+
+
+def test_simulate_compares_side_by_side(monkeypatch, capsys) -> None:
+    assert run(monkeypatch, "simulate", *SMALL, "--policies", "uniform,pb_mhb:width=10,oracle") == 0
+    lines = [line.split("│")[0].strip() for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert lines == ["oracle", "pb_mhb width=10", "uniform"]  # the smallest regret first
+
+
+def test_simulate_for_machines_is_the_library(monkeypatch, capsys) -> None:
+    import slotwise as sw
+    from slotwise.paper.settings import setting
+
+    command = ["simulate", *SMALL, "--policies", "pb_mhb:sweeps=2", "--setting", "q10", "--seed", "9", "--delay", "5"]
+    assert run(monkeypatch, *command, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    result = sw.simulate("pb_mhb", setting("q10"), rounds=200, runs=3, seed=9, delay=5, params={"sweeps": 2})
+    assert row["regret"] == result.mean().tolist()
+    assert row["rounds"] == result.rounds.tolist()
+    assert row["params"]["sweeps"] == 2
+
+
+def test_the_model_comes_in_three_ways(monkeypatch, capsys, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(json.dumps({"theta": [0.5, 0.2, 0.1], "kappa": [1, 0.5]}))
+    answers = []
+    for way in (["--theta", ".5,.2,.1", "--kappa", "1,.5"], ["--model", str(tmp_path / "m.json")]):
+        assert run(monkeypatch, "simulate", *SMALL, "--policies", "uniform", "--json", *way) == 0
+        answers.append(json.loads(capsys.readouterr().out)[0]["regret"])
+    assert answers[0] == answers[1]
+
+
+def test_charts_are_drawn(monkeypatch, capsys, tmp_path: Path) -> None:
+    paths = [tmp_path / f"regret{suffix}" for suffix in (".svg", ".png", ".pdf", ".html", ".json")]
+    charts = [word for path in paths for word in ("--chart", str(path))]
+    assert run(monkeypatch, "simulate", *SMALL, *charts) == 0
+    svg, png, pdf, html, spec = (path.read_bytes() for path in paths)
+    assert svg.startswith(b"<svg")
+    assert png.startswith(b"\x89PNG")
+    assert pdf.startswith(b"%PDF")
+    assert b"pb_mhb" in spec
+    assert b"cdn." not in html  # the page works offline
+    assert len(html) > 500_000
+    assert str(paths[0]) in capsys.readouterr().out.replace("\n", "")
+
+
+BAD = [
+    (["--theta", ".5,1.3", "--kappa", "1"], "theta[1] = 1.3 is not in [0, 1]"),
+    (["--theta", ".5,nan", "--kappa", "1"], "theta[1] = nan"),
+    (["--theta", ".5,a", "--kappa", "1"], "--theta = '.5,a' is not a list of numbers"),
+    (["--theta", ".5"], "--theta and --kappa go together"),
+    (["--theta", ".5", "--kappa", "1,.5"], "2 positions but only 1 items"),
+    (["--theta", ".5", "--kappa", "1", "--setting", "standard"], "give one of"),
+    (["--setting", "standart"], "did you mean 'standard'?"),
+    (["--policies", "pb_mbh"], "did you mean 'pb_mhb'?"),
+    (["--policies", "pb_mhb,,uniform"], "empty name"),
+    (["--policies", "pb_mhb,pb_mhb"], "twice"),
+    (["--policies", "pb_mhb:widht=3"], "did you mean 'width'?"),
+    (["--policies", "pb_mhb:width"], "name=value"),
+    (["--policies", "pb_mhb:width=wide"], "width = 'wide' is not a number"),
+    (["--policies", "pb_mhb:width=-1"], "width = -1.0 is not a positive number"),
+    (["--policies", "pb_mhb:sweeps=1.5"], "sweeps = 1.5 is not a whole number"),
+    (["--policies", "pb_mhb:start=cold"], "start = 'cold' is not one of warm, random"),
+    (["--policies", "nowhere.py"], "no policy file 'nowhere.py'"),
+    (["--rounds", "0"], "--rounds = '0' is not a whole number of at least 1"),
+    (["--rounds", "many"], "--rounds = 'many'"),
+    (["--runs", "0"], "runs = 0 is not a whole number of at least 1"),
+    (["--seed", "-1"], "seed = -1"),
+    (["--delay", "-1"], "delay = -1"),
+    (["--threads", "-2"], "threads = -2"),
+    (["--model", "nowhere.json"], "cannot read 'nowhere.json'"),
+    (["--chart", "regret.gif"], "must end in one of .svg"),
+    (["--chart", "nowhere/regret.svg", *SMALL], "the folder 'nowhere' does not exist"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_input_gets_one_clear_line(arguments, message, monkeypatch, capsys, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, "simulate", *arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert message in told.err.replace("\n", " ")
+    assert "Traceback" not in told.err
+    assert len(told.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", ["", "[1, 2]", '{"theta": [1]}', '{"theta": "x", "kappa": [1]}', "\x00\x01"])
+def test_a_bad_model_file_gets_one_clear_line(content, monkeypatch, capsys, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(content)
+    assert run(monkeypatch, "simulate", "--model", str(tmp_path / "bad.json")) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_the_installed_command_answers_and_fails_cleanly() -> None:
+    command = Path(sys.executable).parent / "slotwise"
+    version = subprocess.run([command, "--version"], capture_output=True, text=True)
+    assert version.stdout.strip() == cli.__version__
+    wrong = subprocess.run([command, "simulate", "--setting", "no"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: unknown setting 'no'")

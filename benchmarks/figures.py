@@ -1,18 +1,33 @@
-"""`python -m benchmarks.figures`: the figures of the documentation, drawn anew from fresh runs."""
+"""`python -m benchmarks.figures`: the figures of the documentation, drawn anew by the commands their pages name."""
 
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-import slotwise as sw
-from slotwise.paper.settings import setting
+DOCS = Path(__file__).parent.parent / "docs"
+# a page says "(slotwise simulate ...):" and, below it, shows the figure which that command draws
+COMMAND = re.compile(r"\((slotwise simulate[^)]*)\):\s*!\[[^]]*\]\(\.\./figures/([^)]+)\)")
 
-FIGURES = Path(__file__).parent.parent / "docs" / "figures"
+
+def commands() -> dict[str, str]:
+    """Figure -> command, as the pages of the policies have them."""
+    found = [
+        match.groups()
+        for page in sorted((DOCS / "policies").glob("*.md"))
+        for match in COMMAND.finditer(page.read_text())
+    ]
+    return {figure: command for command, figure in found}
 
 
-def regret() -> None:
-    results = [sw.simulate(policy, setting("standard")) for policy in ("pb_mhb", "uniform", "oracle")]
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    sw.save_chart(sw.regret_chart(results, title="PB-MHB on the standard setting"), FIGURES / "regret.svg")
+def main() -> None:
+    (DOCS / "figures").mkdir(parents=True, exist_ok=True)
+    for figure, command in commands().items():
+        print(figure, "<-", command)
+        words = [*shlex.split(command)[1:], "--chart", str(DOCS / "figures" / figure), "--quiet"]
+        subprocess.run([sys.executable, "-m", "slotwise", *words], check=True)
 
 
 if __name__ == "__main__":
-    regret()
+    main()

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,31 +13,47 @@ from slotwise.simulation.result import Result
 
 SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
 PNG_SCALE = 2.0
-# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow (too pale on white)
+# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow (too pale on white), then more
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+COLOURS += ["#882255", "#999933", "#6633AA", "#117733", "#AA7744", "#777777"]
 
 
-def regret_chart(results: Sequence[Result], labels: Sequence[str] | None = None, title: str = "") -> Any:
-    """Mean cumulative regret against rounds, both on logarithmic axes, with bands of one standard error."""
+def regret_chart(
+    results: Sequence[Result],
+    labels: Sequence[str] | None = None,
+    title: str = "",
+    bounds: Mapping[str, float] | None = None,
+) -> Any:
+    """Mean cumulative regret against rounds, both on logarithmic axes, with bands of one standard error.
+
+    `bounds` maps names to constants C of regret lower bounds C log T. They hold in the limit only, so each is drawn as
+    a slope over the last decade, anchored to the first result drawn: a guide to how fast regret must grow, not a floor.
+    """
     import altair as alt  # a third of a second to load: only when there is something to draw
 
     if not results:
         raise BadInput("no results to draw; at least one is needed")
     names = list(labels or [result.policy for result in results])
     rows = [row for name, result in zip(names, results, strict=True) for row in _rows(name, result)]
-    flat = [name for name in names if not any(row["policy"] == name for row in rows)]
+    drawn = [name for name in names if any(row["policy"] == name for row in rows)]
+    flat = [name for name in names if name not in drawn]
+    guides = _guides(rows, drawn, bounds or {})
     notes = [_runs_note(results)] + [f"{', '.join(flat)}: no regret at all, so not on a logarithmic axis"] * bool(flat)
-    drawn = [name for name in names if name not in flat]
-    colour = alt.Scale(domain=drawn, range=COLOURS[: len(drawn)] or COLOURS)
+    notes += ["dashed: slope of the asymptotic lower bound C log t, a guide and not a floor"] * bool(guides)
+    everything = rows + guides
+    last = max((row["round"] for row in rows), default=10)
+    lowest = min((row["low"] for row in everything), default=1)
+    highest = max((row["high"] for row in everything), default=10)
+    colour = alt.Scale(domain=drawn, range=[COLOURS[k % len(COLOURS)] for k in range(len(drawn))] or COLOURS)
+    legend = alt.Legend(symbolOpacity=1)
+    x = alt.X("round:Q", title="round", **_log(alt, 1, last))
+    y = {"title": "cumulative regret (clicks lost)", **_log(alt, lowest, highest)}
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("round:Q", title="round", **_log(alt, 1, max((row["round"] for row in rows), default=10))),
-        color=alt.Color("policy:N", sort=drawn, title=None, scale=colour, legend=alt.Legend(symbolOpacity=1)),
+        x=x, color=alt.Color("policy:N", sort=drawn, title=None, scale=colour, legend=legend)
     )
-    lowest, highest = min((row["low"] for row in rows), default=1), max((row["high"] for row in rows), default=10)
-    regret = {"title": "cumulative regret (clicks lost)", **_log(alt, lowest, highest)}
-    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", **regret), y2="high:Q")
+    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     line = base.mark_line(strokeWidth=2).encode(
-        y=alt.Y("regret:Q", **regret),
+        y=alt.Y("regret:Q", **y),
         tooltip=[
             alt.Tooltip("policy:N"),
             alt.Tooltip("round:Q", format=","),
@@ -45,8 +61,14 @@ def regret_chart(results: Sequence[Result], labels: Sequence[str] | None = None,
             alt.Tooltip("error:Q", format=".1f", title="standard error"),
         ],
     )
+    layers = [band, line]
+    if guides:
+        styles = alt.Scale(domain=list(bounds or {}), range=[[6, 4], [1.5, 3]])
+        dashes = alt.Chart(alt.InlineData(values=guides)).mark_line(color="#333", strokeWidth=1.5)
+        kind = alt.StrokeDash("bound:N", title="slope of the bound", scale=styles)
+        layers.append(dashes.encode(x=x, y=alt.Y("high:Q", **y), strokeDash=kind))
     heading = alt.TitleParams(title or "Cumulative regret", subtitle=notes, anchor="start")
-    chart = alt.layer(band, line).properties(width=560, height=340, title=heading)
+    chart = alt.layer(*layers).properties(width=560, height=340, title=heading)
     return chart.configure_view(stroke=None)
 
 
@@ -93,6 +115,21 @@ def _rows(name: str, result: Result) -> list[dict[str, Any]]:
         }
         for t, mean, error in zip(result.rounds.tolist(), result.mean().tolist(), errors, strict=True)
         if mean > 1e-9
+    ]
+
+
+def _guides(rows: list[dict[str, Any]], drawn: list[str], bounds: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Points of each bound's slope: R(T/10) + C log(10 t / T) for the last decade of the first policy drawn."""
+    if not drawn:
+        return []
+    curve = [row for row in rows if row["policy"] == drawn[0]]
+    last = curve[-1]["round"]
+    decade = [row for row in curve if row["round"] >= last / 10]
+    return [
+        {"bound": name, "round": row["round"], "low": high, "high": high}
+        for name, constant in bounds.items()
+        for row in decade
+        for high in [decade[0]["regret"] + constant * math.log(row["round"] / decade[0]["round"])]
     ]
 
 

@@ -21,6 +21,9 @@ class Model(NamedTuple):
     kappa: Floats
 
 
+UNKNOWN = Model(np.empty(0), np.empty(0))  # what a policy is told on a real page, where nobody knows
+
+
 @dataclass(frozen=True, eq=False)
 class PBM:
     """Attractiveness theta of every item and visibility kappa of every position, all in [0, 1].

@@ -10,6 +10,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Tally
+from slotwise.inference.log_bound import log_bound
 from slotwise.inference.truncnorm import draw, mass
 from slotwise.jit import kernel
 
@@ -79,15 +80,3 @@ def walk(
                 ratio += skips[i, j] * math.log((1.0 - y * others[j]) / (1.0 - x * others[j]))
         if log_u < ratio:  # accept with probability min(1, ratio), Alg. 2 line 8
             values[i] = y
-
-
-@kernel(inline=True)
-def log_bound(a: float, b: float) -> float:
-    """An upper bound of log(a / b) for positive a and b, close when they are: Pade approximants."""
-    if a > b:
-        numerator = (a - b) * (a + 5.0 * b)
-        denominator = 2.0 * b * (2.0 * a + b)
-    else:
-        numerator = 3.0 * (a - b) * (a + b)
-        denominator = a * a + 4.0 * a * b + b * b
-    return numerator / denominator

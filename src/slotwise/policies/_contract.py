@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 from slotwise.checks import BadInput, known, mapping, vector, whole
-from slotwise.clickmodels.pbm import PBM, Model
+from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.policies import policies
 
 NAMES = ("Params", "State", "init", "choose", "update")
@@ -68,17 +68,15 @@ def keeps_counts(module: ModuleType) -> bool:
 def make_params(module: ModuleType, given: Mapping[str, Any] | None, model: Model | None) -> Any:
     """The policy's Params: what is given, each value brought to its annotated type, else the defaults.
 
-    A setting of type Model is what an oracle is told of the truth; it is `model` unless given.
+    A setting of type Model is what an oracle is told of the truth: `model`, UNKNOWN when there is none to tell.
     """
     hints = get_type_hints(module.Params)
     settings = dict(mapping("params", given or {}))
     for name in settings:
         known(f"parameter of {name_of(module)}", name, hints)
     for name, kind in hints.items():
-        if kind is Model and name not in settings:
-            if model is None:
-                raise BadInput(f"{name_of(module)} needs {name}: the true PBM that it is told")
-            settings[name] = model
+        if kind is Model:
+            settings.setdefault(name, model or UNKNOWN)
     missing = [name for name in hints if name not in settings and name not in module.Params._field_defaults]
     if missing:
         raise BadInput(f"{name_of(module)} needs the parameter {missing[0]!r}")

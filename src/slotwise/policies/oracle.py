@@ -26,6 +26,11 @@ class State(NamedTuple):
     counts: Tally
 
 
+def check(params: Params) -> str | None:
+    """What is wrong with the settings, if anything."""
+    return None if params.model.theta.size else "oracle needs model, the true PBM"
+
+
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Nothing to learn."""

@@ -1,0 +1,173 @@
+"""The posterior of one item's theta given kappa (Eq. 5), in one dimension: its mode, an upper bound, its draws.
+
+Its logarithm h(q) = clicks log q + sum_l skips[l] log(1 - kappa[l] q) is concave in q, so every loop here is short.
+Rows are given as (matrix, row number), since taking a row out of a matrix costs numba more than reading it.
+"""
+
+import math
+
+import numpy as np
+
+from slotwise.checks import Floats
+from slotwise.inference.log_bound import log_bound
+from slotwise.jit import kernel
+
+_MOST = 1.0 - 1e-12  # h can be infinite at 1 itself
+_GAIN = 1e-12  # h at the mode found lies below its maximum by no more than about this
+_NEWTON_STEPS = 100
+_TRIES = 10_000  # a try succeeds with a probability above 1/2: never reached, but no loop is endless
+
+
+@kernel(inline=True)
+def log_density(q: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
+    """h(q)."""
+    total = clicks * math.log(q) if clicks > 0.0 else 0.0
+    for position in range(kappa.size):
+        if skips[item, position] > 0.0:
+            total += skips[item, position] * math.log(1.0 - kappa[position] * q)
+    return total
+
+
+@kernel(inline=True)
+def rise_bound(q: float, p: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
+    """An upper bound of h(q) - h(p), close where q is near p, without a logarithm."""
+    total = clicks * log_bound(q, p) if clicks > 0.0 else 0.0
+    for position in range(kappa.size):
+        total += skips[item, position] * log_bound(1.0 - kappa[position] * q, 1.0 - kappa[position] * p)
+    return total
+
+
+@kernel(inline=True)
+def slope(q: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
+    """h'(q)."""
+    total = clicks / q if clicks > 0.0 else 0.0
+    for position in range(kappa.size):
+        total -= skips[item, position] * kappa[position] / (1.0 - kappa[position] * q)
+    return total
+
+
+@kernel(inline=True)
+def mode(clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
+    """Where h is largest on [0, 1]: Newton in log q, kept inside a bracket that shrinks."""
+    seen, skipped = 0.0, 0.0
+    for position in range(kappa.size):
+        seen += skips[item, position] * kappa[position]
+        skipped += skips[item, position]
+    if clicks <= 0.0:
+        return 0.0 if seen > 0.0 else 0.5  # no data at all: flat, so any point is a mode
+    if seen <= 0.0:
+        return 1.0
+    low, high = 0.0, _MOST
+    q = min(clicks * skipped / (seen * (clicks + skipped)), _MOST)  # exact when one position has all the data
+    for _ in range(_NEWTON_STEPS):
+        # q h'(q) = clicks - sum of s, s = skips kappa q / (1 - kappa q), falls by the sum of s / (1 - kappa q) per log q
+        gap, curvature = clicks, 0.0
+        for position in range(kappa.size):
+            missed = 1.0 - kappa[position] * q
+            share = skips[item, position] * kappa[position] * q / missed
+            gap -= share
+            curvature += share / missed
+        if gap * gap <= _GAIN * curvature:
+            return q
+        if gap > 0.0:
+            if q >= _MOST:
+                return 1.0
+            low = q
+        else:
+            high = q
+        step = q * (1.0 + gap / curvature)  # to first order the step in log q
+        q = step if low < step < high else 0.5 * (low + high)
+    return q
+
+
+@kernel(inline=True)
+def upper_bound(peak: float, drop: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
+    """The largest q <= 1 at which h has fallen by no more than `drop` from its value at the mode `peak`."""
+    if drop <= 0.0 or peak >= _MOST:
+        return peak
+    target = log_density(peak, clicks, skips, item, kappa) - drop
+    if log_density(_MOST, clicks, skips, item, kappa) >= target:
+        return 1.0
+    # h is concave, so a tangent comes down to the target at or beyond the root: after one step Newton comes from the
+    # right and never crosses it
+    q = min(peak + math.sqrt(2.0 * drop / _curvature(peak, clicks, skips, item, kappa)), 0.5 * (1.0 + peak))
+    for _ in range(_NEWTON_STEPS):
+        fall = slope(q, clicks, skips, item, kappa)
+        step = q - (log_density(q, clicks, skips, item, kappa) - target) / fall
+        step = min(step, 0.5 * (1.0 + q))
+        if abs(step - q) <= 1e-9 * q:
+            return step
+        q = step
+    return q
+
+
+@kernel(inline=True)
+def _curvature(q: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
+    """-h''(q)."""
+    total = clicks / (q * q) if clicks > 0.0 else 0.0
+    for position in range(kappa.size):
+        share = kappa[position] / (1.0 - kappa[position] * q)
+        total += skips[item, position] * share * share
+    return total
+
+
+@kernel(inline=True)
+def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.random.Generator) -> float:
+    """An exact draw: rejection under a flat top and two exponential tails that touch h; 7 of 8 tries succeed.
+
+    Lagree's own proposal, a Beta at the position with the most data, needs 4 tries on average on the standard setting
+    and a hundred for an item whose data are spread; the law is the same.
+    """
+    peak = mode(clicks, skips, item, kappa)
+    seen = 0.0
+    for position in range(kappa.size):
+        seen += skips[item, position] * kappa[position]
+    if seen <= 0.0:
+        return rng.beta(clicks + 1.0, 1.0)  # nothing tells against it: x^clicks alone
+    peak = min(peak, _MOST)
+    reach = 1.0 / seen  # where clicks = 0, h falls from 0 at the rate `seen`
+    if clicks > 0.0:
+        reach = math.sqrt(2.0 / _curvature(peak, clicks, skips, item, kappa))
+    # the tails: tangents at two points about 1 below the top, from an upper bound of h there
+    left, left_rate, left_area = 0.0, 1.0, 0.0
+    if clicks > 0.0:
+        near = max(peak - reach, 0.5 * peak)
+        left_rate = slope(near, clicks, skips, item, kappa)
+        left = max(near - rise_bound(near, peak, clicks, skips, item, kappa) / left_rate, 0.0)
+        left_area = -math.expm1(-left_rate * left) / left_rate
+    right, right_rate, right_area = 1.0, 1.0, 0.0
+    far = min(peak + reach, 0.5 * (1.0 + peak))
+    fall = -slope(far, clicks, skips, item, kappa)
+    if fall > 0.0:
+        right_rate = fall
+        right = min(far + rise_bound(far, peak, clicks, skips, item, kappa) / right_rate, 1.0)
+        right_area = -math.expm1(-right_rate * (1.0 - right)) / right_rate
+    for _ in range(_TRIES):
+        u = rng.random() * (left_area + (right - left) + right_area) - left_area
+        below = 0.0  # how far the hull lies below the top
+        if u < 0.0:
+            q = left + math.log1p(u * left_rate) / left_rate
+            below = left_rate * (left - q)
+        elif u < right - left:
+            q = left + u
+        else:
+            q = right - math.log1p(-(u - (right - left)) * right_rate) / right_rate
+            below = right_rate * (q - right)
+        if not 0.0 < q < 1.0:
+            continue
+        log_u = -rng.standard_exponential() - below
+        if rise_bound(q, peak, clicks, skips, item, kappa) < log_u:
+            continue
+        if -rise_bound(peak, q, clicks, skips, item, kappa) > log_u:
+            return q
+        rise = log_density(q, clicks, skips, item, kappa) - log_density(peak, clicks, skips, item, kappa)
+        if rise > log_u:
+            return q
+    return peak
+
+
+@kernel
+def draw_thetas(item_clicks: Floats, skips: Floats, kappa: Floats, rng: np.random.Generator, theta: Floats) -> None:
+    """Draw every item's theta; not inlined, since the draw is long and takes numba seconds to compile."""
+    for item in range(theta.size):
+        theta[item] = draw_theta(item_clicks[item], skips, item, kappa, rng)

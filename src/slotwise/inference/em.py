@@ -1,0 +1,549 @@
+"""theta and kappa of largest posterior density, by expectation-maximisation on counts and then Newton's method.
+
+Whether a skipped item was looked at is what is missing. Given theta and kappa, F_il skips hold
+A_il = F_il kappa_l (1 - theta_i) / (1 - kappa_l theta_i) looks; given the looks, theta and kappa are shares (Chuklin
+et al. 2015). One pass is O(N L) and never touches single displays.
+
+A few passes come near the optimum and then crawl. But with a = log theta and b = log kappa the log-likelihood
+
+    sum_il S_il (a_i + b_l) + F_il log(1 - exp(a_i + b_l))
+
+is concave, its Hessian is diagonal but for the block between items and positions, and so a Newton step costs O(N L^2).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slotwise.checks import Floats, Ints
+from slotwise.counts import Tally
+from slotwise.jit import kernel
+
+EM_PASSES = 3  # before Newton's method, and again whenever a step of it gains nothing
+NEWTON_STEPS = 100
+HALVINGS = 40
+TOLERANCE = 1e-10  # nats that a Newton step may still promise at the end
+ROUNDING = 1e-15  # the same for each click or skip counted: less than that drowns in rounding
+_FLAT = 1e-12  # a pivot this small, against its diagonal: the counts do not bend in that direction
+_FLAT_STEP = 2.0  # how far to go, in logs, where they do not bend but do slope
+_LONGEST = 10.0  # no theta or kappa goes further than that in one step, in logs
+_INSIDE = 1e-12  # with a prior theta and kappa stay this far from 1
+
+
+@kernel(inline=True)
+def em_pass(tally: Tally, prior: float, theta: Floats, kappa: Floats, looks: Floats) -> float:
+    """One pass with Beta(prior + 1, prior + 1) priors; returns the largest change of any theta or kappa."""
+    clicks, skips, item_clicks, position_clicks = tally.clicks, tally.skips, tally.item_clicks, tally.position_clicks
+    n_items, n_positions = clicks.shape
+    change = 0.0
+    for position in range(n_positions):
+        looks[position] = 0.0
+    for item in range(n_items):
+        unclicked = 0.0
+        for position in range(n_positions):
+            skipped = skips[item, position]
+            missed = 1.0 - kappa[position] * theta[item]
+            if skipped > 0.0 and missed > 0.0:
+                examined = skipped * kappa[position] * (1.0 - theta[item]) / missed
+                unclicked += examined
+                looks[position] += examined
+        total = 2.0 * prior + item_clicks[item] + unclicked
+        if total > 0.0:
+            value = (prior + item_clicks[item]) / total
+            change = max(change, abs(value - theta[item]))
+            theta[item] = value
+    for position in range(n_positions):
+        views = 2.0 * prior + position_clicks[position]
+        for item in range(n_items):
+            views += skips[item, position]
+        if views > 0.0:
+            value = min((prior + position_clicks[position] + looks[position]) / views, 1.0)  # rounding may exceed it
+            change = max(change, abs(value - kappa[position]))
+            kappa[position] = value
+    return change
+
+
+class Work(NamedTuple):
+    """Room for Newton's method, allocated once for any number of queries.
+
+    `pull` is the gradient of the penalised log-likelihood in log theta or log kappa, `bend` minus its second
+    derivative, and `cross` minus the mixed derivatives.
+    """
+
+    looks: Floats  # L
+    item_pull: Floats  # N
+    position_pull: Floats  # L
+    item_bend: Floats  # N
+    cross: Floats  # N x L
+    item_held: NDArray[np.bool_]  # N: what a step leaves where it is
+    position_held: NDArray[np.bool_]  # L
+    system: Floats  # L x L
+    pivots: Floats  # L
+    item_step: Floats  # N
+    position_step: Floats  # L
+    new_theta: Floats  # N
+    new_kappa: Floats  # L
+
+
+@kernel
+def workspace(n_items: int, n_positions: int) -> Work:
+    """Room for queries of up to that many items."""
+    return Work(
+        np.empty(n_positions),
+        np.empty(n_items),
+        np.empty(n_positions),
+        np.empty(n_items),
+        np.empty((n_items, n_positions)),
+        np.empty(n_items, np.bool_),
+        np.empty(n_positions, np.bool_),
+        np.empty((n_positions, n_positions)),
+        np.empty(n_positions),
+        np.empty(n_items),
+        np.empty(n_positions),
+        np.empty(n_items),
+        np.empty(n_positions),
+    )
+
+
+@kernel
+def start(tally: Tally, prior: float, theta: Floats, kappa: Floats) -> None:
+    """A first guess: kappa from the click rates of positions, theta given kappa; without prior, no clicks means 0.
+
+    The scale is shared out between theta and kappa so that the largest of each are equal and below 1, where EM
+    would stay for ever.
+    """
+    clicks, skips, item_clicks, position_clicks = tally.clicks, tally.skips, tally.item_clicks, tally.position_clicks
+    best, top = 0.0, 0.0
+    for position in range(kappa.size):
+        skipped = 0.0
+        for item in range(theta.size):
+            skipped += skips[item, position]
+        kappa[position] = _rate(position_clicks[position], position_clicks[position] + skipped, prior)
+        top = max(top, kappa[position])
+    for item in range(theta.size):
+        looks = 0.0
+        for position in range(kappa.size):
+            looks += (clicks[item, position] + skips[item, position]) * kappa[position]
+        theta[item] = _rate(item_clicks[item], looks / top, prior) if top > 0.0 else 0.0
+        best = max(best, theta[item])
+    if best > 0.0:
+        share = math.sqrt(best)
+        for item in range(theta.size):
+            theta[item] /= share
+        for position in range(kappa.size):
+            kappa[position] *= share / top
+
+
+@kernel(inline=True)
+def _rate(clicks: float, looks: float, prior: float) -> float:
+    return 0.0 if prior == 0.0 and clicks == 0.0 else min((clicks + 0.5) / (looks + 1.0), 0.99)
+
+
+@kernel
+def maximise(
+    tally: Tally, prior: float, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
+) -> tuple[int, bool]:
+    """Bring (theta, kappa) from a first guess to the largest penalised likelihood, never below the guess's.
+
+    Returns the number of EM passes and Newton steps, and whether the end was reached. What starts at 0 stays there.
+    """
+    looks, passes, gained, enough = work.looks, 0, 0.0, _enough(tally)
+    for _ in range(NEWTON_STEPS):
+        if gained <= 0.0:
+            for _ in range(EM_PASSES):
+                em_pass(tally, prior, theta, kappa, looks)
+            passes += EM_PASSES
+            if prior > 0.0:  # a share can round to 1, where the prior's density is 0
+                for item in range(theta.size):
+                    theta[item] = min(theta[item], 1.0 - _INSIDE)
+                for position in range(kappa.size):
+                    kappa[position] = min(kappa[position], 1.0 - _INSIDE)
+        promised, gained = newton_step(tally, prior, item_parts, position_parts, theta, kappa, work)
+        passes += 1
+        if promised < enough:
+            return passes, True
+    return passes, False
+
+
+@kernel(inline=True)
+def _enough(tally: Tally) -> float:
+    clicks, skips = tally.clicks, tally.skips
+    counted = 0.0
+    for item in range(clicks.shape[0]):
+        for position in range(clicks.shape[1]):
+            counted += clicks[item, position] + skips[item, position]
+    return max(TOLERANCE, ROUNDING * counted)
+
+
+@kernel
+def newton_step(
+    tally: Tally, prior: float, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
+) -> tuple[float, float]:
+    """One projected Newton step in log space (Bertsekas 1982), shortened until it gains; what it promised and gained.
+
+    Values at 1 that want to go higher are held there; the others take the Newton step for each other, cut at 1.
+    """
+    item_held, position_held, item_pull, position_pull = (
+        work.item_held,
+        work.position_held,
+        work.item_pull,
+        work.position_pull,
+    )
+    item_step, position_step, new_theta, new_kappa = (
+        work.item_step,
+        work.position_step,
+        work.new_theta,
+        work.new_kappa,
+    )
+    slopes(tally, prior, theta, kappa, work)
+    for item in range(theta.size):
+        item_held[item] = theta[item] == 0.0 or (theta[item] >= 1.0 and item_pull[item] >= 0.0)
+    for position in range(kappa.size):
+        above = kappa[position] >= 1.0 and position_pull[position] >= 0.0
+        position_held[position] = kappa[position] == 0.0 or above
+    factor(prior, theta, kappa, work)
+    _solve(tally, theta, kappa, work)
+    if prior == 0.0:
+        _keep_scale(tally, item_parts, position_parts, theta, kappa, work)
+    promised, longest = 0.0, _LONGEST
+    for item in range(theta.size):
+        promised += item_pull[item] * item_step[item]
+        longest = max(longest, abs(item_step[item]))
+    for position in range(kappa.size):
+        promised += position_pull[position] * position_step[position]
+        longest = max(longest, abs(position_step[position]))
+    if promised <= 0.0:
+        return promised, 0.0
+    length = _LONGEST / longest
+    for _ in range(HALVINGS):
+        slope = _move(prior, length, theta, kappa, work)
+        gained = _gain(tally, prior, theta, kappa, work)
+        if gained > 0.0 and gained >= 1e-4 * slope:
+            for item in range(theta.size):
+                theta[item] = new_theta[item]
+            for position in range(kappa.size):
+                kappa[position] = new_kappa[position]
+            return promised, gained
+        length *= 0.5
+    return promised, 0.0
+
+
+@kernel
+def slopes(tally: Tally, prior: float, theta: Floats, kappa: Floats, work: Work) -> None:
+    """First and second derivatives of the penalised log-likelihood in log theta and log kappa."""
+    skips, item_clicks, position_clicks = tally.skips, tally.item_clicks, tally.position_clicks
+    item_pull, position_pull, item_bend, cross = work.item_pull, work.position_pull, work.item_bend, work.cross
+    for position in range(kappa.size):
+        position_pull[position] = position_clicks[position] + _prior_pull(prior, kappa[position])
+    for item in range(theta.size):
+        pull, bend = item_clicks[item] + _prior_pull(prior, theta[item]), _prior_bend(prior, theta[item])
+        for position in range(kappa.size):
+            chance = theta[item] * kappa[position]
+            weight = 0.0
+            if chance > 0.0 and skips[item, position] > 0.0:
+                missed = 1.0 / (1.0 - chance)
+                lost = skips[item, position] * chance * missed
+                weight = lost * missed
+                pull -= lost
+                position_pull[position] -= lost
+            cross[item, position] = weight
+            bend += weight
+        item_pull[item], item_bend[item] = pull, bend
+
+
+@kernel(inline=True)
+def _prior_pull(prior: float, value: float) -> float:
+    """Derivative of prior (log x + log(1 - x)) in log x."""
+    return prior * (1.0 - 2.0 * value) / (1.0 - value) if prior > 0.0 else 0.0
+
+
+@kernel(inline=True)
+def _prior_bend(prior: float, value: float) -> float:
+    return prior * value / ((1.0 - value) * (1.0 - value)) if prior > 0.0 else 0.0
+
+
+@kernel
+def factor(prior: float, theta: Floats, kappa: Floats, work: Work) -> None:
+    """Eliminate the items from the Newton system and factor what is left for the positions as L D L^T.
+
+    The diagonal is summed from positive terms, those off it and what the rows exceed them by: computed as a
+    difference it would drown in rounding where counts link positions only weakly.
+    """
+    item_held, item_bend, cross, system = work.item_held, work.item_bend, work.cross, work.system
+    n_positions = kappa.size
+    for position in range(n_positions):
+        for other in range(position):
+            system[position, other] = 0.0
+        system[position, position] = _prior_bend(prior, kappa[position])
+    for item in range(theta.size):
+        if item_held[item]:
+            for position in range(n_positions):
+                system[position, position] += cross[item, position]
+        elif item_bend[item] > 0.0:
+            inverse = 1.0 / item_bend[item]
+            own = _prior_bend(prior, theta[item])
+            for position in range(n_positions):
+                share = cross[item, position] * inverse
+                system[position, position] += share * own
+                for other in range(position):
+                    product = share * cross[item, other]
+                    system[position, other] -= product
+                    system[position, position] += product
+                    system[other, other] += product
+    _decompose(system, work.position_held, work.pivots)
+
+
+@kernel(inline=True)
+def _decompose(system: Floats, held: NDArray[np.bool_], pivots: Floats) -> None:
+    """The lower triangle becomes L; pivots are D: infinite for what is held, 0 where nothing bends."""
+    n = pivots.size
+    for k in range(n):
+        pivots[k] = system[k, k]
+    for k in range(n):
+        pivot = system[k, k]
+        least = _FLAT * pivots[k]
+        if held[k] or pivot <= least:
+            pivots[k] = np.inf if held[k] else 0.0
+            for m in range(k + 1, n):
+                system[m, k] = 0.0
+            continue
+        pivots[k] = pivot
+        for m in range(n - 1, k, -1):  # from below, so that column k is still unscaled above row m
+            ratio = system[m, k] / pivot
+            for j in range(k + 1, m + 1):
+                system[m, j] -= ratio * system[j, k]
+            system[m, k] = ratio
+
+
+@kernel
+def _solve(tally: Tally, theta: Floats, kappa: Floats, work: Work) -> None:
+    """The Newton step from the factored system; to the end of the slope where nothing bends."""
+    item_held, item_pull, item_bend, cross = work.item_held, work.item_pull, work.item_bend, work.cross
+    system, pivots, step, item_step = work.system, work.pivots, work.position_step, work.item_step
+    position_pull, position_clicks, n_positions = work.position_pull, tally.position_clicks, kappa.size
+    for position in range(n_positions):
+        step[position] = position_pull[position]
+    for item in range(theta.size):
+        if not item_held[item] and item_bend[item] > 0.0:
+            for position in range(n_positions):
+                step[position] -= cross[item, position] / item_bend[item] * item_pull[item]
+    for k in range(n_positions):
+        for j in range(k):
+            step[k] -= system[k, j] * step[j]
+    for k in range(n_positions):
+        if pivots[k] > 0.0:
+            step[k] /= pivots[k]
+        elif abs(step[k]) > 1e-11 * position_clicks[k]:
+            step[k] = math.copysign(_FLAT_STEP, step[k])
+        else:
+            step[k] = 0.0
+    for k in range(n_positions - 1, -1, -1):
+        for m in range(k + 1, n_positions):
+            step[k] -= system[m, k] * step[m]
+    for item in range(theta.size):
+        if item_held[item]:
+            item_step[item] = 0.0
+        elif item_bend[item] > 0.0:
+            total = item_pull[item]
+            for position in range(n_positions):
+                total -= cross[item, position] * step[position]
+            item_step[item] = total / item_bend[item]
+        else:  # clicked whenever shown: nothing speaks against 1
+            item_step[item] = -math.log(theta[item])
+
+
+@kernel
+def _keep_scale(tally: Tally, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work) -> None:
+    """In each part of the item-position graph keep the kappa with most clicks, if nothing there is held at 1.
+
+    Without prior log theta + c, log kappa - c is as good for every c, and this c brings the step to the bounds last.
+    """
+    item_held, position_held, position_clicks = work.item_held, work.position_held, tally.position_clicks
+    item_step, position_step = work.item_step, work.position_step
+    for part in range(kappa.size):
+        anchor, pinned = -1, False
+        for position in range(kappa.size):
+            if position_parts[position] == part and kappa[position] > 0.0:
+                pinned |= position_held[position]
+                if anchor < 0 or position_clicks[position] > position_clicks[anchor]:
+                    anchor = position
+        for item in range(theta.size):
+            pinned |= item_parts[item] == part and theta[item] > 0.0 and item_held[item]
+        if anchor >= 0 and not pinned:
+            shift = position_step[anchor]
+            for position in range(kappa.size):
+                if position_parts[position] == part and kappa[position] > 0.0:
+                    position_step[position] -= shift
+            for item in range(theta.size):
+                if item_parts[item] == part and theta[item] > 0.0:
+                    item_step[item] += shift
+
+
+@kernel
+def _move(prior: float, length: float, theta: Floats, kappa: Floats, work: Work) -> float:
+    """Go `length` of the step, cut at 1, into new_theta and new_kappa; the gain to first order.
+
+    With a prior nothing may reach 1: at most 99 % of the way there.
+    """
+    item_pull, position_pull, item_step, position_step = (
+        work.item_pull,
+        work.position_pull,
+        work.item_step,
+        work.position_step,
+    )
+    new_theta, new_kappa = work.new_theta, work.new_kappa
+    slope = 0.0
+    for item in range(theta.size):
+        new_theta[item], gone = _moved(prior, theta[item], length * item_step[item])
+        slope += item_pull[item] * gone
+    for position in range(kappa.size):
+        new_kappa[position], gone = _moved(prior, kappa[position], length * position_step[position])
+        slope += position_pull[position] * gone
+    return slope
+
+
+@kernel(inline=True)
+def _moved(prior: float, value: float, step: float) -> tuple[float, float]:
+    if value == 0.0 or step == 0.0:
+        return value, 0.0
+    limit = 1.0 - 0.01 * (1.0 - value) if prior > 0.0 else 1.0
+    moved = value * math.exp(step) if step < 700.0 else limit
+    if moved <= limit:
+        return max(moved, 1e-300), step
+    return limit, math.log(limit / value)
+
+
+@kernel
+def _gain(tally: Tally, prior: float, theta: Floats, kappa: Floats, work: Work) -> float:
+    """How much the penalised log-likelihood grows from (theta, kappa) to the new ones, summed as differences."""
+    skips, item_clicks, position_clicks = tally.skips, tally.item_clicks, tally.position_clicks
+    new_theta, new_kappa = work.new_theta, work.new_kappa
+    gained = 0.0
+    for position in range(kappa.size):
+        gained += _side_gain(prior, position_clicks[position], kappa[position], new_kappa[position])
+    for item in range(theta.size):
+        gained += _side_gain(prior, item_clicks[item], theta[item], new_theta[item])
+        for position in range(kappa.size):
+            if skips[item, position] > 0.0:
+                before, after = theta[item] * kappa[position], new_theta[item] * new_kappa[position]
+                if after >= 1.0:
+                    return -np.inf
+                gained += skips[item, position] * math.log1p((before - after) / (1.0 - before))
+    return gained
+
+
+@kernel(inline=True)
+def _side_gain(prior: float, clicks: float, before: float, after: float) -> float:
+    """The share in the gain of what depends on a single theta or kappa."""
+    if before == after:
+        return 0.0
+    gained = (clicks + prior) * math.log1p((after - before) / before)
+    if prior > 0.0:
+        gained += prior * math.log1p((before - after) / (1.0 - before))
+    return gained
+
+
+@kernel
+def log_likelihood(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats) -> float:
+    """Log of Eq. 4 with a uniform prior: 0 log 0 is 0, and what was seen but has chance 0 gives minus infinity."""
+    total = 0.0
+    for item in range(theta.size):
+        for position in range(kappa.size):
+            chance = theta[item] * kappa[position]
+            if clicks[item, position] > 0.0:
+                total += clicks[item, position] * math.log(chance) if chance > 0.0 else -np.inf
+            if skips[item, position] > 0.0:
+                total += skips[item, position] * math.log1p(-chance) if chance < 1.0 else -np.inf
+    return total
+
+
+@kernel
+def log_errors(
+    tally: Tally,
+    prior: float,
+    item_parts: Ints,
+    position_parts: Ints,
+    theta: Floats,
+    kappa: Floats,
+    work: Work,
+    item_errors: Floats,
+    position_errors: Floats,
+) -> None:
+    """Standard errors of log theta and log kappa once the largest kappa of each part of the graph is scaled to 1.
+
+    From the inverse of the observed information, by the delta method for log(theta_i kappa_r) and
+    log(kappa_l / kappa_r), r the part's most visible position. NaN for values held at 0 or 1, infinite where the
+    counts do not tell.
+    """
+    item_held, position_held, item_pull, position_pull = (
+        work.item_held,
+        work.position_held,
+        work.item_pull,
+        work.position_pull,
+    )
+    item_bend, cross, system, pivots, contrast = (
+        work.item_bend,
+        work.cross,
+        work.system,
+        work.pivots,
+        work.position_step,
+    )
+    item_clicks, position_clicks = tally.item_clicks, tally.position_clicks
+    slopes(tally, prior, theta, kappa, work)
+    n_positions = kappa.size
+    for item in range(theta.size):
+        pushed = theta[item] >= 1.0 and item_pull[item] > 1e-6 * item_clicks[item]
+        item_held[item] = theta[item] == 0.0 or pushed
+        item_errors[item] = np.nan
+    for position in range(n_positions):
+        pushed = kappa[position] >= 1.0 and position_pull[position] > 1e-6 * position_clicks[position]
+        position_held[position] = kappa[position] == 0.0 or pushed
+        position_errors[position] = np.nan
+    for part in range(n_positions):
+        top = most_visible(part, position_parts, kappa)
+        if top >= 0 and prior == 0.0:
+            position_held[top] = True  # without prior that is where the scale is fixed
+    factor(prior, theta, kappa, work)
+    for position in range(n_positions):
+        top = most_visible(position_parts[position], position_parts, kappa)
+        if position == top:
+            position_errors[position] = 0.0
+        elif not position_held[position]:
+            for other in range(n_positions):
+                contrast[other] = 0.0
+            contrast[position] += 1.0
+            contrast[top] -= 1.0
+            position_errors[position] = math.sqrt(_variance(system, pivots, contrast))
+    for item in range(theta.size):
+        if not item_held[item] and item_bend[item] > 0.0 and item_parts[item] >= 0:
+            for position in range(n_positions):
+                contrast[position] = -cross[item, position] / item_bend[item]
+            contrast[most_visible(item_parts[item], position_parts, kappa)] += 1.0
+            spread = _variance(system, pivots, contrast)
+            item_errors[item] = math.sqrt(1.0 / item_bend[item] + spread)
+
+
+@kernel
+def most_visible(part: int, position_parts: Ints, kappa: Floats) -> int:
+    """The position of largest kappa in a part of the item-position graph; -1 if none there has a positive one."""
+    top = -1
+    for position in range(kappa.size):
+        if position_parts[position] == part and kappa[position] > 0.0 and (top < 0 or kappa[position] > kappa[top]):
+            top = position
+    return top
+
+
+@kernel(inline=True)
+def _variance(system: Floats, pivots: Floats, contrast: Floats) -> float:
+    """x^T (L D L^T)^-1 x as a sum of squares, so that nothing cancels; overwrites x."""
+    total = 0.0
+    for k in range(pivots.size):
+        for j in range(k):
+            contrast[k] -= system[k, j] * contrast[j]
+        if pivots[k] > 0.0:
+            total += contrast[k] * contrast[k] / pivots[k]
+        elif abs(contrast[k]) > 1e-9:
+            return np.inf
+    return total

@@ -1,0 +1,72 @@
+"""epsilon_n-greedy: the greedy display, each item replaced by a random one with a probability that fades as c/t.
+
+Auer, Cesa-Bianchi and Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit Problem", as the PB-MHB paper uses
+it in its section 5.2.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.checks import Ints
+from slotwise.counts import add
+from slotwise.inference.online import Estimator
+from slotwise.inference.svd import Fill
+from slotwise.jit import kernel
+from slotwise.policies import greedy
+
+State = greedy.State
+
+
+class Params(NamedTuple):
+    """Settings; the first two are those of greedy."""
+
+    estimator: Estimator = Estimator.SVD
+    fill: Fill = Fill.ONE
+    c: float = 1000.0  # an item is replaced with probability min(1, c / t)
+
+
+def check(params: Params) -> str | None:
+    """What is wrong with the settings, if anything."""
+    return None if 0.0 <= params.c < math.inf else f"c = {params.c!r} is not a number of at least 0"
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Nothing known."""
+    return greedy.init(greedy.Params(params.estimator, params.fill), n_items, n_positions, rng)
+
+
+@kernel(inline=True)
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """Show what looks best, but for the items that chance replaces."""
+    greedy.choose(greedy.Params(params.estimator, params.fill), state, rng, display)
+    counts = state.counts
+    n_items, n_positions = counts.clicks.shape
+    if n_items == n_positions:
+        return  # no item is left that is not displayed
+    chance = min(1.0, params.c / (1.0 + counts.displays[0]))
+    for position in range(n_positions):
+        if rng.random() < chance:
+            display[position] = _undisplayed(display, int(rng.random() * (n_items - n_positions)))
+
+
+@kernel(inline=True)
+def _undisplayed(display: Ints, rank: int) -> int:
+    """The item of this rank among those not displayed."""
+    item = -1
+    while rank >= 0:
+        item += 1
+        displayed = False
+        for position in range(display.size):
+            displayed = displayed or display[position] == item
+        if not displayed:
+            rank -= 1
+    return item
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

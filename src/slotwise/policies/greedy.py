@@ -1,0 +1,73 @@
+"""Greedy: always the display that looks best under an estimate of theta and kappa; it never explores on purpose.
+
+A competitor in Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", its
+section 5.2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import arrange
+from slotwise.checks import Floats, Ints
+from slotwise.counts import Tally, add, empty, grown
+from slotwise.inference.online import Estimate, Estimator, first_guess, refresh, regrown
+from slotwise.inference.svd import Fill
+from slotwise.jit import kernel
+
+# added to every score so that equal ones are ordered at random, far below any difference that counts could show
+_TIE_BREAK = 1e-12
+
+
+class Params(NamedTuple):
+    """Settings."""
+
+    estimator: Estimator = Estimator.SVD
+    fill: Fill = Fill.ONE
+
+
+class State(NamedTuple):
+    """Counts, the estimate, and the scores of the last round."""
+
+    counts: Tally
+    estimate: Estimate
+    theta: Floats
+    kappa: Floats
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Nothing known."""
+    estimate = first_guess(n_items, n_positions)
+    return State(empty(n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
+
+
+@kernel
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Room for more items and positions."""
+    estimate = regrown(state.estimate, n_items, n_positions)
+    return State(grown(state.counts, n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
+
+
+@kernel(inline=True)
+def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
+    """The estimate itself."""
+    refresh(params.estimator, params.fill, state)
+    attractive, visible = state.estimate.theta, state.estimate.kappa
+    for item in range(theta.size):
+        theta[item] = attractive[item] + _TIE_BREAK * rng.random()
+    for position in range(kappa.size):
+        kappa[position] = visible[position] + _TIE_BREAK * rng.random()
+
+
+@kernel(inline=True)
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """Show what looks best."""
+    score(params, state, rng, state.theta, state.kappa)
+    arrange(state.theta, state.kappa, display)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

@@ -1,0 +1,143 @@
+"""PBM-PIE: the empirically best items on all positions but the last, where items that might be better are tried.
+
+Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model", Algorithm 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import arrange
+from slotwise.checks import Floats, Ints
+from slotwise.clickmodels.pbm import Model
+from slotwise.counts import Tally, add, empty
+from slotwise.inference.conditional import log_density, mode, upper_bound
+from slotwise.inference.online import Estimate, Source, refresh, told, told_or_guessed
+from slotwise.inference.svd import Fill
+from slotwise.jit import kernel
+
+
+class Params(NamedTuple):
+    """Settings."""
+
+    model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
+    kappa: Source = Source.ORACLE
+    fill: Fill = Fill.ONE
+    epsilon: float = 0.0  # the threshold is (1 + epsilon) log t
+
+
+class State(NamedTuple):
+    """Counts, the estimate of kappa, and room for what a round computes."""
+
+    counts: Tally
+    estimate: Estimate
+    theta: Floats  # theta_hat of the last round
+    is_leader: Ints
+
+
+def check(params: Params) -> str | None:
+    """What is wrong with the settings, if anything."""
+    if not 0.0 <= params.epsilon < math.inf:
+        return f"epsilon = {params.epsilon!r} is not a number of at least 0"
+    return told(params.kappa, params.model)
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """Nothing known."""
+    estimate = told_or_guessed(params.kappa, params.model, n_items, n_positions)
+    return State(empty(n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_items, np.int64))
+
+
+@kernel(inline=True)
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """Leaders in order; at the last position, every second time on average, one of those that might be better.
+
+    Equally good leaders keep the order of their indices, which every run of a simulation shuffles: drawing that order
+    anew in each round would be an exploration of its own, and the regret would no longer be PIE's.
+    """
+    if params.kappa != Source.ORACLE:
+        refresh(params.kappa, params.fill, state)
+    counts, estimate = state.counts, state.estimate
+    n_items, n_positions = counts.clicks.shape
+    t = 1.0 + counts.displays[0]
+    if t <= n_items:  # every item once at every position
+        for position in range(n_positions):
+            display[position] = (int(t) - 1 + position) % n_items
+        return
+    _estimate_theta(state)
+    theta, kappa = state.theta, estimate.kappa
+    arrange(theta, kappa, display)
+    last = 0  # the least visible position, and on it the last leader
+    for position in range(n_positions):
+        if theta[display[position]] < theta[display[last]]:
+            last = position
+    if rng.random() < 0.5:
+        return
+    # B is read with a reservoir: each of its members ends up chosen with the same probability
+    leaders = state.is_leader
+    for item in range(n_items):
+        leaders[item] = 0
+    for position in range(n_positions):
+        leaders[display[position]] = 1
+    least = theta[display[last]]
+    found = 0
+    for item in range(n_items):
+        if leaders[item] == 0 and might_exceed(state, item, (1.0 + params.epsilon) * math.log(t), least):
+            found += 1
+            if rng.random() * found < 1.0:
+                display[last] = item
+
+
+@kernel(inline=True)
+def _estimate_theta(state: State) -> None:
+    """theta_hat_i = S_i / Vk_i."""
+    counts, theta, kappa = state.counts, state.theta, state.estimate.kappa
+    clicks, skips, item_clicks = counts.clicks, counts.skips, counts.item_clicks
+    for item in range(theta.size):
+        looks = 0.0
+        for position in range(kappa.size):
+            looks += kappa[position] * (clicks[item, position] + skips[item, position])
+        theta[item] = item_clicks[item] / looks if looks > 0.0 else 1.0
+
+
+@kernel(inline=True)
+def might_exceed(state: State, item: int, threshold: float, level: float) -> bool:
+    """Whether U_i >= level, U_i = sup{q >= m : sum_l V_il d(S_il / V_il, kappa_l q) <= threshold}, m its minimiser.
+
+    The sum is a constant minus h(q) of `inference.conditional`, so both questions are asked of h; when even m
+    exceeds the threshold, U_i is m.
+    """
+    counts, kappa = state.counts, state.estimate.kappa
+    item_clicks, skips = counts.item_clicks[item], counts.skips
+    peak = mode(item_clicks, skips, item, kappa)
+    if peak >= level:
+        return True
+    return index(state, item, threshold, peak) >= level
+
+
+@kernel
+def index(state: State, item: int, threshold: float, peak: float) -> float:
+    """U_i, given the minimiser m = `peak`."""
+    counts, kappa = state.counts, state.estimate.kappa
+    clicks, skips = counts.clicks, counts.skips
+    # sum_l V d(S/V, kappa q) = constant - h(q), where the constant is the saturated model's log-likelihood
+    saturated = 0.0
+    for position in range(kappa.size):
+        s, f = clicks[item, position], skips[item, position]
+        if s > 0.0 and f > 0.0:
+            saturated += s * math.log(s / (s + f)) + f * math.log(f / (s + f))
+        if s > 0.0:
+            saturated -= s * math.log(max(kappa[position], 1e-300))
+    item_clicks = counts.item_clicks[item]
+    misfit = saturated
+    if peak > 0.0:
+        misfit -= log_density(min(peak, 1.0 - 1e-12), item_clicks, skips, item, kappa)
+    return upper_bound(peak, threshold - misfit, item_clicks, skips, item, kappa)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

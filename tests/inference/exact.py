@@ -1,0 +1,301 @@
+"""The exact posterior of a small PBM, by integration: what the sampler's draws are held against.
+
+Write kappa = s (r_1, ..., r_L) with r_m = 1 at the most visible position m, and p_i = theta_i s. The likelihood
+knows only p and r; the uniform prior becomes s^(L-1-N) on max p <= s <= 1. So the long ridge
+"theta kappa = constant", on which no plain grid can stand, is the axis of s alone. Given (s, r) the items are
+independent, and each p_i is integrated out by itself:
+
+    G_i(s, r) = integral over p from 0 to s of  p^(clicks of i)  prod_l (1 - p r_l)^(skips of i at l).
+
+Every axis is a Gauss-Legendre grid; those of r and p are shortened around the mode until they hold all the mass
+and little else. With kappa_1 fixed to 1, m = 1 and s = 1; else the posterior is the sum of one chart for each m.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property, reduce
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.interpolate import PchipInterpolator
+from scipy.special import logsumexp, xlog1py, xlogy
+
+from slotwise.checks import Floats
+
+NODES = 32  # for each axis, or piece of one
+NEGLIGIBLE = 1e-12  # of the highest density: where the axes may end
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The law of one theta or kappa."""
+
+    mean: float
+    sd: float
+    scaled: float  # its mean once every draw is scaled to max kappa = 1
+    points: Floats
+    below: Floats  # the probability below each point
+
+    def cdf(self, x: Floats) -> Floats:
+        return PchipInterpolator(self.points, self.below)(x)
+
+    def quantile(self, level: Floats) -> Floats:
+        return np.interp(level, self.below, self.points)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The marginals of every theta and every kappa."""
+
+    theta: list[Marginal]
+    kappa: list[Marginal]
+
+
+def exact(clicks: Floats, skips: Floats, free_from: int, n: int = NODES) -> Exact:
+    """The posterior given clicks and skips, with kappa_1 = 1 (`free_from` 1) or with every kappa free (0)."""
+    n_items, n_positions = clicks.shape
+    charts = [Chart(clicks, skips, m, bool(free_from), n) for m in range(1 if free_from else n_positions)]
+    highest = max(chart.log_total for chart in charts)
+    charts = [chart for chart in charts if chart.log_total > highest + math.log(NEGLIGIBLE)]
+    return Exact(
+        [_combine(charts, [chart.theta(item) for chart in charts]) for item in range(n_items)],
+        [_combine(charts, [chart.kappa(position) for chart in charts]) for position in range(n_positions)],
+    )
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A Gauss-Legendre grid on each piece between successive edges."""
+
+    edges: Floats
+    n: int
+
+    @cached_property
+    def nodes(self) -> Floats:
+        return (self.edges[:-1, None] + np.diff(self.edges)[:, None] / 2 * (1 + _gauss(self.n)[0])).ravel()
+
+    @cached_property
+    def weights(self) -> Floats:
+        return (np.diff(self.edges)[:, None] / 2 * _gauss(self.n)[1]).ravel()
+
+    def below(self, x: Floats, values: Floats) -> Floats:
+        """The integral up to x[..., k] of the function whose values at the nodes are values[:, k]."""
+        total = np.zeros(x.shape)
+        for lower, upper, part in zip(self.edges, self.edges[1:], np.split(values, len(self.edges) - 1), strict=False):
+            unit = np.clip(2 * (x - lower) / (upper - lower) - 1, -1, 1)
+            total += (upper - lower) / 2 * legendre.legval(unit, _antiderivative(self.n) @ part, tensor=False)
+        return total
+
+    def weights_below(self, x: Floats) -> Floats:
+        """The weights of the nodes in the integral up to each x."""
+        return self.below(np.repeat(x[:, None], len(self.nodes), axis=1), np.eye(len(self.nodes)))
+
+    @property
+    def ratio(self) -> float:
+        """From the lower to the upper end."""
+        return math.inf if self.edges[0] == 0 else self.edges[-1] / self.edges[0]
+
+
+@cache
+def _gauss(n: int) -> tuple[Floats, Floats]:
+    return legendre.leggauss(n)
+
+
+@cache
+def _antiderivative(n: int) -> Floats:
+    """From P_0..P_n at x to the integral up to x of each polynomial that is 1 at one node and 0 at the others."""
+    nodes, weights = _gauss(n)
+    fit = legendre.legvander(nodes, n - 1).T * weights * (np.arange(n) + 0.5)[:, None]
+    integral = np.zeros((n, n + 1))  # that of P_k is (P_(k+1) - P_(k-1)) / (2k+1)
+    integral[0, :2] = 1
+    for k in range(1, n):
+        integral[k, [k - 1, k + 1]] = -1 / (2 * k + 1), 1 / (2 * k + 1)
+    return integral.T @ fit
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one chart knows of one theta or kappa."""
+
+    mass: Floats  # over a grid
+    value: Floats
+    scaled: Floats
+    below: Callable[[Floats], Floats]  # the mass below each point
+    spans: list[tuple[float, float]]  # where that mass may rise steeply
+
+
+def _combine(charts: list["Chart"], parts: list[Part]) -> Marginal:
+    spans = [(0, 1)] + [span for part in parts for span in part.spans]
+    points = np.unique(np.clip([np.linspace(low, high, 101) for low, high in spans], 0, 1))
+    points = points[np.diff(points, prepend=-1) > 1e-12]
+    highest = max(chart.log_total for chart in charts)
+    shares = [math.exp(chart.log_total - highest) / part.mass.sum() for chart, part in zip(charts, parts, strict=True)]
+    below = sum(share * part.below(points) for share, part in zip(shares, parts, strict=True)) / sum(
+        share * part.mass.sum() for share, part in zip(shares, parts, strict=True)
+    )
+    mass = np.concatenate([(share * part.mass).ravel() for share, part in zip(shares, parts, strict=True)])
+    value = np.concatenate([part.value.ravel() for part in parts])
+    scaled = np.concatenate([part.scaled.ravel() for part in parts])
+    mean = np.average(value, weights=mass)
+    sd = math.sqrt(np.average((value - mean) ** 2, weights=mass))
+    return Marginal(mean, sd, np.average(scaled, weights=mass), points, np.maximum.accumulate(np.clip(below, 0, 1)))
+
+
+class Chart:
+    """The part of the posterior where position m is the most visible one."""
+
+    def __init__(self, clicks: Floats, skips: Floats, m: int, fixed: bool, n: int) -> None:
+        self.clicks, self.skips, self.m, self.n = clicks, skips, m, n
+        self.others = [position for position in range(clicks.shape[1]) if position != m]
+        self.r, self.p = self._axes()
+        self.s = Axis(np.array([1.0, 1.0]), n) if fixed else self._s_axis()
+        s = np.ones(1) if fixed else self.s.nodes
+        n_items, n_positions = clicks.shape
+        r, log_r = self._grid()
+        log_h = [self._log_h(item, r, p.nodes) for item, p in enumerate(self.p)]
+        peaks = [h.max(axis=1) for h in log_h]  # for each node of r: else the exponentials underflow at the mode
+        log_r = log_r + sum(peaks)
+        self.h = [_exp(h - peak[:, None]) for h, peak in zip(log_h, peaks, strict=True)]
+        g = [np.maximum(h @ p.weights_below(s).T, 0) for h, p in zip(self.h, self.p, strict=True)]
+        prior = np.ones(1) if fixed else self.s.weights * s ** (n_positions - 1.0 - n_items)
+        outer = _exp(log_r - log_r.max())[:, None] * prior
+        # nodes of r x nodes of s; `without[i]`: before the integration over p_i
+        self.mass = reduce(np.multiply, g, outer)
+        self.without = [reduce(np.multiply, g[:i] + g[i + 1 :], outer) for i in range(n_items)]
+        self.log_total = math.log(self.mass.sum()) + log_r.max()
+        self.fixed, self.s_nodes = fixed, s
+
+    def _axes(self) -> tuple[dict[int, Axis], list[Axis]]:
+        """The axes of r shortened until they fit, then those of p over all that r may be."""
+        self.r = {position: _axis(0, 1, self.n) for position in self.others}
+        while True:
+            r, log_r = self._grid()
+            spans = [self._span(item, r) for item in range(len(self.clicks))]
+            inner = sum(self._log_g(item, r, *span) for item, span in enumerate(spans))
+            likely = log_r + inner > (log_r + inner).max() + math.log(NEGLIGIBLE)
+            p = [_axis(low[likely].min(), high[likely].max(), self.n) for low, high in spans]
+            before = self.r
+            self.r = self._shortened(log_r + inner)
+            if all(np.ptp(self.r[k].edges) > 0.8 * np.ptp(before[k].edges) for k in self.others):
+                return self.r, p
+
+    def _shortened(self, log_mass: Floats) -> dict[int, Axis]:
+        log_mass = log_mass.reshape([self.n] * len(self.others))
+        shortened = {}
+        for k, position in enumerate(self.others):
+            axis = self.r[position]
+            rest = tuple(other for other in range(len(self.others)) if other != k)
+            density = logsumexp(log_mass, axis=rest) - np.log(axis.weights)
+            inside = np.flatnonzero(density > density.max() + math.log(NEGLIGIBLE))
+            places = np.concatenate([axis.edges[:1], axis.nodes, axis.edges[1:]])
+            low, high = inside[0] + 1 - 3, inside[-1] + 1 + 3  # while the grid is coarse the best node may be off
+            shortened[position] = _axis(places[max(low, 0)], places[min(high, self.n + 1)], self.n)
+        return shortened
+
+    def _grid(self) -> tuple[Floats, Floats]:
+        """All nodes of r, one row each, and the log of their weights times r^clicks."""
+        r = np.ones((self.n ** len(self.others), self.clicks.shape[1]))
+        log_r = np.zeros(len(r))
+        axes = [self.r[position] for position in self.others]
+        nodes = np.meshgrid(*(axis.nodes for axis in axes), indexing="ij")
+        weights = np.meshgrid(*(axis.weights for axis in axes), indexing="ij")
+        for position, node, weight in zip(self.others, nodes, weights, strict=True):
+            r[:, position] = node.ravel()
+            log_r += xlogy(self.clicks[:, position].sum(), node.ravel()) + np.log(weight.ravel())
+        return r, log_r
+
+    def _log_h(self, item: int, r: Floats, p: Floats) -> Floats:
+        """Log of the integrand of G_i; p has a row for each of r, or one for all."""
+        log_h = xlogy(self.clicks[item].sum(), p)
+        for position, skips in enumerate(self.skips[item]):
+            log_h = log_h + xlog1py(skips, -r[:, [position]] * p)
+        return log_h
+
+    def _log_g(self, item: int, r: Floats, low: Floats, high: Floats) -> Floats:
+        nodes, weights = _gauss(self.n)
+        p = low[:, None] + (high - low)[:, None] / 2 * (1 + nodes)
+        return logsumexp(self._log_h(item, r, p), b=weights, axis=1) + np.log((high - low) / 2)
+
+    def _span(self, item: int, r: Floats) -> tuple[Floats, Floats]:
+        """For each of r, where the integrand of G_i is not negligible: it is log-concave."""
+        total, skips = self.clicks[item].sum(), self.skips[item]
+        zero, one = np.zeros(len(r)), np.ones(len(r))
+        mode = _crossing(lambda p: total - p * (skips * r / (1 - p[:, None] * r)).sum(axis=1), zero, one)
+        least = self._log_h(item, r, mode[:, None])[:, 0] + math.log(NEGLIGIBLE)
+
+        def excess(p: Floats) -> Floats:
+            return self._log_h(item, r, p[:, None])[:, 0] - least
+
+        return _crossing(lambda p: -excess(p), zero, mode), _crossing(excess, mode, one)
+
+    def _s_axis(self) -> Axis:
+        """From where all of the p_i fit below s, cut where each of them ends, then by factors of 4 up to 1."""
+        start = max(p.edges[0] for p in self.p)
+        ends = sorted({p.edges[-1] for p in self.p if p.edges[-1] > start})
+        while ends[-1] < 1:
+            ends.append(min(1.0, 4 * ends[-1]))
+        return Axis(np.array([start, *ends]), self.n)
+
+    def theta(self, item: int) -> Part:
+        """Theta = p / s."""
+        p, s = self.p[item], self.s_nodes
+        density = np.einsum("rp,rs->ps", self.h[item], self.without[item])
+        mass = p.weights_below(s).T * density
+
+        def below(points: Floats) -> Floats:
+            if self.fixed or p.ratio**4 > self.s.ratio:
+                return p.below(points[:, None] * s, density).sum(axis=1)
+            s_least = p.nodes / np.maximum(points, 1e-100)[:, None]
+            over_s = (p.weights[:, None] * density / self.s.weights).T
+            return (self.s.weights @ over_s - self.s.below(s_least, over_s)).sum(axis=1)
+
+        s0, s1 = self.s.edges[:2]
+        low, high = p.edges
+        return Part(
+            mass, p.nodes[:, None] / s, p.nodes[:, None] + 0 * s, below, [(low, high), (low / s1, high / max(s0, high))]
+        )
+
+    def kappa(self, position: int) -> Part:
+        """Kappa = s at position m, s r elsewhere."""
+        s = self.s_nodes
+        s0, s1 = self.s.edges[:2]
+        if position == self.m:
+            mass = self.mass.sum(axis=0)
+            below = self._below_step if self.fixed else self._below_s
+            return Part(mass, s, np.ones_like(s), below, [(s0, s1)])
+        r, k = self.r[position], self.others.index(position)
+        rest = tuple(other for other in range(len(self.others)) if other != k)
+        mass = self.mass.reshape([self.n] * len(self.others) + [s.size]).sum(axis=rest)
+
+        def below(points: Floats) -> Floats:
+            if self.fixed or r.ratio**4 > self.s.ratio:
+                return r.below(points[:, None] / s, mass / r.weights[:, None]).sum(axis=1)
+            return self.s.below(points[:, None] / r.nodes, (mass / self.s.weights).T).sum(axis=1)
+
+        low, high = r.edges
+        return Part(mass, r.nodes[:, None] * s, r.nodes[:, None] + 0 * s, below, [(low, high), (low * s0, high * s1)])
+
+    def _below_s(self, points: Floats) -> Floats:
+        return self.s.below(points[:, None], (self.mass.sum(axis=0) / self.s.weights)[:, None])[:, 0]
+
+    def _below_step(self, points: Floats) -> Floats:
+        return self.mass.sum() * (points >= 1)
+
+
+def _exp(log: Floats) -> Floats:
+    """Zero where it would not matter: arithmetic with numbers near the smallest ones is slow."""
+    return np.where(log > 3 * math.log(NEGLIGIBLE), np.exp(log), 0)
+
+
+def _axis(low: float, high: float, n: int) -> Axis:
+    return Axis(np.array([low, high], dtype=np.float64), n)
+
+
+def _crossing(f: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Where each f passes from positive to negative between low and high, by bisection; an end if it does not."""
+    for _ in range(26):
+        middle = (low + high) / 2
+        positive = f(middle) > 0
+        low, high = np.where(positive, middle, low), np.where(positive, high, middle)
+    return (low + high) / 2

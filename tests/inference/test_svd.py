@@ -1,0 +1,132 @@
+"""The rank-one approximation: known answers, the online iteration against LAPACK, and degenerate counts."""
+
+import numpy as np
+import pytest
+
+from slotwise.counts import Counts
+from slotwise.inference.svd import Fill, click_rates, filled_rates, rank_one, svd
+from slotwise.paper.settings import setting
+
+STANDARD = setting("standard")
+
+
+def exact_counts(theta, kappa, views=1000.0) -> Counts:
+    """Counts whose click rates are theta kappa^T to the last bit that matters."""
+    clicks = views * np.outer(theta, kappa)
+    return Counts(clicks, views - clicks)
+
+
+def iterated(rates, iterations: int, kappa=None):
+    theta = np.full(rates.shape[0], 0.5)
+    kappa = np.ones(rates.shape[1]) if kappa is None else np.array(kappa, dtype=np.float64)
+    rank_one(rates, iterations, theta, kappa)
+    return theta, kappa
+
+
+@pytest.mark.parametrize("estimate", ["svd", "rank_one"])
+def test_a_rank_one_matrix_is_recovered(estimate: str) -> None:
+    counts = exact_counts(STANDARD.theta, STANDARD.kappa)
+    if estimate == "svd":
+        theta, kappa = svd(counts.clicks, counts.skips)
+    else:
+        theta, kappa = iterated(np.outer(STANDARD.theta, STANDARD.kappa), 2)
+    np.testing.assert_allclose(theta, STANDARD.theta, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(kappa, STANDARD.kappa, rtol=0, atol=1e-12)
+
+
+def test_the_product_is_the_best_rank_one_approximation() -> None:
+    """theta kappa^T = zeta u v^T: no other outer product is nearer to M, unless something was clipped."""
+    rng = np.random.default_rng(0)
+    rates = 0.2 * np.outer(rng.random(6), [1.0, 0.7, 0.4]) + 0.05 * rng.random((6, 3))
+    theta, kappa = svd(rates, 1.0 - rates)
+    u, zeta, vt = np.linalg.svd(rates)
+    np.testing.assert_allclose(np.outer(theta, kappa), zeta[0] * np.outer(u[:, 0], vt[0]), atol=1e-14)
+    assert kappa[0] == 1.0
+
+
+def test_the_iteration_reaches_the_full_decomposition() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        rates = rng.random((8, 4))
+        theta, kappa = svd(rates, 1.0 - rates)
+        np.testing.assert_allclose(iterated(rates, 60)[0], theta, atol=1e-9)
+        np.testing.assert_allclose(iterated(rates, 60)[1], kappa, atol=1e-9)
+
+
+def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> None:
+    rng = np.random.default_rng(2)
+    counts = Counts(np.zeros((10, 5)), np.zeros((10, 5))).tally()
+    theta, kappa = np.full(10, 0.5), np.ones(5)
+    rates = np.empty((10, 5))
+    for _ in range(2_000):
+        display = rng.permutation(10)[:5]
+        clicked = rng.random(5) < STANDARD.theta[display] * STANDARD.kappa
+        counts.clicks[display, np.arange(5)] += clicked
+        counts.skips[display, np.arange(5)] += ~clicked
+        click_rates(counts, Fill.MEAN, rates)
+        rank_one(rates, 2, theta, kappa)
+    full = svd(counts.clicks, counts.skips, Fill.MEAN)
+    np.testing.assert_allclose(theta, full[0], atol=1e-3)
+    np.testing.assert_allclose(kappa, full[1], atol=1e-3)
+    cold = iterated(rates, 1)  # negative control: one iteration from the start is not there yet
+    assert np.abs(cold[1] - full[1]).max() > 1e-3
+
+
+def test_an_iteration_comes_back_from_an_exact_zero() -> None:
+    """Two blocks that share nothing: the second was at 0 and is now the larger one."""
+    rates = np.array([[0.2, 0.0], [0.0, 0.9]])
+    theta, kappa = iterated(rates, 60, kappa=[1.0, 0.0])
+    assert theta[1] == pytest.approx(0.9)
+    np.testing.assert_allclose(kappa, [0.0, 1.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("fill", list(Fill))
+def test_both_forms_fill_in_what_was_never_shown_alike(fill: Fill) -> None:
+    counts = Counts([[3, 0], [1, 0]], [[1, 0], [3, 4]])
+    rates = np.empty((2, 2))
+    click_rates(counts.tally(), fill, rates)
+    assert rates[0, 1] == {Fill.ONE: 1.0, Fill.MEAN: 4 / 12}[fill]
+    np.testing.assert_array_equal(filled_rates(counts.clicks, counts.skips, fill), rates)
+
+
+def test_stacked_queries_are_as_single_ones() -> None:
+    rng = np.random.default_rng(3)
+    clicks, skips = rng.poisson(3.0, (7, 5, 3)).astype(float), rng.poisson(3.0, (7, 5, 3)).astype(float)
+    theta, kappa = svd(clicks, skips, Fill.MEAN)
+    assert theta.shape == (7, 5)
+    assert kappa.shape == (7, 3)
+    for k in range(7):
+        one = svd(clicks[k], skips[k], Fill.MEAN)
+        np.testing.assert_allclose(theta[k], one[0], atol=1e-13)
+        np.testing.assert_allclose(kappa[k], one[1], atol=1e-13)
+
+
+DEGENERATE = {
+    "nothing shown": (np.zeros((3, 2)), np.zeros((3, 2))),
+    "zero clicks": (np.zeros((3, 2)), np.ones((3, 2))),
+    "all clicks": (np.ones((3, 2)), np.zeros((3, 2))),
+    "one position": (np.array([[1.0], [2.0]]), np.array([[3.0], [0.0]])),
+    "one item": (np.array([[1.0, 2.0]]), np.array([[3.0, 0.0]])),
+    "N = L": (np.eye(3), np.ones((3, 3))),
+    "a tie": (np.ones((3, 3)), np.ones((3, 3))),
+    "a tie of singular values": (np.eye(2), 1.0 - np.eye(2)),
+    "v_1 = 0": (np.array([[0.0, 3.0], [0.0, 1.0]]), np.ones((2, 2))),
+    "an item never shown": (np.array([[2.0, 1.0], [0.0, 0.0]]), np.array([[2.0, 3.0], [0.0, 0.0]])),
+}
+
+
+@pytest.mark.parametrize("fill", list(Fill))
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_counts_give_probabilities(name: str, fill: Fill) -> None:
+    clicks, skips = DEGENERATE[name]
+    rates = filled_rates(clicks, skips, fill)
+    for theta, kappa in (svd(clicks, skips, fill), iterated(rates, 50)):
+        assert ((theta >= 0) & (theta <= 1)).all()
+        assert ((kappa >= 0) & (kappa <= 1)).all()
+        assert kappa.max() == pytest.approx(1.0)
+
+
+def test_without_clicks_at_the_first_position_the_most_visible_one_is_the_reference() -> None:
+    theta, kappa = svd(*DEGENERATE["v_1 = 0"])
+    np.testing.assert_allclose(kappa, [0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(theta, [0.75, 0.5], atol=1e-12)

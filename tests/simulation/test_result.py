@@ -1,0 +1,98 @@
+"""Results: their statistics by hand, the way to a file and back, and which of them can be paired."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slotwise.checks import BadInput
+from slotwise.simulation.result import Result
+
+REGRET = np.array([[1.0, 4.0, 0.1 + 0.2], [2.0, 8.0, 1e-17], [6.0, 3.0, 12345.678901234567]])
+
+
+def result(regret: np.ndarray = REGRET, **changed: object) -> Result:
+    whole = Result(
+        policy="pb_mhb",
+        params={"width": 100.0, "sweeps": 1, "reference": "first"},
+        theta=np.array([0.3, 0.1 + 0.2]),
+        kappa=np.array([1.0]),
+        seed=2**70,
+        delay=3,
+        rounds=np.array([1, 10, 100]),
+        regret=regret,
+        seconds=0.123456789012345678,
+    )
+    return replace(whole, **changed)  # type: ignore[arg-type]
+
+
+def test_statistics_over_runs_by_hand() -> None:
+    one = result(np.array([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]]), rounds=np.array([5, 50]))
+    assert one.runs == 3
+    assert one.mean().tolist() == [3.0, 30.0]
+    # squares of the deviations of 1, 2, 6 from 3 add up to 14; two degrees of freedom, three runs
+    assert one.standard_error() == pytest.approx([(14 / 2 / 3) ** 0.5, 10 * (14 / 2 / 3) ** 0.5])
+    assert one.quantiles([0.0, 0.25, 0.5, 1.0]).tolist() == [[1.0, 10.0], [1.5, 15.0], [2.0, 20.0], [6.0, 60.0]]
+    assert one.microseconds == pytest.approx(1e6 * 0.12345678901234568 / (3 * 50))
+
+
+def test_a_single_run_cannot_tell_its_error() -> None:
+    one = result(REGRET[:1])
+    assert one.mean().tolist() == REGRET[0].tolist()
+    assert np.isnan(one.standard_error()).all()
+    assert one.standard_error().shape == (3,)
+    assert np.isnan(one.difference(one).standard_error).all()
+
+
+def test_a_difference_is_taken_run_by_run() -> None:
+    mine, other = np.array([[1.0], [20.0], [60.0]]), np.array([[0.0], [18.0], [57.0]])
+    rounds = np.array([9])
+    gap = result(mine, rounds=rounds).difference(result(other, rounds=rounds, policy="uniform", params={}, delay=0))
+    assert gap.rounds.tolist() == [9]
+    assert gap.mean.tolist() == [2.0]
+    # the gaps 1, 2, 3 vary far less than the regrets: an unpaired error would be near 17
+    assert gap.standard_error == pytest.approx([(2 / 2 / 3) ** 0.5])
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        pytest.param(result(REGRET[:2]), "runs and checkpoints", id="other runs"),
+        pytest.param(result(rounds=np.array([1, 10, 99])), "runs and checkpoints", id="other checkpoints"),
+        pytest.param(result(REGRET[:, :1], rounds=np.array([1])), "runs and checkpoints", id="fewer checkpoints"),
+        pytest.param(result(seed=5), "seed and the same click model", id="other seed"),
+        pytest.param(result(theta=np.array([0.3, 0.2])), "seed and the same click model", id="other theta"),
+        pytest.param(result(kappa=np.array([0.5])), "seed and the same click model", id="other kappa"),
+    ],
+)
+def test_unlike_results_are_not_paired(other: Result, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        result().difference(other)
+
+
+def test_a_saved_result_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
+    one = result()
+    one.save(tmp_path / "result.json")
+    again = Result.load(str(tmp_path / "result.json"))
+    for name in ("policy", "params", "seed", "delay", "seconds"):
+        assert getattr(again, name) == getattr(one, name)
+    for name in ("theta", "kappa", "rounds", "regret"):
+        mine, theirs = getattr(one, name), getattr(again, name)
+        assert mine.dtype == theirs.dtype
+        assert mine.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        pytest.param({"regret": REGRET[:, :2]}, "regret does not fit rounds", id="columns are missing"),
+        pytest.param({"rounds": np.array([1, 10])}, "regret does not fit rounds", id="checkpoints are missing"),
+        pytest.param({"regret": np.array([[np.nan, 1.0, 2.0]])}, "damaged slotwise result", id="not a number"),
+    ],
+)
+def test_a_damaged_result_is_refused(changed: dict[str, object], says: str, tmp_path: Path) -> None:
+    result(**changed).save(tmp_path / "bad.json")
+    with pytest.raises(BadInput, match=says) as caught:
+        Result.load(tmp_path / "bad.json")
+    assert str(tmp_path / "bad.json") in str(caught.value)

@@ -1,0 +1,149 @@
+"""The kernels on counts, against a plain dictionary; the kept sums always agree with clicks and skips."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slotwise.arrange import EMPTY
+from slotwise.checks import BadInput
+from slotwise.counts import Counts, Tally, add, empty, fade, grown, move, restore
+
+Step = tuple[str, int]
+# an operation and a number that decides everything about it
+STEPS = st.lists(st.tuples(st.sampled_from(["add", "move", "fade", "restore", "grow"]), st.integers(0, 2**32)))
+
+
+class Plain:
+    """Counts as anybody would first write them."""
+
+    def __init__(self, n_items: int, n_positions: int) -> None:
+        self.n_items, self.n_positions, self.displays = n_items, n_positions, 0.0
+        self.clicks: dict[tuple[int, int], float] = defaultdict(float)
+        self.skips: dict[tuple[int, int], float] = defaultdict(float)
+
+    def add(self, display: list[int], clicks: list[int]) -> None:
+        self.displays += 1
+        for position, item in enumerate(display):
+            if item != EMPTY:
+                (self.clicks if clicks[position] else self.skips)[item, position] += 1
+
+    def move(self, item: int, position: int) -> None:
+        self.skips[item, position] -= 1
+        self.clicks[item, position] += 1
+
+    def fade(self, factor: float) -> None:
+        self.displays *= factor
+        for counts in (self.clicks, self.skips):
+            for cell in counts:
+                counts[cell] *= factor
+
+    def matrix(self, counts: dict[tuple[int, int], float]) -> list[list[float]]:
+        return [[counts.get((i, k), 0.0) for k in range(self.n_positions)] for i in range(self.n_items)]
+
+
+def check_sums(tally: Tally) -> None:
+    assert np.array_equal(tally.skips_by_position, tally.skips.T)
+    assert np.array_equal(tally.item_clicks, tally.clicks.sum(axis=1))
+    assert np.array_equal(tally.position_clicks, tally.clicks.sum(axis=0))
+
+
+def random_display(plain: Plain, rng: np.random.Generator) -> tuple[list[int], list[int]]:
+    """A display with some positions EMPTY, and clicks that may stand at those positions too."""
+    items = np.append(rng.permutation(plain.n_items), [EMPTY] * plain.n_positions)[: plain.n_positions]
+    display = np.where(rng.random(plain.n_positions) < 0.3, EMPTY, items)
+    return display.tolist(), rng.integers(0, 2, plain.n_positions).tolist()
+
+
+def take(step: Step, tally: Tally, plain: Plain) -> Tally:
+    """Do one operation to both; factors are powers of two, so that no number is ever rounded."""
+    name, number = step
+    rng = np.random.default_rng(number)
+    if name == "add":
+        display, clicks = random_display(plain, rng)
+        add(tally, np.array(display), np.array(clicks))
+        plain.add(display, clicks)
+    elif name == "move":
+        movable = [cell for cell, skips in sorted(plain.skips.items()) if skips >= 1]
+        if movable:
+            item, position = movable[number % len(movable)]
+            move(tally, item, position)
+            plain.move(item, position)
+    elif name == "fade":
+        factor = float(rng.choice([0.25, 0.5, 1.0]))
+        fade(tally, factor)
+        plain.fade(factor)
+    elif name == "restore":
+        saved = Counts(plain.matrix(plain.clicks), plain.matrix(plain.skips), plain.displays)
+        restore(tally, saved.clicks, saved.skips, saved.displays)
+    else:
+        plain.n_items += number % 3
+        plain.n_positions += number % 2
+        tally = grown(tally, plain.n_items, plain.n_positions)
+    return tally
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(st.integers(1, 5), st.integers(1, 4), STEPS)
+def test_any_sequence_of_operations_counts_like_a_dictionary(n_items: int, n_positions: int, steps: list[Step]) -> None:
+    tally, plain = empty(n_items, n_positions), Plain(n_items, n_positions)
+    for step in steps:
+        tally = take(step, tally, plain)
+        assert tally.clicks.tolist() == plain.matrix(plain.clicks)
+        assert tally.skips.tolist() == plain.matrix(plain.skips)
+        assert tally.displays.tolist() == [plain.displays]
+        check_sums(tally)
+
+
+def test_an_empty_position_counts_nothing_but_the_display() -> None:
+    tally = empty(3, 2)
+    add(tally, np.array([EMPTY, 1]), np.array([1, 0]))
+    assert tally.clicks.sum() == 0
+    assert tally.skips.tolist() == [[0, 0], [0, 1], [0, 0]]
+    assert tally.displays[0] == 1
+
+
+def test_grown_leaves_the_smaller_one_alone() -> None:
+    tally = empty(2, 1)
+    larger = grown(tally, 3, 2)
+    add(larger, np.array([2, 0]), np.array([1, 0]))
+    assert tally.clicks.sum() == tally.skips.sum() == tally.displays[0] == 0
+
+
+def test_restore_overwrites_what_was_there() -> None:
+    tally = Counts([[5, 1], [2, 0]], [[7, 7], [7, 7]], displays=20).tally()
+    restore(tally, np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((2, 2)), 4.0)
+    assert tally.clicks.tolist() == [[1, 0], [0, 2]]
+    assert tally.skips.sum() == 0
+    assert tally.displays[0] == 4
+    check_sums(tally)
+
+
+def test_counts_survive_the_way_to_the_kernels_and_back() -> None:
+    counts = Counts([[3, 0], [1, 2]], [[10, 4], [0, 7.5]], displays=15)
+    tally = counts.tally()
+    check_sums(tally)
+    again = Counts.of(tally)
+    assert again.clicks.tolist() == counts.clicks.tolist()
+    assert again.skips.tolist() == counts.skips.tolist()
+    assert again.displays == 15
+    add(tally, np.array([0, 1]), np.array([1, 1]))
+    assert counts.clicks.tolist() == again.clicks.tolist() == [[3, 0], [1, 2]]
+
+
+def test_displays_default_to_the_outcomes_at_the_busiest_position() -> None:
+    assert Counts([[3, 0], [1, 2]], [[10, 4], [0, 7]]).displays == 14
+    assert Counts([[0, 0], [0, 9]], [[1, 4], [0, 7]]).displays == 20
+
+
+def test_counts_cannot_be_set_after_they_were_checked() -> None:
+    counts = Counts([[1]], [[2]])
+    with pytest.raises(AttributeError):
+        counts.displays = -1.0  # type: ignore[misc]
+
+
+def test_clicks_and_skips_of_different_shapes_are_refused() -> None:
+    with pytest.raises(BadInput, match=r"clicks is \(1, 2\) and skips is \(2, 1\)"):
+        Counts([[1, 2]], [[1], [2]])

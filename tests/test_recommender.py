@@ -355,11 +355,6 @@ def test_the_oracle_cannot_serve() -> None:
         page(policy="oracle")
 
 
-def test_any_policy_that_can_serve_does() -> None:
-    display = page(policy="uniform").recommend(pinned={"left": "bag"})
-    assert display["left"] == "bag"
-
-
 # what is learnt
 
 

@@ -90,6 +90,9 @@ def simulate(
     chart: Annotated[
         list[Path] | None, typer.Option(help="Draw the regret into a .svg, .png, .pdf or .html; repeat for more.")
     ] = None,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Compute the regret lower bounds and draw their slopes as a guide.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
 ) -> None:
@@ -103,6 +106,7 @@ def simulate(
     visitors, described = _model(setting, theta, kappa, model)
     entries = [_entry(text) for text in _listed(policies)]
     length = _whole_text("--rounds", rounds)
+    limits, remarks = _bounds(visitors) if bound else ({}, [])
     results = {}
     with _bars(len(entries), quiet or as_json) as bar:
         for label, policy, params in entries:
@@ -117,12 +121,21 @@ def simulate(
                 delay=delay,
                 progress=bar(label, runs * length),
             )
-    for path in chart or []:
-        save_chart(regret_chart(list(results.values()), list(results), title=f"Cumulative regret, {described}"), path)
+    if chart:
+        guides = {f"{name}, C = {constant:.3g}": constant for name, constant in limits.items()}
+        heading = f"Cumulative regret, {described}"
+        drawing = regret_chart(list(results.values()), list(results), title=heading, bounds=guides)
+        for path in chart:
+            save_chart(drawing, path)
     if as_json:
-        print(json.dumps([_summary(label, result) for label, result in results.items()], indent=2))
+        answer: Any = [_summary(label, result) for label, result in results.items()]
+        print(json.dumps({"results": answer, "bounds": limits, "remarks": remarks} if bound else answer, indent=2))
     else:
         _show(results, described)
+        for name, constant in limits.items():
+            screen.print(f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run")
+        for remark in remarks:
+            screen.print(_escape(remark), highlight=False)
         for path in chart or []:
             screen.print(f"chart: {path}", highlight=False)
 
@@ -169,6 +182,19 @@ def _read_model(file: Path) -> Any:
     if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
         raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa"')
     return PBM(content["theta"], content["kappa"])
+
+
+def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
+    """The regret lower bounds that the model has, and why it lacks one."""
+    from slotwise.inference.bounds import known_kappa_bound, unknown_kappa_bound
+
+    found, remarks = {}, []
+    for name, compute in (("kappa known", known_kappa_bound), ("kappa unknown", unknown_kappa_bound)):
+        try:
+            found[name] = compute(model)
+        except BadInput as error:
+            remarks.append(f"no lower bound, {name}: {error}")
+    return found, remarks
 
 
 def _listed(text: str) -> list[str]:
@@ -246,8 +272,9 @@ def _summary(label: str, result: Any) -> dict[str, Any]:
 
 
 def _show(results: dict[str, Any], described: str) -> None:
-    """The table, smallest regret first, with paired differences to the first policy asked for."""
-    first_label, first = next(iter(results.items()))
+    """The table, smallest regret first, with paired differences to pb_mhb, or else to the first policy asked for."""
+    first_label = "pb_mhb" if "pb_mhb" in results else next(iter(results))
+    first = results[first_label]
     table = Table(show_edge=False, title=f"{described}, {first.runs:,} runs of {first.rounds[-1]:,} rounds")
     table.add_column("policy", no_wrap=True)
     for heading in ("regret", "median", "95 %", f"minus {first_label}", "µs/round"):

@@ -30,7 +30,7 @@ def draw_clicks(model: PBM, display: list[int], visitors: np.random.Generator) -
     return clicks.tolist()
 
 
-def click_z(model: PBM, display: list[int], chances: np.ndarray, visitors: int = 20_000) -> np.ndarray:
+def click_z(model: PBM, display: list[int], chances: np.ndarray, visitors: int = 8_000) -> np.ndarray:
     """How far the clicks of many visitors are from these chances, in standard deviations, by position."""
     rng = np.random.default_rng(3)
     mean = np.mean([draw_clicks(model, display, rng) for _ in range(visitors)], axis=0)
@@ -73,7 +73,7 @@ def test_the_test_of_frequencies_sees_a_wrong_chance() -> None:
 
 
 def test_positions_are_clicked_independently() -> None:
-    model, rng, visitors = PBM([0.5, 0.5], [1.0, 1.0]), np.random.default_rng(8), 20_000
+    model, rng, visitors = PBM([0.5, 0.5], [1.0, 1.0]), np.random.default_rng(8), 8_000
     both = np.mean([draw_clicks(model, [0, 1], rng) == [1, 1] for _ in range(visitors)])
     z = abs(both - 0.25) / math.sqrt(0.25 * 0.75 / visitors)
     assert z < Z_LIMIT  # one draw shared by all positions would give 0.5

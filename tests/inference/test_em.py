@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from slotwise.checks import Floats
-from slotwise.counts import Counts
+from slotwise.counts import Counts, Tally
 from slotwise.inference.em import em_pass, log_errors, log_likelihood, maximise, newton_step, start, workspace
 from slotwise.inference.fit import parts
 from slotwise.paper.settings import SIMULATED, setting
@@ -30,11 +30,18 @@ def sparse(rng: np.random.Generator) -> Counts:
     return Counts(clicks, views - clicks)
 
 
+def tallied(counts: Counts) -> Tally:
+    """What `counts.tally()` gives, without waiting for kernels that are not under test to be compiled."""
+    clicks, skips = counts.clicks.copy(), counts.skips.copy()
+    transposed = np.ascontiguousarray(skips.T)
+    return Tally(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
+
+
 class Climb:
     """One query on its way up."""
 
     def __init__(self, counts: Counts, prior: float) -> None:
-        self.counts, self.tally, self.prior = counts, counts.tally(), prior
+        self.counts, self.tally, self.prior = counts, tallied(counts), prior
         n_items, n_positions = counts.clicks.shape
         self.theta, self.kappa, self.work = np.empty(n_items), np.empty(n_positions), workspace(n_items, n_positions)
         self.parts = np.empty(n_items, np.int64), np.empty(n_positions, np.int64)
@@ -113,8 +120,8 @@ def test_a_wrong_pass_is_noticed() -> None:
 @pytest.mark.parametrize("prior", [0.0, 1.0])
 def test_the_optimum_is_that_of_another_method(prior: float) -> None:
     rng = np.random.default_rng(5)
-    small = [counts for counts in (sparse(rng) for _ in range(40)) if counts.clicks.any()][:12]
-    for counts in [drawn(name, 200, 1) for name in SIMULATED] + small:
+    small = [counts for counts in (sparse(rng) for _ in range(40)) if counts.clicks.any()][:8]
+    for counts in [drawn("near-one", 200, 1), *small]:
         climb = Climb(counts, prior)
         _, converged = climb.maximise()
         assert converged

@@ -103,6 +103,21 @@ def test_bounds_change_no_decision_from_anywhere() -> None:
     assert 0.2 < np.mean(moved) < 0.9  # both answers were given
 
 
+def test_bounds_change_no_decision_where_they_are_tightest() -> None:
+    """From 2.2 widths below 1 to 1 itself the masses' ratio is nearly 2, all that the bounds allow for.
+
+    With a likelihood ratio near 1/2 an allowance of 0.6 instead of log 2 would refuse some of 200,000 such steps.
+    """
+    width, visibility = 0.01, 0.9
+    theta, kappa = np.full((200_000, 1), 1 - 2.2 * width), np.full((200_000, 1), visibility)
+    skips = 0.65 / np.log((1 - visibility * theta[:1]) / (1 - visibility))
+    case = Case(np.zeros((1, 1)), skips, FIRST, (width,), 1)
+    ours, plain = (theta.copy(), kappa.copy()), (theta.copy(), kappa.copy())
+    case.walk(Step.SAMPLER, 6, *ours, restart=True)
+    case.walk(Step.PLAIN, 6, *plain, restart=True)
+    _same(ours, plain)
+
+
 def _random_counts(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
     return np.round(10 ** rng.uniform(-1, 6, size=shape) * (rng.random(shape) < 0.7))
 

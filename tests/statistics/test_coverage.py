@@ -3,7 +3,7 @@
 Law: clicks of each item at each position are Binomial(views, theta kappa), theta and kappa those of a simulated
 setting, views such that 55 clicks are expected of the least attractive item. Each of the 10 thetas and of the 4 kappas
 that are not 1 by convention must be covered in 85 to 95 % of 500 data sets. A parameter covered with probability 0.9
-falls outside once in 4,400 seeds, one of the 42 in the three settings about once in 100; the seed is fixed. The long
+falls outside once in 3,200 seeds, one of the 42 in the three settings about once in 75; the seed is fixed. The long
 form has 20,000 data sets and a band of 88 to 92 %, 9 standard deviations: what it allows for is that the law of the
 estimate is normal only in the limit.
 """

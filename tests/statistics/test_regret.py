@@ -47,7 +47,7 @@ def test_regret_agrees_until_a_hundred_thousand(name: str) -> None:
 
 def test_a_wrong_sampler_is_noticed() -> None:
     """Negative control: steps far too narrow for one sweep break the very same check."""
-    result = sw.simulate("pb_mhb", setting("standard"), rounds=10_000, runs=40, seed=1, params={"width": 0.5})
+    result = sw.simulate("pb_mhb", setting("standard"), rounds=10_000, runs=40, seed=1, params={"width": 0.03})
     gap = abs(result.mean()[-1] - 70.0) / np.hypot(result.standard_error()[-1], 2.6)
     assert gap > 4
 

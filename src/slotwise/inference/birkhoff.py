@@ -25,7 +25,8 @@ def most_displays(n_items: int, n_positions: int) -> int:
 def split(asked: Floats, displays: Ints, weights: Floats) -> int:
     """Fill `displays` and `weights` so that they sum to `asked` (N x L) off the diagonal; the number of displays.
 
-    No item of the best display may be asked for elsewhere more often than others are at its position. `asked` is used up.
+    No item of the best display may be asked for elsewhere more often than others are at its position. `asked` is
+    used up.
     """
     n_items, n_positions = asked.shape
     leaving, least = np.zeros(n_positions), 0.0

@@ -29,6 +29,8 @@ ROUNDING = 1e-15  # the same for each click or skip counted: less than that drow
 _FLAT = 1e-12  # a pivot this small, against its diagonal: the counts do not bend in that direction
 _FLAT_STEP = 2.0  # how far to go, in logs, where they do not bend but do slope
 _LONGEST = 10.0  # no theta or kappa goes further than that in one step, in logs
+_CLOSE = 0.01  # to 1
+_TRIES = 4  # at finding out what has to stop at 1
 _INSIDE = 1e-12  # with a prior theta and kappa stay this far from 1
 
 
@@ -185,28 +187,22 @@ def newton_step(
 
     Values at 1 that want to go higher are held there; the others take the Newton step for each other, cut at 1.
     """
-    item_held, position_held, item_pull, position_pull = (
-        work.item_held,
-        work.position_held,
-        work.item_pull,
-        work.position_pull,
-    )
-    item_step, position_step, new_theta, new_kappa = (
-        work.item_step,
-        work.position_step,
-        work.new_theta,
-        work.new_kappa,
-    )
+    item_pull, item_step, item_held = work.item_pull, work.item_step, work.item_held
+    position_pull, position_step, position_held = work.position_pull, work.position_step, work.position_held
+    new_theta, new_kappa = work.new_theta, work.new_kappa
     slopes(tally, prior, theta, kappa, work)
-    for item in range(theta.size):
-        item_held[item] = theta[item] == 0.0 or (theta[item] >= 1.0 and item_pull[item] >= 0.0)
-    for position in range(kappa.size):
-        above = kappa[position] >= 1.0 and position_pull[position] >= 0.0
-        position_held[position] = kappa[position] == 0.0 or above
-    factor(prior, theta, kappa, work)
-    _solve(tally, theta, kappa, work)
-    if prior == 0.0:
+    _hold(theta, item_pull, item_held)
+    _hold(kappa, position_pull, position_held)
+    for _ in range(_TRIES):
+        factor(prior, theta, kappa, work)
+        _solve(tally, theta, kappa, work)
+        if prior > 0.0:
+            break
         _keep_scale(tally, item_parts, position_parts, theta, kappa, work)
+        crossing = _send_to_one(theta, item_pull, item_held, item_step)
+        crossing |= _send_to_one(kappa, position_pull, position_held, position_step)
+        if not crossing:
+            break
     promised, longest = 0.0, _LONGEST
     for item in range(theta.size):
         promised += item_pull[item] * item_step[item]
@@ -228,6 +224,29 @@ def newton_step(
             return promised, gained
         length *= 0.5
     return promised, 0.0
+
+
+@kernel
+def _hold(values: Floats, pull: Floats, held: NDArray[np.bool_]) -> None:
+    for k in range(values.size):
+        held[k] = values[k] == 0.0 or (values[k] >= 1.0 and pull[k] >= 0.0)
+
+
+@kernel
+def _send_to_one(values: Floats, pull: Floats, held: NDArray[np.bool_], step: Floats) -> bool:
+    """Hold, too, what is pulled up and would cross 1 from close by, and send it there; whether there is more of it.
+
+    Else it could creep up to 1 for ever, each time cutting short the step that the others took for its sake.
+    """
+    more = False
+    for k in range(values.size):
+        if 1.0 - _CLOSE < values[k] < 1.0 and pull[k] > 0.0:
+            rest = -math.log(values[k])
+            more |= not held[k] and step[k] > rest
+            held[k] |= step[k] > rest
+            if held[k]:
+                step[k] = rest
+    return more
 
 
 @kernel
@@ -387,13 +406,8 @@ def _move(prior: float, length: float, theta: Floats, kappa: Floats, work: Work)
 
     With a prior nothing may reach 1: at most 99 % of the way there.
     """
-    item_pull, position_pull, item_step, position_step = (
-        work.item_pull,
-        work.position_pull,
-        work.item_step,
-        work.position_step,
-    )
-    new_theta, new_kappa = work.new_theta, work.new_kappa
+    item_pull, item_step, new_theta = work.item_pull, work.item_step, work.new_theta
+    position_pull, position_step, new_kappa = work.position_pull, work.position_step, work.new_kappa
     slope = 0.0
     for item in range(theta.size):
         new_theta[item], gone = _moved(prior, theta[item], length * item_step[item])
@@ -410,7 +424,7 @@ def _moved(prior: float, value: float, step: float) -> tuple[float, float]:
         return value, 0.0
     limit = 1.0 - 0.01 * (1.0 - value) if prior > 0.0 else 1.0
     moved = value * math.exp(step) if step < 700.0 else limit
-    if moved <= limit:
+    if moved < limit - 1e-15:  # exp(-log x) x may fall short of 1 by rounding
         return max(moved, 1e-300), step
     return limit, math.log(limit / value)
 
@@ -477,20 +491,9 @@ def log_errors(
     log(kappa_l / kappa_r), r the part's most visible position. NaN for values held at 0 or 1, infinite where the
     counts do not tell.
     """
-    item_held, position_held, item_pull, position_pull = (
-        work.item_held,
-        work.position_held,
-        work.item_pull,
-        work.position_pull,
-    )
-    item_bend, cross, system, pivots, contrast = (
-        work.item_bend,
-        work.cross,
-        work.system,
-        work.pivots,
-        work.position_step,
-    )
-    item_clicks, position_clicks = tally.item_clicks, tally.position_clicks
+    item_held, item_pull, item_bend, item_clicks = work.item_held, work.item_pull, work.item_bend, tally.item_clicks
+    position_held, position_pull, position_clicks = work.position_held, work.position_pull, tally.position_clicks
+    cross, system, pivots, contrast = work.cross, work.system, work.pivots, work.position_step
     slopes(tally, prior, theta, kappa, work)
     n_positions = kappa.size
     for item in range(theta.size):

@@ -48,8 +48,9 @@ def program(n_items: int, n_positions: int) -> Program:
 def explore(truth: Truth, tolerance: float, memory: Program) -> float:
     """Fill memory.q with the solution for known order of positions; its regret per unit of log t.
 
-    Every alternative is told apart at rate 1 at least, and the regret is at most 1 / (1 - tolerance) times the least
-    possible. Should the rounds of cuts run out, the first still holds; NaN when not even that was reached.
+    Every alternative is told apart at rate 1 at least, to a hundredth of `tolerance`, and the regret is at most
+    1 / (1 - tolerance) times the least possible. Should the rounds of cuts run out, the first still holds; NaN when not
+    even that was reached.
     """
     n_items, n_positions = memory.q.shape
     if n_items == 1:
@@ -58,17 +59,34 @@ def explore(truth: Truth, tolerance: float, memory: Program) -> float:
     table = dictionary(n_variables, n_positions + memory.ties.size)
     row = np.empty(n_variables)
     _balance(truth, table, row)
-    _recall(truth, table, row, memory)
+    q, pool, ties, kept = memory.q, memory.pool, memory.ties, memory.kept
+    if kept[0] == 0:
+        kept[0] = n_items - 1
+        for tie in range(n_items - 1):
+            _copy(truth.z, pool[tie])  # the plainest alternative
+    for cut in range(kept[0]):
+        _add_cut(truth, pool[cut], ties[cut], table, n_positions + cut + 1, row)
     worst = 0.0
     for _ in range(ROUNDS_OF_CUTS):
-        if not solve(table, n_positions + memory.kept[0]):
+        if not solve(table, n_positions + kept[0]):
             break
-        _read(table, n_positions + memory.kept[0], memory.q)
-        worst = _cut(truth, tolerance, table, row, memory)
+        _read(table, n_positions + kept[0], q)
+        worst = np.inf
+        for tie in range(n_items - 1):
+            rate = nearest(truth, q, tie, 0.0, NEWTON_SHARE * tolerance, pool[tie])
+            worst = min(worst, rate)
+            if rate < 1.0 - tolerance and kept[0] < ties.size:
+                _copy(pool[tie], pool[kept[0]])
+                ties[kept[0]] = tie
+                kept[0] += 1
+                _add_cut(truth, pool[tie], tie, table, n_positions + kept[0], row)
         if worst >= 1.0 - tolerance:
             break
-    _forget(table, memory)
-    return _scaled(truth, worst, memory.q)
+    _forget(table.nonbasic, n_variables + n_positions + 1, pool, ties, kept)
+    if not worst > 0.0:
+        kept[0] = 0  # what led here is no good start
+        return np.nan
+    return _scaled(truth, worst, q)
 
 
 @kernel
@@ -96,38 +114,19 @@ def _balance(truth: Truth, table: Dictionary, row: Floats) -> None:
 
 
 @kernel
-def _recall(truth: Truth, table: Dictionary, row: Floats, memory: Program) -> None:
-    """A row for each alternative of the last solution, or for the plainest one of each tie."""
-    pool, ties, n_ties = memory.pool, memory.ties, truth.z.size
-    if memory.kept[0] == 0:
-        memory.kept[0] = n_ties
-        for tie in range(n_ties):
-            for k in range(n_ties):
-                pool[tie, k] = truth.z[k]
-    for cut in range(memory.kept[0]):
-        for k in range(n_ties):  # the bounds may have moved with the truth
-            pool[cut, k] = max(pool[cut, k], truth.low[k])
-        pool[cut, ties[cut]] = 0.0
-        divergences(truth, pool[cut], row)
-        add_row(table, truth.kappa.size + cut + 1, row, 1.0)
+def _add_cut(truth: Truth, z: Floats, tie: int, table: Dictionary, at: int, row: Floats) -> None:
+    """Ask that the alternative z, brought to where its tie and the bounds now are, be told apart at rate 1."""
+    for k in range(z.size):
+        z[k] = max(z[k], truth.low[k])
+    z[tie] = 0.0
+    divergences(truth, z, row)
+    add_row(table, at, row, 1.0)
 
 
-@kernel
-def _cut(truth: Truth, tolerance: float, table: Dictionary, row: Floats, memory: Program) -> float:
-    """Add the nearest alternative of each tie that q does not tell apart well enough; the least rate found."""
-    pool, ties, kept, n_ties = memory.pool, memory.ties, memory.kept, truth.z.size
-    worst = np.inf
-    for tie in range(n_ties):
-        rate = nearest(truth, memory.q, tie, 0.0, NEWTON_SHARE * tolerance, pool[tie])
-        worst = min(worst, rate)
-        if rate < 1.0 - tolerance and kept[0] < ties.size:
-            divergences(truth, pool[tie], row)
-            for k in range(n_ties):
-                pool[kept[0], k] = pool[tie, k]
-            ties[kept[0]] = tie
-            kept[0] += 1
-            add_row(table, truth.kappa.size + kept[0], row, 1.0)
-    return worst
+@kernel(inline=True)
+def _copy(source: Floats, target: Floats) -> None:
+    for k in range(source.size):
+        target[k] = source[k]
 
 
 @kernel
@@ -146,30 +145,26 @@ def _read(table: Dictionary, rows: int, q: Floats) -> None:
 
 
 @kernel
-def _forget(table: Dictionary, memory: Program) -> None:
-    """Keep, besides one alternative for each tie, those whose rows bind: their surplus is not basic."""
-    pool, ties, n_ties = memory.pool, memory.ties, memory.pool.shape[1]
-    first = table.nonbasic.size + memory.q.shape[1] + 1
+def _forget(nonbasic: Ints, first: int, pool: Floats, ties: Ints, kept: Ints) -> None:
+    """Keep, besides one alternative for each tie, those whose rows bind: their surplus, `first` on, is not basic."""
+    n_ties = pool.shape[1]
     binds = np.zeros(ties.size, np.bool_)
-    for number in table.nonbasic:
-        if number >= first + n_ties:
+    for number in nonbasic:
+        if number >= first:
             binds[number - first] = True
-    kept = n_ties
-    for cut in range(n_ties, memory.kept[0]):
+    end = n_ties
+    for cut in range(n_ties, kept[0]):
         if binds[cut]:
-            for k in range(n_ties):
-                pool[kept, k] = pool[cut, k]
-            ties[kept] = ties[cut]
-            kept += 1
-    memory.kept[0] = kept
+            _copy(pool[cut], pool[end])
+            ties[end] = ties[cut]
+            end += 1
+    kept[0] = end
 
 
 @kernel
 def _scaled(truth: Truth, worst: float, q: Floats) -> float:
     """Show everything more often by what the worst alternative lacks; the regret then."""
     theta, kappa = truth.theta, truth.kappa
-    if not worst > 0.0:
-        return np.nan
     regret = 0.0
     for item in range(theta.size):
         for position in range(kappa.size):

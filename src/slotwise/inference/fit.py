@@ -65,7 +65,8 @@ class Fit(PBM):
 
 def _interval(value: Floats, error: Floats, z: float) -> Floats:
     told = np.isfinite(error)
-    factor = np.exp(z * np.where(told, error, 0.0) / np.where(told, value, 1.0))
+    # an error of hundreds of times the value leaves nothing but [0, 1]: e^700 is as far as numbers go
+    factor = np.exp(np.minimum(z * np.where(told, error, 0.0) / np.where(told, value, 1.0), 700.0))
     low, high = np.where(told, value / factor, 0.0), np.where(told, np.minimum(value * factor, 1.0), 1.0)
     return np.stack([low, high], axis=1)
 
@@ -275,13 +276,15 @@ def _report_all(
     for query in range(likelihoods.size):
         begin, end = first[query], first[query + 1]
         clicks, skips = all_clicks[begin:end], all_skips[begin:end]
-        theta, item_part, item_state = all_theta[begin:end], all_item_part[begin:end], all_item_state[begin:end]
-        kappa, position_part, position_state = all_kappa[query], all_position_part[query], all_position_state[query]
+        theta, theta_error = all_theta[begin:end], all_theta_error[begin:end]
+        kappa, kappa_error = all_kappa[query], all_kappa_error[query]
+        item_part, item_state = all_item_part[begin:end], all_item_state[begin:end]
+        position_part, position_state = all_position_part[query], all_position_state[query]
         # what is never clicked links nothing: the rest may fall into more parts than were shown
         n_linked = parts(clicks, skips, theta, kappa, item_part, position_part)
-        _states(clicks, skips, theta, kappa, position_part, item_state, position_state)
-        n_known = _stand_in(item_state, theta, all_theta_error[begin:end], 0.5)
-        n_known += _stand_in(position_state, kappa, all_kappa_error[query], 1.0)
+        _states(clicks, skips, theta, theta_error, kappa, kappa_error, position_part, item_state, position_state)
+        n_known = _stand_in(item_state, theta, theta_error, 0.5)
+        n_known += _stand_in(position_state, kappa, kappa_error, 1.0)
         n_parts = parts(clicks, skips, ones[: theta.size], ones[: kappa.size], item_part, position_part)
         identifiable[query] = n_parts == 1 and n_linked == 1 and n_known == theta.size + kappa.size
         likelihoods[query] = log_likelihood(clicks, skips, theta, kappa)
@@ -338,7 +341,9 @@ def _states(
     clicks: Floats,
     skips: Floats,
     theta: Floats,
+    theta_error: Floats,
     kappa: Floats,
+    kappa_error: Floats,
     position_part: Ints,
     item_state: Ints,
     position_state: Ints,
@@ -353,7 +358,7 @@ def _states(
         for item in range(theta.size):
             if clicks[item, position] + skips[item, position] > 0.0:
                 if theta[item] > 0.0 or kappa[position] > 0.0:
-                    position_state[position] = _place(kappa[position])
+                    position_state[position] = _place(kappa[position], kappa_error[position])
                 elif position_state[position] == UNSEEN:
                     position_state[position] = SILENT
     for item in range(theta.size):
@@ -361,7 +366,7 @@ def _states(
         for position in range(kappa.size):
             if clicks[item, position] + skips[item, position] > 0.0:
                 if position_state[position] != AT_ZERO:
-                    item_state[item] = _place(theta[item])
+                    item_state[item] = _place(theta[item], theta_error[item])
                 elif item_state[item] == UNSEEN:
                     item_state[item] = SILENT
     for part in range(kappa.size):
@@ -371,8 +376,10 @@ def _states(
 
 
 @kernel(inline=True)
-def _place(value: float) -> int:
-    return AT_ZERO if value <= 0.0 else (AT_ONE if value >= 1.0 else INSIDE)
+def _place(value: float, error: float) -> int:
+    if value <= 0.0:
+        return AT_ZERO
+    return AT_ONE if value > 1.0 - 1e-12 and np.isnan(error) else INSIDE
 
 
 @kernel

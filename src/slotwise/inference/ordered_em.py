@@ -1,7 +1,8 @@
 """The most likely (theta, kappa) among those whose visibilities decrease, by expectation-maximisation on counts.
 
 Given the looks, the likelihood of kappa is that of independent shares, and the most likely decreasing shares are found
-by pooling neighbours that are out of order (Ayer et al. 1955): an exact maximisation step, so the likelihood never falls.
+by pooling neighbours that are out of order (Ayer et al. 1955). The maximisation stays exact, so the likelihood never
+falls.
 """
 
 from slotwise.checks import Floats, Ints

@@ -60,18 +60,15 @@ def click_rates(tally: Tally, fill: int, rates: Floats) -> None:
 
 @kernel(inline=True)
 def rank_one(rates: Floats, iterations: int, theta: Floats, kappa: Floats) -> None:
-    """Improve (theta, kappa) by power iterations on `rates`, from where they are: online a few are enough.
+    """Improve (theta, kappa) by power iterations on `rates`, from where theta is: online a few are enough.
 
+    Not from kappa: clipped at 1 it has forgotten how much more visible than the first a position seemed to be.
     M has no negative entries, so its leading vectors have none either and the sign needs no fixing.
     """
     n_items, n_positions = rates.shape
-    for position in range(n_positions):
-        kappa[position] = max(kappa[position], _TINY)  # from an exact 0 no iteration could ever come back
+    for item in range(n_items):
+        theta[item] = max(theta[item], _TINY)  # from an exact 0 no iteration could ever come back
     for _ in range(iterations):
-        for item in range(n_items):
-            theta[item] = 0.0
-            for position in range(n_positions):
-                theta[item] += rates[item, position] * kappa[position]
         length = 0.0
         for position in range(n_positions):
             total = 0.0
@@ -82,15 +79,17 @@ def rank_one(rates: Floats, iterations: int, theta: Floats, kappa: Floats) -> No
         length = np.sqrt(length)
         for position in range(n_positions):
             kappa[position] = kappa[position] / length if length > 0.0 else 1.0
-    # kappa is v now; from it theta = v_1 M v = v_1 zeta u, both clipped to [0, 1] as probabilities
+        for item in range(n_items):
+            total = 0.0
+            for position in range(n_positions):
+                total += rates[item, position] * kappa[position]
+            theta[item] = total
+    # kappa is v now and theta is M v = zeta u; scaled by v_1, both are clipped to [0, 1] as probabilities
     reference = kappa[0]
     if reference <= _TINY:
         for position in range(n_positions):
             reference = max(reference, kappa[position])
     for item in range(n_items):
-        total = 0.0
-        for position in range(n_positions):
-            total += rates[item, position] * kappa[position]
-        theta[item] = min(reference * total, 1.0)
+        theta[item] = min(reference * theta[item], 1.0)
     for position in range(n_positions):
         kappa[position] = min(kappa[position] / reference, 1.0)

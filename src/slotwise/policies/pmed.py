@@ -96,7 +96,10 @@ def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
 
 @kernel
 def queue_cycle(least: float, counts: Tally, positions: Ints, queue: Ints) -> int:
-    """Queue those of the N displays "items m, m+1, ..." that showed some item there less than `least` times; how many."""
+    """Queue those of the N displays "items m, m+1, ..." in which some pair was shown less than `least` times.
+
+    Returns how many.
+    """
     clicks, skips = counts.clicks, counts.skips
     n_items, n_positions = clicks.shape
     end = 0

@@ -1,0 +1,84 @@
+"""What a round of PMED costs, and which part of it takes the time."""
+
+import ctypes
+import math
+from pathlib import Path
+
+import numba
+import numpy as np
+
+import slotwise as sw
+from benchmarks.measure import Row, report
+from slotwise.clickmodels import pbm
+from slotwise.inference.exploration import explore
+from slotwise.paper.settings import SIMULATED, setting
+from slotwise.policies import pmed
+from slotwise.policies._contract import make_params
+
+ROUNDS = 10_000
+PARTS = ("cycle", "estimate (MLE)", "program", "split and queue", "rest: the round itself")
+
+clock = ctypes.CDLL(None).clock  # processor time in millionths of a second, callable from compiled code
+clock.restype, clock.argtypes = ctypes.c_long, ()
+
+
+@numba.njit
+def timed(params, state, model, rounds, visitors, rng, spent):
+    """The loop of a run with `choose` taken apart; `spent` gets the time of each part, and the number of plans."""
+    n_positions = state.positions.size
+    display, clicks = np.empty(n_positions, np.int64), np.empty(n_positions, np.int64)
+    waiting, queue = state.waiting, state.queue
+    begun = clock()
+    for _ in range(rounds):
+        if waiting[0] >= waiting[1]:
+            log_t = math.log(1.0 + state.counts.displays[0])
+            waiting[0] = 0
+            at = clock()
+            waiting[1] = pmed.queue_cycle(params.exploration * math.sqrt(log_t), state.counts, state.positions, queue)
+            spent[0] += clock() - at
+            at = clock()
+            truth = pmed.estimate(state)
+            spent[1] += clock() - at
+            at = clock()
+            explore(truth, params.tolerance, state.program)
+            spent[2] += clock() - at
+            at = clock()
+            waiting[1] = pmed.queue_owed(
+                log_t, state.program.q, state.counts, state.items, state.positions, queue, waiting[1]
+            )
+            spent[3] += clock() - at
+            for rank in range(n_positions):
+                queue[waiting[1], state.positions[rank]] = state.items[rank]
+            waiting[1] += 1
+            spent[5] += 1
+        pmed.choose(params, state, rng, display)  # the queue is not empty: it only takes the next one
+        pbm.click(model, display, visitors, clicks)
+        pmed.update(params, state, display, clicks)
+    spent[4] = clock() - begun - spent[:4].sum()
+
+
+def shares() -> list[Row]:
+    """Where the time of a run on the standard setting goes."""
+    model = setting("standard").shuffled(np.random.default_rng(0))
+    params = make_params(pmed, {}, model.arrays())
+    spent = np.zeros(6)
+    for rounds in (10, ROUNDS):  # the first to compile
+        spent[:] = 0.0
+        state = pmed.init(params, model.theta.size, model.kappa.size, np.random.default_rng(1))
+        timed(params, state, model.arrays(), rounds, np.random.default_rng(2), np.random.default_rng(3), spent)
+    total = spent[:5].sum()
+    rows = [Row(f"share of {part}", 100.0 * spent[k] / total, "%") for k, part in enumerate(PARTS)]
+    return [*rows, Row("rounds per plan", ROUNDS / spent[5], "")]
+
+
+def per_round() -> list[Row]:
+    """Milliseconds per round over 1e4 rounds, mean of 10 runs one after the other."""
+    rows = []
+    for name in SIMULATED:
+        result = sw.simulate("pmed", setting(name), rounds=ROUNDS, runs=10, threads=1)
+        rows.append(Row(f"pmed, {name}", 1e3 * result.seconds / (10 * ROUNDS), "ms/round", 2.0))
+    return rows
+
+
+def main() -> bool:
+    return report("PMED, N=10, L=5, 1e4 rounds", Path(__file__).stem, per_round() + shares())

@@ -2,8 +2,8 @@
 
 import sys
 
-from benchmarks import growth, speed
+from benchmarks import estimators, growth, policies, speed
 
 if __name__ == "__main__":
-    good = [benchmark.main() for benchmark in (speed, growth)]
+    good = [benchmark.main() for benchmark in (speed, growth, policies, estimators)]
     sys.exit(not all(good))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from slotwise.checks import BadInput
     from slotwise.clickmodels.pbm import PBM
     from slotwise.counts import Counts
+    from slotwise.inference.fit import Fit, fit, fit_many
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -19,9 +20,12 @@ __all__ = [
     "PBM",
     "BadInput",
     "Counts",
+    "Fit",
     "Recommender",
     "Result",
     "__version__",
+    "fit",
+    "fit_many",
     "policies",
     "regret_chart",
     "save_chart",
@@ -32,8 +36,11 @@ _HOMES = {
     "PBM": "slotwise.clickmodels.pbm",
     "BadInput": "slotwise.checks",
     "Counts": "slotwise.counts",
+    "Fit": "slotwise.inference.fit",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
+    "fit": "slotwise.inference.fit",
+    "fit_many": "slotwise.inference.fit",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",
     "simulate": "slotwise.simulation.simulate",

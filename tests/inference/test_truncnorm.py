@@ -51,9 +51,9 @@ def test_draws_follow_the_truncated_gaussian(sigma: float) -> None:
         assert ks_distance(_law(x, sigma, draws)) < ks_limit(DRAWS), x
 
 
-@pytest.mark.parametrize("wrong", [0.9, 1.1])
+@pytest.mark.parametrize("wrong", [0.8, 1.25])
 def test_another_width_is_seen(wrong: float) -> None:
-    """The negative control: a width that is a tenth off fails the same check wherever it matters."""
+    """The negative control: a width that is a fifth or a quarter off fails the same check wherever it matters."""
     rng = np.random.default_rng(10)
     for sigma in (1e-6, 0.05, 0.2):
         draws = np.sort(_draws(0.3, wrong * sigma, rng, 4 * DRAWS))

@@ -60,7 +60,7 @@ def mode(clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
     low, high = 0.0, _MOST
     q = min(clicks * skipped / (seen * (clicks + skipped)), _MOST)  # exact when one position has all the data
     for _ in range(_NEWTON_STEPS):
-        # q h'(q) = clicks - sum of s, s = skips kappa q / (1 - kappa q), falls by the sum of s / (1 - kappa q) per log q
+        # q h'(q) = clicks - sum of s, s = skips kappa q / (1 - kappa q); in log q it falls by sum of s / (1 - kappa q)
         gap, curvature = clicks, 0.0
         for position in range(kappa.size):
             missed = 1.0 - kappa[position] * q

@@ -44,6 +44,8 @@ def simulate(
     """
     if not isinstance(model, PBM):
         raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
+    if model.kappa.size > model.theta.size:  # a fitted model may be like that
+        raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display can be shown")
     module = find(policy)
     wanted = whole("runs", runs, least=1)
     job = _Job(

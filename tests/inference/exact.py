@@ -14,14 +14,15 @@ and little else. With kappa_1 fixed to 1, m = 1 and s = 1; else the posterior is
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import reduce
 
 import numpy as np
-from numpy.polynomial import legendre
 from scipy.interpolate import PchipInterpolator
 from scipy.special import logsumexp, xlog1py, xlogy
 
 from slotwise.checks import Floats
+
+from .axis import Axis, gauss
 
 NODES = 32  # for each axis, or piece of one
 NEGLIGIBLE = 1e-12  # of the highest density: where the axes may end
@@ -65,56 +66,6 @@ def exact(clicks: Floats, skips: Floats, free_from: int, n: int = NODES) -> Exac
 
 
 @dataclass(frozen=True)
-class Axis:
-    """A Gauss-Legendre grid on each piece between successive edges."""
-
-    edges: Floats
-    n: int
-
-    @cached_property
-    def nodes(self) -> Floats:
-        return (self.edges[:-1, None] + np.diff(self.edges)[:, None] / 2 * (1 + _gauss(self.n)[0])).ravel()
-
-    @cached_property
-    def weights(self) -> Floats:
-        return (np.diff(self.edges)[:, None] / 2 * _gauss(self.n)[1]).ravel()
-
-    def below(self, x: Floats, values: Floats) -> Floats:
-        """The integral up to x[..., k] of the function whose values at the nodes are values[:, k]."""
-        total = np.zeros(x.shape)
-        for lower, upper, part in zip(self.edges, self.edges[1:], np.split(values, len(self.edges) - 1), strict=False):
-            unit = np.clip(2 * (x - lower) / (upper - lower) - 1, -1, 1)
-            total += (upper - lower) / 2 * legendre.legval(unit, _antiderivative(self.n) @ part, tensor=False)
-        return total
-
-    def weights_below(self, x: Floats) -> Floats:
-        """The weights of the nodes in the integral up to each x."""
-        return self.below(np.repeat(x[:, None], len(self.nodes), axis=1), np.eye(len(self.nodes)))
-
-    @property
-    def ratio(self) -> float:
-        """From the lower to the upper end."""
-        return math.inf if self.edges[0] == 0 else self.edges[-1] / self.edges[0]
-
-
-@cache
-def _gauss(n: int) -> tuple[Floats, Floats]:
-    return legendre.leggauss(n)
-
-
-@cache
-def _antiderivative(n: int) -> Floats:
-    """From P_0..P_n at x to the integral up to x of each polynomial that is 1 at one node and 0 at the others."""
-    nodes, weights = _gauss(n)
-    fit = legendre.legvander(nodes, n - 1).T * weights * (np.arange(n) + 0.5)[:, None]
-    integral = np.zeros((n, n + 1))  # that of P_k is (P_(k+1) - P_(k-1)) / (2k+1)
-    integral[0, :2] = 1
-    for k in range(1, n):
-        integral[k, [k - 1, k + 1]] = -1 / (2 * k + 1), 1 / (2 * k + 1)
-    return integral.T @ fit
-
-
-@dataclass(frozen=True)
 class Part:
     """What one chart knows of one theta or kappa."""
 
@@ -126,15 +77,14 @@ class Part:
 
 
 def _combine(charts: list["Chart"], parts: list[Part]) -> Marginal:
+    """The sum over the charts."""
     spans = [(0, 1)] + [span for part in parts for span in part.spans]
     points = np.unique(np.clip([np.linspace(low, high, 101) for low, high in spans], 0, 1))
     points = points[np.diff(points, prepend=-1) > 1e-12]
-    highest = max(chart.log_total for chart in charts)
-    shares = [math.exp(chart.log_total - highest) / part.mass.sum() for chart, part in zip(charts, parts, strict=True)]
-    below = sum(share * part.below(points) for share, part in zip(shares, parts, strict=True)) / sum(
-        share * part.mass.sum() for share, part in zip(shares, parts, strict=True)
-    )
-    mass = np.concatenate([(share * part.mass).ravel() for share, part in zip(shares, parts, strict=True)])
+    log_totals = np.array([chart.log_total for chart in charts])
+    shares = np.exp(log_totals - logsumexp(log_totals)) / [part.mass.sum() for part in parts]
+    below = sum(share * part.below(points) for share, part in zip(shares, parts, strict=True))
+    mass = np.concatenate([share * part.mass.ravel() for share, part in zip(shares, parts, strict=True)])
     value = np.concatenate([part.value.ravel() for part in parts])
     scaled = np.concatenate([part.scaled.ravel() for part in parts])
     mean = np.average(value, weights=mass)
@@ -146,25 +96,32 @@ class Chart:
     """The part of the posterior where position m is the most visible one."""
 
     def __init__(self, clicks: Floats, skips: Floats, m: int, fixed: bool, n: int) -> None:
-        self.clicks, self.skips, self.m, self.n = clicks, skips, m, n
+        self.clicks, self.skips, self.m, self.fixed, self.n = clicks, skips, m, fixed, n
         self.others = [position for position in range(clicks.shape[1]) if position != m]
         self.r, self.p = self._axes()
-        self.s = Axis(np.array([1.0, 1.0]), n) if fixed else self._s_axis()
-        s = np.ones(1) if fixed else self.s.nodes
-        n_items, n_positions = clicks.shape
+        self.s = _axis(1, 1, n) if fixed else self._s_axis()
+        self.s_nodes = np.ones(1) if fixed else self.s.nodes
+        self._integrate()
+
+    def _integrate(self) -> None:
+        """The integrands of G and the mass over all nodes of r (rows) and of s (columns)."""
         r, log_r = self._grid()
         log_h = [self._log_h(item, r, p.nodes) for item, p in enumerate(self.p)]
         peaks = [h.max(axis=1) for h in log_h]  # for each node of r: else the exponentials underflow at the mode
         log_r = log_r + sum(peaks)
         self.h = [_exp(h - peak[:, None]) for h, peak in zip(log_h, peaks, strict=True)]
-        g = [np.maximum(h @ p.weights_below(s).T, 0) for h, p in zip(self.h, self.p, strict=True)]
-        prior = np.ones(1) if fixed else self.s.weights * s ** (n_positions - 1.0 - n_items)
-        outer = _exp(log_r - log_r.max())[:, None] * prior
-        # nodes of r x nodes of s; `without[i]`: before the integration over p_i
+        g = [np.maximum(h @ p.weights_below(self.s_nodes).T, 0) for h, p in zip(self.h, self.p, strict=True)]
+        outer = _exp(log_r - log_r.max())[:, None] * self._s_prior()
         self.mass = reduce(np.multiply, g, outer)
-        self.without = [reduce(np.multiply, g[:i] + g[i + 1 :], outer) for i in range(n_items)]
+        # for the law of p_i: the same before the integration over it
+        self.without = [reduce(np.multiply, g[:i] + g[i + 1 :], outer) for i in range(len(g))]
         self.log_total = math.log(self.mass.sum()) + log_r.max()
-        self.fixed, self.s_nodes = fixed, s
+
+    def _s_prior(self) -> Floats:
+        if self.fixed:
+            return np.ones(1)
+        n_items, n_positions = self.clicks.shape
+        return self.s.weights * self.s_nodes ** (n_positions - 1.0 - n_items)
 
     def _axes(self) -> tuple[dict[int, Axis], list[Axis]]:
         """The axes of r shortened until they fit, then those of p over all that r may be."""
@@ -213,7 +170,7 @@ class Chart:
         return log_h
 
     def _log_g(self, item: int, r: Floats, low: Floats, high: Floats) -> Floats:
-        nodes, weights = _gauss(self.n)
+        nodes, weights = gauss(self.n)
         p = low[:, None] + (high - low)[:, None] / 2 * (1 + nodes)
         return logsumexp(self._log_h(item, r, p), b=weights, axis=1) + np.log((high - low) / 2)
 
@@ -221,13 +178,15 @@ class Chart:
         """For each of r, where the integrand of G_i is not negligible: it is log-concave."""
         total, skips = self.clicks[item].sum(), self.skips[item]
         zero, one = np.zeros(len(r)), np.ones(len(r))
-        mode = _crossing(lambda p: total - p * (skips * r / (1 - p[:, None] * r)).sum(axis=1), zero, one)
+        mode, _ = _crossing(lambda p: total - p * (skips * r / (1 - p[:, None] * r)).sum(axis=1), zero, one)
         least = self._log_h(item, r, mode[:, None])[:, 0] + math.log(NEGLIGIBLE)
 
         def excess(p: Floats) -> Floats:
             return self._log_h(item, r, p[:, None])[:, 0] - least
 
-        return _crossing(lambda p: -excess(p), zero, mode), _crossing(excess, mode, one)
+        low, _ = _crossing(lambda p: -excess(p), zero, mode)
+        _, high = _crossing(excess, mode, one)
+        return low, high
 
     def _s_axis(self) -> Axis:
         """From where all of the p_i fit below s, cut where each of them ends, then by factors of 4 up to 1."""
@@ -244,43 +203,38 @@ class Chart:
         mass = p.weights_below(s).T * density
 
         def below(points: Floats) -> Floats:
-            if self.fixed or p.ratio**4 > self.s.ratio:
+            # integrate exactly along the longer axis, or the other's nodes would show as steps
+            if self.fixed or p.ratio**4 >= self.s.ratio:
                 return p.below(points[:, None] * s, density).sum(axis=1)
             s_least = p.nodes / np.maximum(points, 1e-100)[:, None]
             over_s = (p.weights[:, None] * density / self.s.weights).T
             return (self.s.weights @ over_s - self.s.below(s_least, over_s)).sum(axis=1)
 
-        s0, s1 = self.s.edges[:2]
-        low, high = p.edges
-        return Part(
-            mass, p.nodes[:, None] / s, p.nodes[:, None] + 0 * s, below, [(low, high), (low / s1, high / max(s0, high))]
-        )
+        (low, high), (s0, s1) = p.edges, self.s.edges[:2]
+        spans = [(low, high), (low / s1, high / max(s0, high))]  # at the two ends of the ridge
+        return Part(mass, p.nodes[:, None] / s, np.broadcast_to(p.nodes[:, None], mass.shape), below, spans)
 
     def kappa(self, position: int) -> Part:
         """Kappa = s at position m, s r elsewhere."""
-        s = self.s_nodes
-        s0, s1 = self.s.edges[:2]
+        s, (s0, s1) = self.s_nodes, self.s.edges[:2]
         if position == self.m:
-            mass = self.mass.sum(axis=0)
-            below = self._below_step if self.fixed else self._below_s
-            return Part(mass, s, np.ones_like(s), below, [(s0, s1)])
+            return Part(self.mass.sum(axis=0), s, np.ones_like(s), self._s_below, [(s0, s1)])
         r, k = self.r[position], self.others.index(position)
         rest = tuple(other for other in range(len(self.others)) if other != k)
         mass = self.mass.reshape([self.n] * len(self.others) + [s.size]).sum(axis=rest)
 
         def below(points: Floats) -> Floats:
-            if self.fixed or r.ratio**4 > self.s.ratio:
+            if self.fixed or r.ratio**4 >= self.s.ratio:
                 return r.below(points[:, None] / s, mass / r.weights[:, None]).sum(axis=1)
             return self.s.below(points[:, None] / r.nodes, (mass / self.s.weights).T).sum(axis=1)
 
-        low, high = r.edges
-        return Part(mass, r.nodes[:, None] * s, r.nodes[:, None] + 0 * s, below, [(low, high), (low * s0, high * s1)])
+        spans = [tuple(r.edges), (r.edges[0] * s0, r.edges[1] * s1)]
+        return Part(mass, r.nodes[:, None] * s, np.broadcast_to(r.nodes[:, None], mass.shape), below, spans)
 
-    def _below_s(self, points: Floats) -> Floats:
+    def _s_below(self, points: Floats) -> Floats:
+        if self.fixed:
+            return self.mass.sum() * (points >= 1)
         return self.s.below(points[:, None], (self.mass.sum(axis=0) / self.s.weights)[:, None])[:, 0]
-
-    def _below_step(self, points: Floats) -> Floats:
-        return self.mass.sum() * (points >= 1)
 
 
 def _exp(log: Floats) -> Floats:
@@ -292,10 +246,10 @@ def _axis(low: float, high: float, n: int) -> Axis:
     return Axis(np.array([low, high], dtype=np.float64), n)
 
 
-def _crossing(f: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Where each f passes from positive to negative between low and high, by bisection; an end if it does not."""
+def _crossing(f: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Just before and just after each f passes from positive to negative, by bisection between low and high."""
     for _ in range(26):
         middle = (low + high) / 2
         positive = f(middle) > 0
         low, high = np.where(positive, middle, low), np.where(positive, high, middle)
-    return (low + high) / 2
+    return low, high

@@ -127,7 +127,7 @@ def test_the_program_against_brute_force() -> None:
     """Three items on two positions: every alternative on a fine grid is a row of one linear program."""
     truth = truth_of(TINY.theta, TINY.kappa, True)
     row, rows = np.empty(4), []
-    for free in np.linspace(truth.low[0], 3.0, 4001):
+    for free in np.linspace(truth.low[0], 3.0, 2001):
         rows += [(0.0, float(free) - 2.0), (float(free), 0.0)]
     cuts = []
     for z in rows:

@@ -1,8 +1,8 @@
 """Lower bounds of the regret of any policy that learns: liminf R(T) / log T >= C, as T grows.
 
-With kappa known: Lagrée, Vernade and Cappé 2016, "Multiple-Play Bandits in the Position-Based Model", section 3.
+With kappa known: Lagrée, Vernade and Cappé 2016, "Multiple-Play Bandits in the Position-Based Model".
 With kappa unknown: Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position
-Bias", section 3. Both are asymptotic: C is the slope that regret reaches on a logarithmic axis, not a floor under it.
+Bias". Both are asymptotic: C is the slope that regret reaches on a logarithmic axis, not a floor under it.
 """
 
 import math

@@ -1,6 +1,6 @@
 """PMED: shows every item everywhere as often as the regret lower bound asks for, and else what looks best.
 
-Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias": Algorithm 1.
+Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias".
 The order of the positions by visibility is known, how visible they are is not.
 """
 

@@ -1,6 +1,6 @@
 """The nearest alternative: another (theta, kappa) that looks the same on the best display and has another best display.
 
-Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias", section 3.
+Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias".
 An alternative keeps theta'_l kappa'_l on the best display, so that x = log theta' says it all. Showing item i at
 position l tells it from the truth at the rate d(theta_i kappa_l, theta_l kappa_l exp(x_i - x_l)), convex in x_i - x_l.
 Coordinates here are those differences that make every constraint simple: z_l = x_{l+1} - x_l down to the last

@@ -1,6 +1,6 @@
 """How often each item must be shown at each position, per unit of log t: the program behind the bound and PMED.
 
-Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias", section 3:
+Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias":
 minimise the regret, the sum of (theta_l - theta_i) kappa_l q_il, over q >= 0 that displays can realise and that tell
 every alternative from the truth: the sum over i != l of q_il d(theta_i kappa_l, theta'_i kappa'_l) is at least 1.
 There are infinitely many alternatives, so they are added one by one where they are violated (cutting planes).

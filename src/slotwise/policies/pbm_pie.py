@@ -1,6 +1,6 @@
 """PBM-PIE: the empirically best items on all positions but the last, where items that might be better are tried.
 
-Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model", Algorithm 1.
+Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model".
 """
 
 import math

@@ -1,6 +1,6 @@
 """PBM-UCB: optimism, with a confidence bound on theta that knows how often an item can have been looked at.
 
-Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model", section 4.1.
+Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model".
 """
 
 import math

@@ -44,12 +44,15 @@ def regret_chart(
     last = max((row["round"] for row in rows), default=10)
     lowest = min((row["low"] for row in everything), default=1)
     highest = max((row["high"] for row in everything), default=10)
-    colour = alt.Scale(domain=drawn, range=[COLOURS[k % len(COLOURS)] for k in range(len(drawn))] or COLOURS)
+    # the legend lists the policies from the highest curve to the lowest
+    order = sorted(range(len(drawn)), key=lambda k: -[row for row in rows if row["policy"] == drawn[k]][-1]["regret"])
+    legend_names = [drawn[k] for k in order]
+    colour = alt.Scale(domain=legend_names, range=[COLOURS[k % len(COLOURS)] for k in order] or COLOURS)
     legend = alt.Legend(symbolOpacity=1)
     x = alt.X("round:Q", title="round", **_log(alt, 1, last))
     y = {"title": "cumulative regret (clicks lost)", **_log(alt, lowest, highest)}
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=x, color=alt.Color("policy:N", sort=drawn, title=None, scale=colour, legend=legend)
+        x=x, color=alt.Color("policy:N", sort=legend_names, title=None, scale=colour, legend=legend)
     )
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     line = base.mark_line(strokeWidth=2).encode(

@@ -198,7 +198,8 @@ def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
 
 
 def _listed(text: str) -> list[str]:
-    names = policy_names() if text == "all" else [part.strip() for part in text.split(",")]
+    everything = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb leads, the others stay sorted
+    names = everything if text == "all" else [part.strip() for part in text.split(",")]
     if not all(names):
         raise BadInput(f"--policies = {text!r} has an empty name")
     if len(set(names)) < len(names):
@@ -294,7 +295,7 @@ def _show(results: dict[str, Any], described: str) -> None:
 
 
 def _plus_minus(value: float, error: float) -> str:
-    return f"{value:,.1f}" if error != error else f"{value:,.1f} ± {error:.1f}"
+    return f"{value:,.1f}" if error != error else f"{value:,.1f} ± {error:,.1f}"
 
 
 def _escape(text: str) -> str:

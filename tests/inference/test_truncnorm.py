@@ -51,6 +51,13 @@ def test_draws_follow_the_truncated_gaussian(sigma: float) -> None:
         assert ks_distance(_law(x, sigma, draws)) < ks_limit(DRAWS), x
 
 
+@pytest.mark.parametrize(("x", "sigma"), [(1 - 2.0**-53, 1e-16), (1e-200, 1e-200), (0.5, 1e300), (1.0, 1e-16)])
+def test_the_ends_are_never_drawn(x: float, sigma: float) -> None:
+    """Not even where rounding would make them likely."""
+    draws = _draws(x, sigma, np.random.default_rng(15))
+    assert ((draws > 0) & (draws < 1)).all()
+
+
 @pytest.mark.parametrize("wrong", [0.8, 1.25])
 def test_another_width_is_seen(wrong: float) -> None:
     """The negative control: a width that is a fifth or a quarter off fails the same check wherever it matters."""

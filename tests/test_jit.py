@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -22,7 +24,10 @@ from slotwise.simulation.episode import episode_of
 
 Seen = dict[str, Any]  # what a process told
 Written = Callable[[str, str], ModuleType]
-Told = Callable[[Callable[[Path], list[Seen]]], list[Seen]]
+Story = Callable[[Path], list[Seen]]
+Told = Callable[[Story], list[Seen]]
+
+pytest_plugins = ["stories"]  # they begin at once, see there
 
 FAR = """
 from slotwise.jit import kernel
@@ -199,7 +204,7 @@ def types_of_the_program(folder: Path) -> list[Seen]:
     return [place.run(PROGRAM), place.run(PROGRAM)]
 
 
-STORIES: list[Callable[[Path], list[Seen]]] = [
+STORIES: list[Story] = [
     outside_policy,  # the longest first
     helper_two_imports_away,
     edited_too_late,
@@ -209,21 +214,35 @@ STORIES: list[Callable[[Path], list[Seen]]] = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    """What the processes of a story told; all begin at once and run beside the tests, as compiling takes seconds."""
-    root = tmp_path_factory.mktemp("stories")
-    pool = ThreadPoolExecutor(os.cpu_count())
-    futures = {story: pool.submit(story, root / story.__name__) for story in STORIES}
-    yield lambda story: futures[story].result()
+pool = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="stories")
+
+
+@cache
+def folder() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="slotwise-stories-")
+
+
+@cache
+def begin() -> dict[Story, Future[list[Seen]]]:
+    return {story: pool.submit(story, Path(folder().name) / story.__name__) for story in STORIES}
+
+
+def end() -> None:
     pool.shutdown(cancel_futures=True)
+    folder().cleanup()
+
+
+@pytest.fixture
+def told() -> Told:
+    """What the processes of a story told, one after the other."""
+    return lambda story: begin()[story].result()
 
 
 # within one process
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "cache" / "kernels"
 
@@ -246,13 +265,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Written
         del sys.modules[name]
 
 
-def test_reloading_an_edited_module_gives_the_new_answer(cache: Path, written: Written) -> None:
+def test_reloading_an_edited_module_gives_the_new_answer(kernels: Path, written: Written) -> None:
     assert written("jit_reloaded", FAR).scaled(10.0) == 20.0
     assert written("jit_reloaded", FAR.replace("2.0", "300.0")).scaled(10.0) == 3000.0
-    assert len(list(cache.iterdir())) == 2
+    assert len(list(kernels.iterdir())) == 2
 
 
-def test_another_helper_is_another_folder_and_the_same_one_the_same(cache: Path, written: Written) -> None:
+def test_another_helper_is_another_folder_and_the_same_one_the_same(kernels: Path, written: Written) -> None:
     written("jit_helper", "FACTOR = 2.0")
     written("jit_user", "from jit_helper import FACTOR")
     written("jit_stranger", "FACTOR = 2.0")
@@ -266,7 +285,7 @@ def test_another_helper_is_another_folder_and_the_same_one_the_same(cache: Path,
     assert cache_folder("jit_user") == user
 
 
-def test_a_relative_import_is_followed(cache: Path, written: Written) -> None:
+def test_a_relative_import_is_followed(kernels: Path, written: Written) -> None:
     written("jit_package.inner", "FACTOR = 2.0")
     written("jit_package.outer", "from .inner import FACTOR")
     before = cache_folder("jit_package.outer")
@@ -276,28 +295,28 @@ def test_a_relative_import_is_followed(cache: Path, written: Written) -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="a relative import that Python would skip is not skipped")
-def test_an_import_that_python_itself_gives_up_is_no_obstacle(cache: Path, written: Written) -> None:
+def test_an_import_that_python_itself_gives_up_is_no_obstacle(kernels: Path, written: Written) -> None:
     either = "try:\n    from .constants import FACTOR\nexcept ImportError:\n    FACTOR = 2.0\n"
     assert written("jit_either", either + FAR).scaled(10.0) == 20.0
 
 
-def test_a_reloaded_policy_gets_another_loop(cache: Path, written: Written) -> None:
+def test_a_reloaded_policy_gets_another_loop(kernels: Path, written: Written) -> None:
     policy = written("jit_policy", POLICY)
     loop = episode_of(policy, pbm)
     assert episode_of(policy, pbm) is loop
     assert episode_of(written("jit_policy", EDITED_POLICY), pbm) is not loop
 
 
-def test_what_has_no_source_is_not_cached(cache: Path) -> None:
+def test_what_has_no_source_is_not_cached(kernels: Path) -> None:
     assert cache_folder("no_such_module") is None
     assert cache_folder("slotwise.arrange", "no_such_module") is None
 
 
-def test_numba_keeps_its_own_cache_folder(cache: Path, written: Written) -> None:
+def test_numba_keeps_its_own_cache_folder(kernels: Path, written: Written) -> None:
     before = numba.config.CACHE_DIR
     written("jit_polite", FAR).scaled(1.0)
     assert before == numba.config.CACHE_DIR
-    assert [path.name for path in cache.rglob("*.nbi")]
+    assert [path.name for path in kernels.rglob("*.nbi")]
 
 
 def aged(folder: Path, days: float) -> Path:
@@ -317,25 +336,25 @@ def test_prune_removes_old_folders_only(tmp_path: Path) -> None:
     assert not new.exists()
 
 
-def test_a_new_folder_prunes_the_old_ones_and_use_keeps_a_folder_young(cache: Path, written: Written) -> None:
+def test_a_new_folder_prunes_the_old_ones_and_use_keeps_a_folder_young(kernels: Path, written: Written) -> None:
     written("jit_used", "FACTOR = 1.0")
     used = cache_folder("jit_used")
     assert used is not None
     os.utime(used, (0, 0))
     jit._writable.cache_clear()  # as in another process
     assert cache_folder("jit_used") == used
-    old = aged(cache / "old", days=31)
+    old = aged(kernels / "old", days=31)
     written("jit_fresh", "FACTOR = 1.0")
     cache_folder("jit_fresh")
     assert used.exists()
     assert not old.exists()
 
 
-def test_a_kernel_that_cannot_be_cached_works(cache: Path) -> None:
+def test_a_kernel_that_cannot_be_cached_works(kernels: Path) -> None:
     namespace: dict[str, Any] = {"kernel": kernel, "__name__": "typed_at_a_prompt"}
     exec("@kernel\ndef double(x):\n    return 2.0 * x\n", namespace)
     assert namespace["double"](4.0) == 8.0
-    assert not list(cache.rglob("*.nb?"))
+    assert not list(kernels.rglob("*.nb?"))
 
 
 # between processes

@@ -303,6 +303,8 @@ def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
             array = np.array(saved[name], dtype=value.dtype)
             if array.shape != value.shape:
                 raise BadInput(f"{name} has shape {array.shape} where {value.shape} is needed")
+            if not np.isfinite(array).all():
+                raise BadInput(f"{name} holds something that is not a finite number")
             filled[name] = array
     return type(state)(**filled)
 

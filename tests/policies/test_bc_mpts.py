@@ -1,5 +1,7 @@
 """BC-MPTS against a plain reading of its one formula."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from replay import best_first, replay
@@ -50,7 +52,7 @@ def test_without_an_oracle_it_still_learns(kappa: str) -> None:
     assert free.mean()[-1] < 0.3 * uniform.mean()[-1]
 
 
-def test_on_a_page_it_must_not_ask_an_oracle() -> None:
+def test_on_a_page_it_must_not_ask_an_oracle(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="kappa = 'svd' or 'em'"):
         sw.Recommender(["a", "b"], ["x"], policy="bc_mpts")
     page = sw.Recommender(["a", "b", "c"], ["x", "y"], policy="bc_mpts", params={"kappa": "em"})
@@ -58,6 +60,9 @@ def test_on_a_page_it_must_not_ask_an_oracle() -> None:
     page.learn(display, clicked=["x"])
     page.add("d")
     assert set(page.recommend(excluded=["a", "b"]).values()) == {"c", "d"}
+    page.save(tmp_path / "page.json")
+    twin = sw.Recommender.load(tmp_path / "page.json")
+    assert [twin.recommend() for _ in range(20)] == [page.recommend() for _ in range(20)]
 
 
 # mean regret at 1e5 and its standard error, from an independent implementation

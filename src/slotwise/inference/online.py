@@ -74,8 +74,8 @@ def first_guess(n_items: int, n_positions: int) -> Estimate:
         np.ones(n_positions),
         np.full(n_items, 0.5),
         np.full(n_positions, 0.5),
-        np.empty((n_items, n_positions)),
-        np.empty(n_positions),
+        np.zeros((n_items, n_positions)),
+        np.zeros(n_positions),
     )
 
 

@@ -33,7 +33,7 @@ def posterior(tally: Tally, draws: int, rng: np.random.Generator) -> Posterior:
     items, positions = components(tally)
     for label in range(n_positions):
         members = positions == label
-        if members.any():
+        if members.any() and (items == label).any():  # a position that showed nothing keeps its prior
             scale = kappa[:, members].max(axis=1, keepdims=True)
             kappa[:, members] /= scale
             theta[:, items == label] *= scale

@@ -10,7 +10,7 @@ import numpy as np
 from slotwise.jit import kernel
 
 # Rejection from the Gaussian succeeds with probability mass(x), from the uniform with sqrt(2 pi) sigma mass(x);
-# they cross here, so that the better of the two succeeds with a probability of at least 0.34
+# they cross here, so that the better of the two succeeds with a probability of at least 0.49
 UNIFORM_FROM = 1.0 / math.sqrt(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 

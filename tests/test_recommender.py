@@ -330,9 +330,9 @@ STATE = ("body", "state")
         pytest.param(("body", "params", "sweeps"), 10**40, id="a setting too large to count", marks=unnoticed),
         pytest.param((*STATE, "counts", "clicks", 0, 0), -1.0, id="negative clicks", marks=unnoticed),
         pytest.param((*STATE, "counts", "item_clicks", 0), 77.0, id="sums that do not fit", marks=unnoticed),
-        # after these two, recommend() would never return
+        # after this one, recommend() would never return
         pytest.param((*STATE, "counts", "displays", 0), -5.0, id="negative displays", marks=unnoticed),
-        pytest.param((*STATE, "theta", 0), None, id="theta is not a number", marks=unnoticed),
+        pytest.param((*STATE, "theta", 0), None, id="theta is not a number"),
     ],
 )
 def test_a_damaged_file_is_refused(where: tuple[Any, ...], value: Any, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import numba
@@ -109,12 +110,10 @@ def play(policy: str, model: sw.PBM, rounds: int = ROUNDS, **params: object) -> 
     return lambda: sw.simulate(policy, model, rounds=rounds, runs=1, threads=1, params=params, executor=_here)
 
 
-class _Here:
+class _Here(Executor):
     """An executor that plays in this very thread, so that its processor time can be read off."""
 
     def submit(self, function, *arguments):
-        from concurrent.futures import Future
-
         future: Future = Future()
         future.set_result(function(*arguments))
         return future

@@ -120,7 +120,6 @@ def test_arrange_among_leaves_its_arguments_alone() -> None:
         assert np.array_equal(array, copy)
 
 
-@pytest.mark.xfail(strict=True, reason="scores below zero are taken for items that are not allowed, or for pins")
 @fixed
 @given(constrained())
 def test_scores_may_be_of_any_sign(drawn: tuple[list[float], list[float], list[bool], dict[int, int]]) -> None:

@@ -56,15 +56,15 @@ def arrange_among(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinn
     A pinned item is shown whether allowed or not, and nowhere else. When items run out, the least visible
     positions stay EMPTY.
     """
-    worth = np.where(allowed, theta, -1.0)
+    worth = np.where(allowed, theta, -np.inf)
     free = kappa.copy()
     for position in range(kappa.size):
         if pinned[position] != EMPTY:
-            worth[pinned[position]] = -1.0
-            free[position] = -1.0
+            worth[pinned[position]] = -np.inf
+            free[position] = -np.inf
     arrange(worth, free, display)
     for position in range(kappa.size):
         if pinned[position] != EMPTY:
             display[position] = pinned[position]
-        elif display[position] != EMPTY and worth[display[position]] < 0.0:
+        elif display[position] != EMPTY and worth[display[position]] == -np.inf:
             display[position] = EMPTY

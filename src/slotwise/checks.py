@@ -18,11 +18,30 @@ class BadInput(ValueError):
 
 def whole(name: str, value: Any, least: int) -> int:
     """`value` as an int of at least `least`; 1e5 and numpy integers are welcome, 1.5 and True are not."""
+    wanted = f"a whole number of at least {least}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise BadInput(f"{name} = {value!r} is not a whole number of at least {least}")
-    if not math.isfinite(value) or value != int(value) or value < least:
-        raise BadInput(f"{name} = {value!r} is not a whole number of at least {least}")
+        raise BadInput(f"{name} = {shown(value)} is not {wanted}")
+    if isinstance(value, float | np.floating) and not math.isfinite(value):
+        raise BadInput(f"{name} = {shown(value)} is not {wanted}")
+    if value != int(value) or not least <= value < 2**63:
+        raise BadInput(f"{name} = {shown(value)} is not {wanted}" + (" and below 2^63" if value >= 2**63 else ""))
     return int(value)
+
+
+def number(name: str, value: Any) -> float:
+    """`value` as a finite float; True is not one."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise BadInput(f"{name} = {shown(value)} is not a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise BadInput(f"{name} = {shown(value)} is too large a number") from None
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: never longer than a line."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def vector(name: str, values: ArrayLike) -> Floats:
@@ -69,17 +88,28 @@ def known(what: str, name: object, names: Iterable[str]) -> str:
 def mapping(what: str, value: object) -> Mapping[str, Any]:
     """`value` itself when it maps names to values."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BadInput(f"{what} = {value!r} is not a mapping of names to values")
+        raise BadInput(f"{what} = {shown(value)} is not a mapping of names to values")
     return value
 
 
+def names(what: str, values: Any) -> list[str]:
+    """`values` as a list of names; one text is refused, since its letters would be taken for names."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        kind = "one text" if isinstance(values, str | bytes) else "no list"
+        raise BadInput(f"{what} = {shown(values)} is {kind}; a list of names is needed")
+    listed = list(values)
+    for value in listed:
+        if not isinstance(value, str):
+            raise BadInput(f"{shown(value)} in {what} is not a name; a text is needed")
+    return listed
+
+
 def _numbers(name: str, values: ArrayLike) -> Floats:
+    """A copy, so that the caller's array can change without changing what was checked."""
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "iuf":
             raise TypeError(raw.dtype)
-        return np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError):
-        shown = repr(values)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
-        raise BadInput(f"{name} = {shown} is not made of numbers") from None
+        return np.array(raw, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{name} = {shown(values)} is not made of numbers") from None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from slotwise.checks import BadInput, Floats, Ints, matrix, within
+from slotwise.checks import BadInput, Floats, Ints, matrix, number, within
 from slotwise.jit import kernel
 
 
@@ -37,12 +37,12 @@ class Counts:
         f = within("skips", matrix("skips", skips), 0.0, np.inf)
         if s.shape != f.shape:
             raise BadInput(f"clicks is {s.shape} and skips is {f.shape}; both must be items x positions")
-        shown = (s + f).sum(axis=0).max() if displays is None else displays
-        if not np.isfinite(shown) or shown < 0:
+        shown = float((s + f).sum(axis=0).max()) if displays is None else number("displays", displays)
+        if not 0.0 <= shown < np.inf:
             raise BadInput(f"displays = {displays!r} is not a number of at least 0")
         object.__setattr__(self, "clicks", s)
         object.__setattr__(self, "skips", f)
-        object.__setattr__(self, "displays", float(shown))
+        object.__setattr__(self, "displays", shown)
 
     def tally(self) -> Tally:
         """A copy for the kernels to act on."""

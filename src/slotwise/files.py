@@ -14,7 +14,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write next to `path`, flush to the disk, then rename over it: a reader never sees half a file."""
-    target = Path(path)
+    target = _path(path)
     if not target.parent.is_dir():
         raise BadInput(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
     try:
@@ -39,19 +39,24 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def save_document(path: str | os.PathLike[str], kind: str, version: int, body: msgspec.Struct) -> None:
     """Save `body` as JSON that says what it is."""
     document = {"format": f"slotwise-{kind}", "version": version, "body": msgspec.to_builtins(body)}
-    write_whole(path, msgspec.json.encode(document) + b"\n")
+    try:
+        content = msgspec.json.encode(document)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise BadInput(f"cannot write {str(path)!r}: {error}") from None
+    write_whole(path, content + b"\n")
 
 
 def load_document(path: str | os.PathLike[str], kind: str, version: int, body: type[Body]) -> Body:
     """Read back what `save_document` wrote; anything else is refused with a line that says why."""
-    shown = repr(str(path))
+    source = _path(path)
+    shown = repr(str(source))
     try:
-        content = Path(path).read_bytes()
+        content = source.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {shown}: {error.strerror}") from None
     try:
         header = msgspec.json.decode(content, type=_Header)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{shown} is not a saved slotwise {kind}, or is damaged: {error}") from None
     if header.format != f"slotwise-{kind}":
         raise BadInput(f"{shown} is a {header.format!r} file; a 'slotwise-{kind}' file is needed")
@@ -61,8 +66,14 @@ def load_document(path: str | os.PathLike[str], kind: str, version: int, body: t
         )
     try:
         return msgspec.json.decode(header.body, type=body)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise BadInput(f"{shown} is a damaged slotwise {kind}: {error}") from None
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise BadInput(f"{path!r} is not the path of a file")
+    return Path(path)
 
 
 class _Header(msgspec.Struct):

@@ -30,6 +30,8 @@ CACHE_VARIABLE = "SLOTWISE_CACHE_DIR"
 KEEP_SECONDS = 30 * 24 * 3600
 
 numba_config: Any = numba.config
+_STARTED = time.time()
+_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # never edited: known by version
 _numba_config_lock = threading.Lock()
 
 
@@ -66,9 +68,11 @@ def cache_folder(*modules: str) -> Path | None:
     """The folder for kernels that can reach these modules; None where nothing can be cached safely."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     sources = dict(_reachable(modules))
-    if any(name not in sources for name in modules):
-        return None  # typed at a prompt: there is no source to key the cache by
+    if any(name not in sources or name == "__main__" for name in modules):
+        return None  # typed at a prompt, or types that no other process can import: nothing to find it by again
     for name, path in sorted(sources.items()):
+        if path.stat().st_mtime > _STARTED:
+            return None  # edited since: what was imported may be older than what the file says now
         digest.update(name.encode() + b"\0" + _content(path) + b"\0")
     return _writable(_root() / digest.hexdigest()[:20])
 
@@ -102,11 +106,11 @@ def prune(root: Path, keep_seconds: float = KEEP_SECONDS) -> None:
 
 def _reachable(roots: Iterable[str]) -> Iterator[tuple[str, Path]]:
     """The roots and every module they import, directly or not, as (name, source file)."""
-    packages = {name.partition(".")[0] for name in roots}
+    packages = {"slotwise", *(name.partition(".")[0] for name in roots)}
     todo, seen = list(roots), set(roots)
     while todo:
         name = todo.pop()
-        path = _source(name)
+        path = None if name.partition(".")[0] in _DEPENDENCIES else _source(name)
         if path is None or not (_is_ours(path) or name.partition(".")[0] in packages):
             continue
         yield name, path
@@ -136,6 +140,8 @@ def _find(name: str) -> str | None:
 @cache
 def _is_ours(path: Path) -> bool:
     """Not Python's own library and not an installed dependency: those change with their versions."""
+    if "site-packages" in path.parts or "dist-packages" in path.parts:
+        return False
     installed = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     resolved = path.resolve()
     return not any(resolved.is_relative_to(Path(folder).resolve()) for folder in installed if folder)
@@ -165,6 +171,9 @@ def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
                 parts = alias.name.split(".")
                 found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
         elif isinstance(node, ast.ImportFrom):
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            try:
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:
+                continue  # as Python itself finds when it gets there
             found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
     return frozenset(found)

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from slotwise.arrange import EMPTY, arrange_among
-from slotwise.checks import BadInput, Ints, known, whole
-from slotwise.counts import Counts, move
+from slotwise.checks import BadInput, Ints, known, mapping, names, whole
+from slotwise.counts import Counts, Tally, move, restore
 from slotwise.files import load_document, save_document
 from slotwise.inference.posterior import Posterior, posterior
 from slotwise.jit import kernel
@@ -91,35 +91,35 @@ class Recommender:
         allowed, pins = self._active, self._no_pins
         if eligible is not None:
             allowed = np.zeros_like(self._active)
-            allowed[[self._item(name) for name in eligible]] = True
+            allowed[[self._item(name) for name in names("eligible", eligible)]] = True
             allowed &= self._active
-        if pinned:
+        if pinned is not None and len(mapping("pinned", pinned)):
             pins = self._no_pins.copy()
             for position, name in pinned.items():
                 pins[self._position(position)] = self._item(name)
-        if excluded:
-            barred = [self._item(name) for name in excluded]
+        barred = [self._item(name) for name in names("excluded", excluded)]
+        if barred:
             allowed = allowed.copy()
             allowed[barred] = False
             pins = np.where(np.isin(pins, barred), EMPTY, pins)
         if pins is not self._no_pins:
             self._check_pins(pins)
         self._serve(self._params, self._state, self._rng, self._theta, self._kappa, allowed, pins, self._display)
-        names, shown = self._item_names, self._display.tolist()
-        return {position: names[shown[k]] for position, k in self._positions.items() if shown[k] != EMPTY}
+        shown = self._display.tolist()
+        return {position: self._item_names[shown[k]] for position, k in self._positions.items() if shown[k] != EMPTY}
 
     def learn(self, display: Mapping[str, str], clicked: Iterable[str] = ()) -> None:
         """Count a display that was shown and the positions that were clicked; all others count as skipped."""
         shown = self._read(display)
         clicks = np.zeros(len(self._positions), np.int64)
-        for position in clicked:
+        for position in names("clicked", clicked):
             clicks[self._shown_position(display, position)] = 1
         self._module.update(self._params, self._state, shown, clicks)
 
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
         """A click that came after `learn`: what was counted as skipped becomes clicked."""
         shown = self._read(display)
-        late = {self._shown_position(display, position) for position in clicked}
+        late = {self._shown_position(display, position) for position in names("clicked", clicked)}
         for k in late:
             if self._state.counts.skips[shown[k], k] < 1.0:
                 position, item = list(self._positions)[k], self._item_names[shown[k]]
@@ -191,10 +191,11 @@ class Recommender:
         try:
             page = cls(saved.items, saved.positions, policy or name, saved.params, seed=_rng(saved.rng))
             page._state = _refill(page._state, saved.state)
+            _recount(page._state.counts)
             page.retire(*saved.retired)
-        except (BadInput, KeyError, TypeError, ValueError) as error:
+            page._rng = _rng(saved.rng)
+        except (BadInput, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise BadInput(f"{damaged}: {error}") from None
-        page._rng = _rng(saved.rng)
         return page
 
     def _make_room(self) -> None:
@@ -204,7 +205,7 @@ class Recommender:
         self._item_names = list(self._items)
 
     def _item(self, name: str) -> int:
-        index = self._items.get(name)
+        index = self._items.get(name) if isinstance(name, str) else None
         return self._items[known("item", name, self._items)] if index is None else index
 
     def _position(self, name: str) -> int:
@@ -264,19 +265,17 @@ def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..
 
 def _serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict[str, Any]:
     """On a real page nobody knows the most visible position, so by default none is the reference."""
-    given = dict(params or {})
+    given = dict(mapping("params", {} if params is None else params))
     if "reference" in module.Params._fields:
         given.setdefault("reference", "none")
     return given
 
 
-def _names(what: str, names: Iterable[str]) -> dict[str, int]:
-    if isinstance(names, str):
-        raise BadInput(f"{what}s = {names!r} is one text; a list of names is needed")
-    listed = list(names)
-    for name in listed:
-        if not isinstance(name, str) or not name:
-            raise BadInput(f"{what} {name!r} is not a name; a text of at least one character is needed")
+def _names(what: str, given: Iterable[str]) -> dict[str, int]:
+    """Names with their indices, in the order given."""
+    listed = names(f"{what}s", given)
+    if "" in listed:
+        raise BadInput(f"{what} '' is not a name; a text of at least one character is needed")
     indices = {name: index for index, name in enumerate(dict.fromkeys(listed))}
     if len(indices) < len(listed):
         twice = next(name for name in listed if listed.count(name) > 1)
@@ -307,6 +306,15 @@ def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
                 raise BadInput(f"{name} holds something that is not a finite number")
             filled[name] = array
     return type(state)(**filled)
+
+
+def _recount(tally: Tally) -> None:
+    """Counts checked as any others are, and every kept sum computed from them rather than believed."""
+    counts = Counts.of(tally)
+    kept = [array.copy() for array in tally]
+    restore(tally, counts.clicks, counts.skips, counts.displays)
+    if not all(np.allclose(before, after) for before, after in zip(kept, tally, strict=True)):
+        raise BadInput("the sums do not fit the counts")
 
 
 def _rng_state(rng: np.random.Generator) -> dict[str, Any]:

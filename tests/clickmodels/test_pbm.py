@@ -112,7 +112,6 @@ def test_shuffled_reaches_every_order() -> None:
     assert len({(*one.theta.tolist(), *one.kappa.tolist()) for one in drawn}) == 12
 
 
-@pytest.mark.xfail(strict=True, reason="an array of the caller's is taken over, not copied")
 def test_a_model_does_not_change_with_the_array_it_was_made_from() -> None:
     theta = np.array([0.5, 0.2])
     model = PBM(theta, [1.0])

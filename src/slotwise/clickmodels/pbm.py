@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.arrange import arrange
-from slotwise.checks import BadInput, Floats, Ints, vector, within
+from slotwise.checks import BadInput, Floats, Ints, vector, whole, within
 from slotwise.jit import kernel
 
 
@@ -54,9 +54,18 @@ class PBM:
         arrange(self.theta, self.kappa, display)
         return display
 
-    def expected_clicks(self, display: Ints) -> float:
+    def expected_clicks(self, display: ArrayLike) -> float:
         """How many clicks a visitor who sees `display` makes on average."""
-        return expected_clicks(self.arrays(), np.ascontiguousarray(display, np.int64))
+        return expected_clicks(self.arrays(), self._checked(display))
+
+    def _checked(self, display: ArrayLike) -> Ints:
+        items = vector("display", display)
+        if items.size != self.kappa.size:
+            raise BadInput(f"display has {items.size} items where {self.kappa.size} positions are")
+        for item in items:
+            if whole("display", float(item), least=0) >= self.theta.size:
+                raise BadInput(f"display shows item {item:g}, but items go from 0 to {self.theta.size - 1}")
+        return items.astype(np.int64)
 
     def shuffled(self, rng: np.random.Generator) -> "PBM":
         """The same model with its items, and its positions but for the first, in random order.

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from slotwise.checks import BadInput, known, mapping, vector, whole
+from slotwise.checks import BadInput, known, mapping, number, shown, vector, whole
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.policies import policies
 
@@ -38,7 +38,7 @@ class Address:
     @classmethod
     def of(cls, module: ModuleType) -> "Address":
         """The address of a module."""
-        return cls(module.__name__, module.__file__)
+        return cls(module.__name__, getattr(module, "__file__", None))
 
     def find(self) -> ModuleType:
         """The module, imported here if it was not yet."""
@@ -52,7 +52,8 @@ class Address:
 
 def name_of(module: ModuleType) -> str:
     """The name to show for a policy."""
-    return Path(module.__file__).stem if module.__file__ else module.__name__.rpartition(".")[2]
+    file = getattr(module, "__file__", None)
+    return Path(file).stem if file else module.__name__.rpartition(".")[2]
 
 
 def can_serve(module: ModuleType) -> bool:
@@ -71,7 +72,7 @@ def make_params(module: ModuleType, given: Mapping[str, Any] | None, model: Mode
     A setting of type Model is what an oracle is told of the truth: `model`, UNKNOWN when there is none to tell.
     """
     hints = get_type_hints(module.Params)
-    settings = dict(mapping("params", given or {}))
+    settings = dict(mapping("params", {} if given is None else given))
     for name in settings:
         known(f"parameter of {name_of(module)}", name, hints)
     for name, kind in hints.items():
@@ -103,6 +104,8 @@ def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
 def _coerce(name: str, kind: Any, value: Any) -> Any:
     """`value` as the annotated type, so that a kernel is compiled for one signature only."""
     if kind is Model:
+        if not isinstance(value, PBM | Model):
+            raise BadInput(f"{name} = {shown(value)} is not a PBM")
         return value.arrays() if isinstance(value, PBM) else value
     if _is_choice(kind):
         return _choice(name, kind, value)
@@ -113,9 +116,7 @@ def _coerce(name: str, kind: Any, value: Any) -> Any:
     if kind is int:
         return whole(name, value, least=-(2**63))
     if kind is float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise BadInput(f"{name} = {value!r} is not a number")
-        return float(value)
+        return number(name, value)
     return vector(name, value)
 
 

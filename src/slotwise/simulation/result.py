@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, vector, within
+from slotwise.clickmodels.pbm import PBM
 from slotwise.files import load_document, save_document
 
 FORMAT_VERSION = 1
@@ -53,6 +55,8 @@ class Result:
 
     def difference(self, other: "Result") -> "Difference":
         """This regret minus the other's, run by run: both policies met the same visitors."""
+        if not isinstance(other, Result):
+            raise BadInput(f"other = {other!r} is not a Result")
         if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
             raise BadInput("only results with the same runs and checkpoints can be paired")
         told = (self.seed, self.theta.tolist(), self.kappa.tolist())
@@ -73,18 +77,25 @@ class Result:
     def load(cls, path: str | os.PathLike[str]) -> "Result":
         """Read back what `save` wrote."""
         saved = load_document(path, "result", FORMAT_VERSION, _Saved)
-        regret = np.array(saved.regret, dtype=np.float64).reshape(len(saved.regret), -1)
-        if regret.shape[0] == 0 or regret.shape[1] != len(saved.rounds) or regret.shape[1] == 0:
-            raise BadInput(f"{str(path)!r} is a damaged slotwise result: regret does not fit rounds")
+        damaged = f"{str(path)!r} is a damaged slotwise result"
+        steps = [0, *saved.rounds]
+        if not saved.regret or any(len(row) != len(saved.rounds) for row in saved.regret):
+            raise BadInput(f"{damaged}: regret does not fit rounds")
+        if not saved.rounds or steps[-1] >= 2**63 or any(a >= b for a, b in pairwise(steps)):
+            raise BadInput(f"{damaged}: rounds do not increase from 1 on")
+        try:
+            model = PBM(saved.theta, saved.kappa)
+        except BadInput as error:
+            raise BadInput(f"{damaged}: {error}") from None
         return cls(
             policy=saved.policy,
             params=saved.params,
-            theta=np.array(saved.theta),
-            kappa=np.array(saved.kappa),
+            theta=model.theta,
+            kappa=model.kappa,
             seed=saved.seed,
             delay=saved.delay,
             rounds=np.array(saved.rounds, dtype=np.int64),
-            regret=regret,
+            regret=np.array(saved.regret, dtype=np.float64),
             seconds=saved.seconds,
         )
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from slotwise.checks import BadInput, Floats, Ints, vector, whole
-from slotwise.clickmodels.pbm import PBM
+from slotwise.checks import BadInput, Floats, Ints, mapping, shown, vector, whole
+from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.policies._contract import Address, find, keeps_counts, make_params, name_of, plain_params
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
@@ -46,21 +46,29 @@ def simulate(
         raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
     if model.kappa.size > model.theta.size:  # a fitted model may be like that
         raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display can be shown")
+    if executor is not None and not isinstance(executor, Executor):
+        raise BadInput(f"executor = {shown(executor)} is not a concurrent.futures.Executor")
+    if progress is not None and not callable(progress):
+        raise BadInput(f"progress = {shown(progress)} cannot be called")
     module = find(policy)
     wanted = whole("runs", runs, least=1)
     job = _Job(
         policy=Address.of(module),
         model=model,
-        params=dict(params or {}),
+        params=dict(mapping("params", {} if params is None else params)),
         checkpoints=_checkpoints(checkpoints, whole("rounds", rounds, least=1)),
         seed=whole("seed", seed, least=0),
         delay=whole("delay", delay, least=0),
     )
     if job.delay and not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
+    for name, kind in get_type_hints(module.Params).items():
+        if kind is Model and name in job.params:
+            raise BadInput(f"{name} = {shown(job.params[name])}: a simulation tells the truth by itself, leave it out")
     settings = make_params(module, params, model.arrays())
     if executor is None:
-        played = _over_threads(job, module, wanted, whole("threads", threads or os.cpu_count() or 1, 1), progress)
+        cores = os.cpu_count() or 1 if threads is None else whole("threads", threads, least=1)
+        played = _over_threads(job, module, wanted, cores, progress)
     else:
         played = _over_executor(job, wanted, executor, progress)
     return Result(

@@ -83,6 +83,27 @@ def test_charts_are_drawn(monkeypatch, capsys, tmp_path: Path) -> None:
     assert str(paths[0]) in capsys.readouterr().out.replace("\n", "")
 
 
+def test_bounds_are_computed_or_their_lack_explained(monkeypatch, capsys) -> None:
+    command = ["simulate", *SMALL, "--policies", "uniform", "--bound"]
+    assert run(monkeypatch, *command, "--setting", "q10", "--json") == 0
+    bounds = json.loads(capsys.readouterr().out)["bounds"]
+    assert bounds["kappa known"] == pytest.approx(6.234, abs=0.001)
+    assert bounds["kappa unknown"] == pytest.approx(10.22, abs=0.01)
+    assert run(monkeypatch, *command) == 0  # the standard setting has ties
+    shown = capsys.readouterr().out
+    assert "11.36 log t" in shown
+    assert "no lower bound, kappa unknown: theta[2] = theta[3] = 0.15 is a tie" in shown
+
+
+def test_all_is_every_policy(monkeypatch, capsys) -> None:
+    from slotwise import policies
+
+    assert run(monkeypatch, "simulate", "--rounds", "30", "--runs", "2", "--policies", "all", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0]["policy"] == "pb_mhb"
+    assert sorted(row["policy"] for row in rows) == policies()
+
+
 BAD = [
     (["--theta", ".5,1.3", "--kappa", "1"], "theta[1] = 1.3 is not in [0, 1]"),
     (["--theta", ".5,nan", "--kappa", "1"], "theta[1] = nan"),

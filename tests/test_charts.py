@@ -1,0 +1,94 @@
+"""The pictures: what they show is what was measured."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import slotwise as sw
+from slotwise.simulation.result import Result
+
+ROUNDS = np.array([1, 10, 100, 1000])
+
+
+def a_result(policy: str, regret: list[list[float]]) -> Result:
+    return Result(policy, {}, np.array([0.5, 0.1]), np.array([1.0]), 0, 0, ROUNDS, np.array(regret), 1.0)
+
+
+RESULTS = [
+    a_result("steady", [[1.0, 4.0, 20.0, 50.0], [3.0, 6.0, 30.0, 70.0]]),
+    a_result("bad", [[2.0, 20.0, 200.0, 2000.0]] * 2),
+    a_result("perfect", [[0.0, 0.0, 0.0, 0.0]] * 2),
+]
+
+
+def layers(chart) -> list[dict]:
+    """The layers with their data, which Altair hoists to the top when all of them share it."""
+    spec = chart.to_dict()
+    return [layer | {"values": layer.get("data", spec.get("data"))["values"]} for layer in spec["layer"]]
+
+
+def test_the_curve_is_the_mean_and_the_band_one_standard_error() -> None:
+    band, line = layers(sw.regret_chart(RESULTS))
+    steady = [row for row in line["values"] if row["policy"] == "steady"]
+    assert [row["round"] for row in steady] == ROUNDS.tolist()
+    assert [row["regret"] for row in steady] == [2.0, 5.0, 25.0, 60.0]
+    assert [row["high"] - row["low"] for row in steady] == pytest.approx([2.0, 2.0, 10.0, 20.0])
+    assert band["encoding"]["y2"]["field"] == "high"
+
+
+def test_what_a_logarithmic_axis_cannot_show_is_said() -> None:
+    chart = sw.regret_chart(RESULTS).to_dict()
+    assert "perfect" not in {row["policy"] for layer in layers(sw.regret_chart(RESULTS)) for row in layer["values"]}
+    assert "perfect: no regret at all" in " ".join(chart["title"]["subtitle"])
+
+
+def test_the_legend_follows_the_curves_and_one_policy_keeps_its_colour() -> None:
+    scale = layers(sw.regret_chart(RESULTS))[1]["encoding"]["color"]["scale"]
+    assert scale["domain"] == ["bad", "steady"]
+    alone = layers(sw.regret_chart(RESULTS[:1]))[1]["encoding"]["color"]["scale"]
+    assert alone["range"][0] == scale["range"][1]
+
+
+def test_a_bound_is_a_slope_over_the_last_decade_of_the_first_curve() -> None:
+    chart = sw.regret_chart(RESULTS, bounds={"kappa known": 7.0})
+    guide = layers(chart)[2]["values"]
+    assert [row["round"] for row in guide] == [100, 1000]
+    assert guide[0]["high"] == 25.0
+    assert guide[1]["high"] == pytest.approx(25.0 + 7.0 * math.log(10.0))
+    assert "not a floor" in " ".join(chart.to_dict()["title"]["subtitle"])
+
+
+def test_labels_stand_for_policies() -> None:
+    line = layers(sw.regret_chart(RESULTS[:2], ["a", "b"]))[1]
+    assert {row["policy"] for row in line["values"]} == {"a", "b"}
+
+
+def test_a_single_run_has_no_band() -> None:
+    line = layers(sw.regret_chart([a_result("once", [[1.0, 2.0, 3.0, 4.0]])]))[1]
+    assert all(row["low"] == row["high"] == row["regret"] for row in line["values"])
+
+
+def test_a_page_shows_its_title_and_needs_no_network(tmp_path: Path) -> None:
+    sw.save_chart(sw.regret_chart(RESULTS, title="Hats & <ties>"), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<title>Hats &amp; &lt;ties&gt;</title>" in page
+    assert "cdn.jsdelivr" not in page
+
+
+def test_the_specification_can_be_saved(tmp_path: Path) -> None:
+    sw.save_chart(sw.regret_chart(RESULTS), tmp_path / "chart.json")
+    assert json.loads((tmp_path / "chart.json").read_text())["title"]["text"] == "Cumulative regret"
+
+
+@pytest.mark.parametrize("name", ["chart.gif", "chart", "nowhere/chart.svg"])
+def test_a_name_that_cannot_be_drawn_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(sw.BadInput, match=r"chart"):
+        sw.save_chart(sw.regret_chart(RESULTS), tmp_path / name)
+
+
+def test_nothing_to_draw_is_refused() -> None:
+    with pytest.raises(sw.BadInput, match="at least one"):
+        sw.regret_chart([])

@@ -25,9 +25,12 @@ RESULTS = [
 
 
 def layers(chart) -> list[dict]:
-    """The layers with their data, which Altair hoists to the top when all of them share it."""
+    """The layers with their rows, wherever Altair has put those."""
     spec = chart.to_dict()
-    return [layer | {"values": layer.get("data", spec.get("data"))["values"]} for layer in spec["layer"]]
+    named = spec.get("datasets", {})
+    sources = [layer.get("data", spec.get("data")) for layer in spec["layer"]]
+    rows = [source["values"] if "values" in source else named[source["name"]] for source in sources]
+    return [layer | {"values": values} for layer, values in zip(spec["layer"], rows, strict=True)]
 
 
 def test_the_curve_is_the_mean_and_the_band_one_standard_error() -> None:

@@ -4,52 +4,15 @@ Komiyama, Honda and Nakagawa 2015, "Optimal Regret Analysis of Thompson Sampling
 Problem with Multiple Plays", as the PB-MHB paper uses it: its Eq. 7.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty, grown
-from slotwise.inference.online import Estimate, Source, refresh, regrown, told, told_or_guessed
-from slotwise.inference.svd import Fill
+from slotwise.inference.online import Source, refresh
 from slotwise.jit import kernel
+from slotwise.policies._told import Params, State, check, grow, init, update
 
-
-class Params(NamedTuple):
-    """Settings."""
-
-    model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
-    kappa: Source = Source.ORACLE
-    fill: Fill = Fill.ONE
-
-
-class State(NamedTuple):
-    """Counts, the estimate of kappa, and the last draw of theta."""
-
-    counts: Tally
-    estimate: Estimate
-    theta: Floats
-
-
-def check(params: Params) -> str | None:
-    """What is wrong with the settings, if anything."""
-    return told(params.kappa, params.model)
-
-
-@kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing known."""
-    estimate = told_or_guessed(params.kappa, params.model, n_items, n_positions)
-    return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
-
-
-@kernel
-def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Room for more items and positions."""
-    counts = grown(state.counts, n_items, n_positions)
-    return State(counts, regrown(state.estimate, n_items, n_positions), np.zeros(n_items))
+__all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]
 
 
 @kernel(inline=True)
@@ -75,9 +38,3 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     estimate = state.estimate
     score(params, state, rng, state.theta, estimate.kappa)
     arrange(state.theta, estimate.kappa, display)
-
-
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)

@@ -11,10 +11,11 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty, grown
-from slotwise.inference.online import Estimate, Source, refresh, regrown, told, told_or_guessed
+from slotwise.counts import add
+from slotwise.inference.online import Source, refresh, told
 from slotwise.inference.svd import Fill
 from slotwise.jit import kernel
+from slotwise.policies._told import State, begin, enlarged
 
 _NEVER_SHOWN = 1e9  # above every bound
 
@@ -28,14 +29,6 @@ class Params(NamedTuple):
     epsilon: float = 0.0  # delta = (1 + epsilon) log t
 
 
-class State(NamedTuple):
-    """Counts, the estimate of kappa, and the last bounds on theta."""
-
-    counts: Tally
-    estimate: Estimate
-    theta: Floats
-
-
 def check(params: Params) -> str | None:
     """What is wrong with the settings, if anything."""
     if not 0.0 <= params.epsilon < math.inf:
@@ -46,15 +39,13 @@ def check(params: Params) -> str | None:
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Nothing known."""
-    estimate = told_or_guessed(params.kappa, params.model, n_items, n_positions)
-    return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
+    return begin(params.kappa, params.model, n_items, n_positions)
 
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Room for more items and positions."""
-    counts = grown(state.counts, n_items, n_positions)
-    return State(counts, regrown(state.estimate, n_items, n_positions), np.zeros(n_items))
+    return enlarged(state, n_items, n_positions)
 
 
 @kernel(inline=True)

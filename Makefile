@@ -16,13 +16,14 @@ help:
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
+	@echo "setting up .venv, once: this takes a minute and needs the package index"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 
 run: $(READY)
 	mkdir -p out
-	$(BIN)/slotwise simulate --policies pb_mhb,uniform,oracle --setting standard --rounds 1000000 --runs 60 \
+	$(BIN)/slotwise simulate --policies pb_mhb,uniform,oracle --setting standard --rounds 1000000 --runs 40 \
 		--chart out/regret.svg --chart out/regret.png --chart out/regret.html
 
 test: check unit

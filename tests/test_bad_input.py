@@ -111,8 +111,8 @@ SIMULATE_ROWS: dict[str, Row] = {
 }
 
 PARAMS_ROWS: dict[str, Row] = {
-    "unknown": (lambda: with_params(widht=1), ("unknown parameter of pb_mhb 'widht'", "did you mean 'width'?")),
-    "unlike any": (lambda: with_params(zzz=1), ("unknown parameter of pb_mhb 'zzz'", "known: reference, start")),
+    "unknown": (lambda: with_params(widht=1), ("unknown pb_mhb parameter 'widht'", "did you mean 'width'?")),
+    "unlike any": (lambda: with_params(zzz=1), ("unknown pb_mhb parameter 'zzz'", "known: reference, start")),
     "width a text": (lambda: with_params(width="wide"), ("width = 'wide' is not a number",)),
     "width a boolean": (lambda: with_params(width=True), ("width = True is not a number",)),
     "width nothing": (lambda: with_params(width=None), ("width = None is not a number",)),
@@ -149,7 +149,7 @@ RECOMMENDER_ROWS: dict[str, Row] = {
     "pinned twice": (lambda: page().recommend(pinned={"hero": "hat", "side": "hat"}), ("pinned at two positions",)),
     "pinned retired": (lambda: page().recommend(pinned={"hero": "bag"}), ("item 'bag' is retired",)),
     "pinned nothing": (lambda: page().recommend(pinned={"hero": None}), ("unknown item None",)),
-    "empty display": (lambda: page().learn({}), ("display = {} is not a mapping of positions to items",)),
+    "no display": (lambda: page().learn(None), ("display = None is not a mapping of positions to items",)),
     "display a list": (lambda: page().learn(["hat"]), ("display = ['hat'] is not a mapping",)),
     "display of unknown": (lambda: page().learn({"hero": "sofa"}), ("unknown item 'sofa'", "known: bag, hat, tie")),
     "display nowhere": (lambda: page().learn({"top": "hat"}), ("unknown position 'top'", "known: hero, side")),
@@ -160,7 +160,7 @@ RECOMMENDER_ROWS: dict[str, Row] = {
     "click on nothing": (lambda: page().learn({"hero": "hat"}, ["side"]), ("position 'side' was clicked, but",)),
     "late for nothing": (lambda: page().late_click({"hero": "tie"}, ["hero"]), ("no skip of 'tie' at 'hero'",)),
     "late on nothing": (lambda: page().late_click({"side": "tie"}, ["hero"]), ("position 'hero' was clicked, but",)),
-    "late and empty": (lambda: page().late_click({}, ["hero"]), ("display = {} is not a mapping",)),
+    "late and empty": (lambda: page().late_click({}, ["hero"]), ("hero", "shows nothing there")),
     "there already": (lambda: page().add("sock", "hat"), ("item 'hat' is there already",)),
     "added twice": (lambda: page().add("sock", "sock"), ("item 'sock' is given twice",)),
     "nothing added": (lambda: page().add(), ("no items given",)),

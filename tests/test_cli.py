@@ -145,6 +145,33 @@ def test_bad_input_gets_one_clear_line(arguments, message, monkeypatch, capsys, 
     assert len(told.err.strip().splitlines()) == 1
 
 
+MISTAKES = {
+    "a name that math lacks": ("math.sqrt(", "math.sqroot(", "has no attribute 'sqroot'"),
+    "an array for a number": ("state.index[item] = 1e9", "state.index[item] = state.index", "click_share"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_policy_that_cannot_be_compiled_gets_one_clear_line(mistake, monkeypatch, capsys, tmp_path: Path) -> None:
+    right, wrong, told = MISTAKES[mistake]
+    source = (Path(__file__).parent.parent / "examples" / "click_share.py").read_text()
+    assert right in source
+    (tmp_path / "click_share.py").write_text(source.replace(right, wrong))
+    assert run(monkeypatch, "simulate", *SMALL, "--policies", str(tmp_path / "click_share.py")) == 2
+    errors = capsys.readouterr().err.replace("\n", " ")
+    assert "policy click_share cannot be compiled" in errors
+    assert told in errors
+    assert "Traceback" not in errors
+
+
+def test_a_wrong_reference_is_noted(monkeypatch, capsys) -> None:
+    page = ["--theta", ".5,.2,.1", "--kappa", ".2,1", "--policies", "pb_mhb,pb_mhb:reference=none"]
+    assert run(monkeypatch, "simulate", *SMALL, *page) == 0
+    noted = capsys.readouterr().err.replace("\n", " ")
+    assert "pb_mhb takes the first position for the most visible one" in noted
+    assert noted.count("note:") == 1
+
+
 @pytest.mark.parametrize("content", ["", "[1, 2]", '{"theta": [1]}', '{"theta": "x", "kappa": [1]}', "\x00\x01"])
 def test_a_bad_model_file_gets_one_clear_line(content, monkeypatch, capsys, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text(content)

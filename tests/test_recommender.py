@@ -346,6 +346,14 @@ def test_a_damaged_file_is_refused(where: tuple[Any, ...], value: Any, tmp_path:
     assert "\n" not in str(caught.value)
 
 
+def test_a_display_without_items_teaches_nothing() -> None:
+    shop = page()
+    display = shop.recommend(excluded=shop.items)
+    assert display == {}
+    shop.learn(display)
+    assert shop.counts.displays == 0
+
+
 # which policies can serve
 
 

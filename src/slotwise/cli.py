@@ -1,6 +1,7 @@
 """The command line: one function for each command, each a few lines that call the library."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -66,8 +67,8 @@ def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-reada
 
 
 @app.command(
-    epilog="Examples: slotwise simulate --setting near-one --runs 100   |   "
-    "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg   |   "
+    epilog="Examples: slotwise simulate --setting near-one --runs 100; "
+    "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
     "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
 )
 def simulate(
@@ -78,7 +79,10 @@ def simulate(
             "pb_mhb:width=10:reference=none."
         ),
     ] = "pb_mhb,uniform,oracle",
-    setting: Annotated[str | None, typer.Option(help="A setting of the paper by name [default: standard].")] = None,
+    setting: Annotated[
+        str | None,
+        typer.Option(help="A setting of the paper: standard (the default), near-zero, near-one, or q1 ... q19."),
+    ] = None,
     theta: Annotated[str | None, typer.Option(help="Attractiveness of each item: .3,.2,.1")] = None,
     kappa: Annotated[str | None, typer.Option(help="Visibility of each position: 1,.5")] = None,
     model: Annotated[Path | None, typer.Option(help='A JSON file with both: {"theta": [...], "kappa": [...]}.')] = None,
@@ -86,9 +90,10 @@ def simulate(
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 20,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     delay: Annotated[int, typer.Option(help="Learn each click this many rounds late.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
     chart: Annotated[
-        list[Path] | None, typer.Option(help="Draw the regret into a .svg, .png, .pdf or .html; repeat for more.")
+        list[Path] | None,
+        typer.Option(help="Draw the regret into a .svg, .png, .pdf, .html or .json; repeat for more."),
     ] = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Compute the regret lower bounds and draw their slopes as a guide.")
@@ -107,6 +112,7 @@ def simulate(
     entries = [_entry(text) for text in _listed(policies)]
     length = _whole_text("--rounds", rounds)
     limits, remarks = _bounds(visitors) if bound else ({}, [])
+    _warn_of_reference(entries, visitors)
     results = {}
     with _bars(len(entries), quiet or as_json) as bar:
         for label, policy, params in entries:
@@ -182,6 +188,19 @@ def _read_model(file: Path) -> Any:
     if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
         raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa"')
     return PBM(content["theta"], content["kappa"])
+
+
+def _warn_of_reference(entries: list[tuple[str, str, dict[str, Any]]], model: Any) -> None:
+    """Say so when a policy takes the first position for the most visible one and it is not."""
+    from slotwise.policies._contract import find
+
+    if model.kappa[0] < model.kappa.max():
+        for label, policy, params in entries:
+            if "reference" in find(policy).Params._fields and params.get("reference", "first") == "first":
+                told = f"{label} takes the first position for the most visible one, which it is not here: its regret"
+                errors.print(
+                    f"[yellow]note:[/] {_escape(told)} is linear; say {policy}:reference=none", highlight=False
+                )
 
 
 def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
@@ -286,8 +305,8 @@ def _show(results: dict[str, Any], described: str) -> None:
         table.add_row(
             f"[bold]{_escape(label)}[/]",
             _plus_minus(result.mean()[-1], result.standard_error()[-1]),
-            f"{middle:,.1f}",
-            f"{high:,.1f}",
+            _plus_minus(middle, math.nan),
+            _plus_minus(high, math.nan),
             "" if result is first else _plus_minus(gap.mean[-1], gap.standard_error[-1]),
             f"{result.microseconds:.2f}",
         )
@@ -295,7 +314,8 @@ def _show(results: dict[str, Any], described: str) -> None:
 
 
 def _plus_minus(value: float, error: float) -> str:
-    return f"{value:,.1f}" if error != error else f"{value:,.1f} ± {error:,.1f}"
+    digits = 0 if abs(value) >= 10_000 else 1  # so that the table fits 80 columns
+    return f"{value:,.{digits}f}" if error != error else f"{value:,.{digits}f} ± {error:,.{digits}f}"
 
 
 def _escape(text: str) -> str:

@@ -109,12 +109,16 @@ class Recommender:
         return {position: self._item_names[shown[k]] for position, k in self._positions.items() if shown[k] != EMPTY}
 
     def learn(self, display: Mapping[str, str], clicked: Iterable[str] = ()) -> None:
-        """Count a display that was shown and the positions that were clicked; all others count as skipped."""
+        """Count a display that was shown and the positions that were clicked; all others count as skipped.
+
+        A display without any item, when none was left to show, teaches nothing and counts for nothing.
+        """
         shown = self._read(display)
         clicks = np.zeros(len(self._positions), np.int64)
         for position in names("clicked", clicked):
             clicks[self._shown_position(display, position)] = 1
-        self._module.update(self._params, self._state, shown, clicks)
+        if display:
+            self._module.update(self._params, self._state, shown, clicks)
 
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
         """A click that came after `learn`: what was counted as skipped becomes clicked."""
@@ -220,7 +224,7 @@ class Recommender:
 
     def _read(self, display: Mapping[str, str]) -> Ints:
         """A display by name as a display by index, checked."""
-        if not isinstance(display, Mapping) or not display:
+        if not isinstance(display, Mapping):
             raise BadInput(f"display = {display!r} is not a mapping of positions to items")
         shown = self._no_pins.copy()
         for position, name in display.items():

@@ -65,6 +65,8 @@ class PBM:
         for item in items:
             if whole("display", float(item), least=0) >= self.theta.size:
                 raise BadInput(f"display shows item {item:g}, but items go from 0 to {self.theta.size - 1}")
+        if np.unique(items).size < items.size:
+            raise BadInput(f"display = {items.astype(int).tolist()} shows an item twice")
         return items.astype(np.int64)
 
     def shuffled(self, rng: np.random.Generator) -> "PBM":

@@ -74,7 +74,7 @@ def make_params(module: ModuleType, given: Mapping[str, Any] | None, model: Mode
     hints = get_type_hints(module.Params)
     settings = dict(mapping("params", {} if given is None else given))
     for name in settings:
-        known(f"parameter of {name_of(module)}", name, hints)
+        known(f"{name_of(module)} parameter", name, hints)
     for name, kind in hints.items():
         if kind is Model:
             settings.setdefault(name, model or UNKNOWN)
@@ -138,7 +138,7 @@ def _checked(module: ModuleType) -> ModuleType:
     missing = [name for name in NAMES if not hasattr(module, name)]
     if missing:
         raise BadInput(
-            f"module {module.__name__!r} is not a policy: it lacks {', '.join(missing)}; "
+            f"module {name_of(module)!r} is not a policy: it lacks {', '.join(missing)}; "
             f"a policy has {', '.join(NAMES)}"
         )
     for name in ("Params", "State"):

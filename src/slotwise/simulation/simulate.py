@@ -1,6 +1,7 @@
 """Many runs of one policy against one click model, over threads or over any executor."""
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, mapping, shown, vector, whole
@@ -133,7 +135,23 @@ class _Job:
 
     def compile(self, module: ModuleType) -> None:
         """Play no round at all, so that the time of later runs is theirs alone."""
-        self.play(module, 0, np.zeros(1, np.int64), checkpoints=np.zeros(1, np.int64))
+        try:
+            self.play(module, 0, np.zeros(1, np.int64), checkpoints=np.zeros(1, np.int64))
+        except Exception as error:  # whatever a policy from outside gets wrong is its author's to read, in one line
+            if isinstance(error, BadInput) or module.__name__.startswith("slotwise."):
+                raise
+            raise BadInput(f"policy {name_of(module)} cannot be compiled: {_gist(error)}") from error
+
+
+def _gist(error: Exception) -> str:
+    """What is wrong, and where: one line of numba's long reports."""
+    report = str(error)
+    if not isinstance(error, NumbaError):
+        return f"{type(error).__name__}: {report}"
+    lines = [line.strip() for line in report.splitlines()]
+    what = next((line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))), report)
+    places = re.findall(r'File "([^"]+)", line (\d+)', report)
+    return f"{what} ({places[-1][0]}, line {places[-1][1]})" if places else what
 
 
 def _over_threads(

@@ -34,8 +34,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# two processes, since most of the time goes to compiling, which uses one core
 unit: $(READY)
-	$(BIN)/pytest -m "not statistics"
+	$(BIN)/pytest -m "not statistics" -n 2 --dist loadfile
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s

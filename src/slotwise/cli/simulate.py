@@ -1,72 +1,21 @@
-"""The command line: one function for each command, each a few lines that call the library."""
+"""`slotwise simulate`: policies against simulated visitors."""
 
 import json
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.markup import escape
 from rich.table import Table
 
 from slotwise import policies as policy_names
 from slotwise.checks import BadInput
-from slotwise.version import __version__
-
-app = typer.Typer(
-    name="slotwise",
-    help="Learns from clicks alone which items to show in which position of a page.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-screen = Console()
-errors = Console(stderr=True)
+from slotwise.cli import _shared as shared
+from slotwise.cli._shared import bars
 
 
-def main() -> None:
-    """Run a command: bad input ends with one clear line and exit code 2, never with a traceback."""
-    try:
-        app()
-    except BadInput as error:
-        errors.print(f"[bold red]error:[/] {_escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        errors.print("stopped")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone: nothing to tell anybody
-        sys.exit(0)
-
-
-@app.callback(invoke_without_command=True)
-def common(version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False) -> None:
-    """Options of slotwise itself."""
-    if version:
-        screen.print(__version__)
-        raise typer.Exit
-
-
-@app.command(epilog="Example: slotwise policies --json")
-def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
-    """List the policies, what each does, and its settings with their defaults."""
-    rows = [_describe(name) for name in policy_names()]
-    if as_json:
-        print(json.dumps(rows, indent=2))
-        return
-    table = Table("policy", "what it does", "settings", show_edge=False)
-    for row in rows:
-        settings = ", ".join(f"{name}={value}" for name, value in row["params"].items())
-        table.add_row(f"[bold]{row['name']}[/]", _escape(row["summary"]), _escape(settings))
-    screen.print(table)
-
-
-@app.command(
+@shared.app.command(
     epilog="Examples: slotwise simulate --setting near-one --runs 100; "
     "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
     "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
@@ -114,7 +63,7 @@ def simulate(
     limits, remarks = _bounds(visitors) if bound else ({}, [])
     _warn_of_reference(entries, visitors)
     results = {}
-    with _bars(len(entries), quiet or as_json) as bar:
+    with bars(len(entries), quiet or as_json) as bar:
         for label, policy, params in entries:
             results[label] = play(
                 policy,
@@ -139,23 +88,11 @@ def simulate(
     else:
         _show(results, described)
         for name, constant in limits.items():
-            screen.print(f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run")
+            shared.screen.print(f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run")
         for remark in remarks:
-            screen.print(_escape(remark), highlight=False)
+            shared.screen.print(escape(remark), highlight=False)
         for path in chart or []:
-            screen.print(f"chart: {path}", highlight=False)
-
-
-def _describe(name: str) -> dict[str, Any]:
-    from slotwise.policies._contract import find
-
-    module = find(name)
-    defaults = {
-        key: value.name.lower() if hasattr(value, "name") else value
-        for key, value in module.Params._field_defaults.items()
-        if key != "unused"
-    }
-    return {"name": name, "summary": (module.__doc__ or "").partition("\n")[0], "params": defaults}
+            shared.screen.print(f"chart: {path}", highlight=False)
 
 
 def _model(setting: str | None, theta: str | None, kappa: str | None, file: Path | None) -> tuple[Any, str]:
@@ -198,8 +135,8 @@ def _warn_of_reference(entries: list[tuple[str, str, dict[str, Any]]], model: An
         for label, policy, params in entries:
             if "reference" in find(policy).Params._fields and params.get("reference", "first") == "first":
                 told = f"{label} takes the first position for the most visible one, which it is not here: its regret"
-                errors.print(
-                    f"[yellow]note:[/] {_escape(told)} is linear; say {policy}:reference=none", highlight=False
+                shared.errors.print(
+                    f"[yellow]note:[/] {escape(told)} is linear; say {policy}:reference=none", highlight=False
                 )
 
 
@@ -265,19 +202,6 @@ def _whole_text(name: str, text: str) -> int:
     return int(number)
 
 
-@contextmanager
-def _bars(count: int, quiet: bool) -> Iterator[Callable[[str, int], Callable[[int], None]]]:
-    """Progress bars on stderr, one for each of `count` jobs; silent when stderr is not a terminal."""
-    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=errors, disable=quiet or not errors.is_terminal, transient=count > 8) as progress:
-
-        def bar(label: str, total: int) -> Callable[[int], None]:
-            task = progress.add_task(_escape(label), total=total)
-            return lambda done: progress.update(task, completed=done)
-
-        yield bar
-
-
 def _summary(label: str, result: Any) -> dict[str, Any]:
     return {
         "label": label,
@@ -303,22 +227,16 @@ def _show(results: dict[str, Any], described: str) -> None:
         middle, high = result.quantiles([0.5, 0.95])[:, -1]
         gap = result.difference(first)
         table.add_row(
-            f"[bold]{_escape(label)}[/]",
+            f"[bold]{escape(label)}[/]",
             _plus_minus(result.mean()[-1], result.standard_error()[-1]),
             _plus_minus(middle, math.nan),
             _plus_minus(high, math.nan),
             "" if result is first else _plus_minus(gap.mean[-1], gap.standard_error[-1]),
             f"{result.microseconds:.2f}",
         )
-    screen.print(table)
+    shared.screen.print(table)
 
 
 def _plus_minus(value: float, error: float) -> str:
     digits = 0 if abs(value) >= 10_000 else 1  # so that the table fits 80 columns
     return f"{value:,.{digits}f}" if error != error else f"{value:,.{digits}f} ± {error:,.{digits}f}"
-
-
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

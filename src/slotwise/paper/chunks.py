@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slotwise.jit import source_digest
+from slotwise.jit import cache_folder, source_digest
 from slotwise.paper.settings import setting
 from slotwise.policies._contract import find, make_params, plain_params
 from slotwise.simulation.result import Result
@@ -83,6 +83,18 @@ def full_params(policy: str, params: dict[str, Any]) -> dict[str, Any]:
 def code_version(policy: str) -> str:
     """A digest of every source that decides what the policy does in a simulation."""
     return source_digest(find(policy).__name__, "slotwise.simulation.simulate", "slotwise.clickmodels.pbm")
+
+
+def is_compiled(policy: str) -> bool:
+    """Whether the game loop of the policy is in the compile cache."""
+    folder = cache_folder("slotwise.simulation.episode", find(policy).__name__, "slotwise.clickmodels.pbm")
+    return folder is not None and any(folder.rglob("*.nbi"))
+
+
+def compile_policies(policies: Iterable[str]) -> None:
+    """Compile the game loops of the policies, or find them compiled."""
+    for policy in policies:
+        simulate(policy, setting("standard"), rounds=1, runs=1, threads=1)
 
 
 def cut(play: Play, missing: Iterable[int]) -> Iterator[Chunk]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from slotwise.paper.experiments import BEST, POOLED, Experiment, Plays
+from slotwise.paper.experiments import POOLED, Plays
 from slotwise.paper.fits import FitGap
 from slotwise.paper.timing import Growth, Time
 from slotwise.simulation.result import Result
@@ -60,11 +60,4 @@ def pooled(results: list[Result]) -> Result:
         rounds=first.rounds,
         regret=np.mean([result.regret for result in results], axis=0),
         seconds=sum(result.seconds for result in results),
-    )
-
-
-def tuned(experiment: Experiment) -> bool:
-    """Whether a contender waits for the best c."""
-    return any(
-        contender.params.get("c") == BEST for plays in experiment.plays.values() for contender in plays.contenders
     )

@@ -36,7 +36,7 @@ class Plays(msgspec.Struct, frozen=True):
 
     def quick(self) -> "Plays":
         """A tenth of the rounds and a few of the runs: enough to see that everything works."""
-        few = max(2, min(self.runs // 4, 60))
+        few = max(3, min(self.runs // 4, 60))
         return msgspec.structs.replace(self, rounds=max(self.rounds // 10, 1), runs=few)
 
 

@@ -49,12 +49,13 @@ def slope(result: Result) -> Measure:
 
 
 def still_losing(result: Result) -> NDArray[np.bool_]:
-    """For each run, whether it lost more than half of its regret in the last decade: whether it is linear by then.
+    """For each run, whether its regret grew faster than the square root of t in the last decade.
 
-    A run that loses C log t clicks has lost a fifth of them in the last of five decades, a linear one nine tenths.
+    That of a run that loses C log t clicks grows 1.25 times in the last of five decades, that of a linear one 10 times.
     """
-    late = result.regret[:, -1] - result.regret[:, decade_start(result)]
-    return np.asarray(late > 0.5 * result.regret[:, -1])
+    start = decade_start(result)
+    growth = np.sqrt(result.rounds[-1] / result.rounds[start])
+    return np.asarray(result.regret[:, -1] > growth * result.regret[:, start])
 
 
 def diverges(one: Result, other: Result) -> int | None:

@@ -1,14 +1,16 @@
 """Playing chunks, over threads or on a Dask cluster: the same numbers either way."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from slotwise.checks import BadInput, whole
-from slotwise.paper.chunks import Chunk, Outcome, play_chunk
+from slotwise.paper.chunks import Chunk, Outcome, is_compiled, play_chunk
 
 CONNECT_SECONDS = 5
 RETRIES = 5  # of a chunk whose worker was lost
@@ -16,12 +18,28 @@ RETRIES = 5  # of a chunk whose worker was lost
 Done = Callable[[Chunk, Outcome], None]
 
 
+def compile_ahead(policies: Iterable[str], jobs: int) -> None:
+    """Compile policies in `jobs` processes at once: within one, numba compiles one function at a time."""
+    cold = sorted({policy for policy in policies if not is_compiled(policy)})
+    if len(cold) < 2 or jobs < 2:
+        return  # as quickly done on the way
+    code = "import sys; from slotwise.paper.chunks import compile_policies; compile_policies(sys.argv[1:])"
+    groups = [cold[k::jobs] for k in range(min(jobs, len(cold)))]
+    # a failure is found again, and told, when the policy is played
+    for process in [subprocess.Popen([sys.executable, "-c", code, *group]) for group in groups]:
+        process.wait()
+
+
+def cores(jobs: int | None) -> int:
+    """How many chunks to play at once: as many as asked for, else one on each core."""
+    return os.cpu_count() or 1 if jobs is None else whole("jobs", jobs, least=1)
+
+
 @contextmanager
 def workers(jobs: int | None, dask: str | None) -> Iterator[Executor]:
     """Something that plays chunks: `jobs` threads (None: one for each core), or the cluster at an address."""
-    cores = os.cpu_count() or 1 if jobs is None else whole("jobs", jobs, least=1)
     if dask is None:
-        with ThreadPoolExecutor(cores, thread_name_prefix="chunk") as pool:
+        with ThreadPoolExecutor(cores(jobs), thread_name_prefix="chunk") as pool:
             yield pool
         return
     client = _client(dask)

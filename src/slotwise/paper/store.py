@@ -37,9 +37,9 @@ class Store:
         self._tell = tell
         self._kept: dict[str, Kept] = {}
 
-    def missing(self, play: Play, runs: int) -> list[int]:
-        """The runs below `runs` that nobody has played yet."""
-        return sorted(set(range(runs)) - self._of(play).regret.keys())
+    def kept(self, play: Play) -> dict[int, float]:
+        """The runs that have been played, with the seconds that each of them took."""
+        return self._of(play).seconds
 
     def add(self, chunk: Chunk, outcome: Outcome) -> None:
         """Keep a chunk: on the disk first, then in memory."""

@@ -32,7 +32,7 @@ def _steps(evidence: Evidence) -> list[Part]:
     explained = float(np.corrcoef(steps, times)[0, 1] ** 2)
     text = f"time grows like the steps to the {exponent:.2f} ± {error:.2f}"
     return [
-        Part("exponent", abs(exponent - 1) <= 0.2, f"{text}, {len(steps)} sizes"),
+        Part("exponent", bool(abs(exponent - 1) <= 0.2), f"{text}, {len(steps)} sizes"),
         Part(
             "nothing else matters", explained >= 0.95, f"the steps explain {explained:.0%} of the variance of log time"
         ),

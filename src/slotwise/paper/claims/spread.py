@@ -57,7 +57,8 @@ def _in_between(evidence: Evidence) -> list[Part]:
     for version in VERSIONS:
         lucky = _lucky(_result(evidence, version.label))
         middle = float(np.median(lucky)) if lucky.size else float("inf")
-        text = f"95 % of PB-MHB's runs lose more than {ours:,.0f}; the middle lucky run loses {middle:,.0f}"
+        theirs = f"the middle one of {lucky.size:,} lucky runs loses {middle:,.0f}" if lucky.size else "no run is lucky"
+        text = f"95 % of PB-MHB's runs lose more than {ours:,.0f}; {theirs}"
         parts.append(Part(version.label, ours > middle, text))
     return parts
 
@@ -71,9 +72,7 @@ def _on_average(evidence: Evidence) -> list[Part]:
     return parts
 
 
-UNLUCKY = (
-    "A run is unlucky when it loses more than half of its regret in the last decade, so that it is linear by then."
-)
+UNLUCKY = "A run is unlucky when its regret grows faster than the square root of t over the last decade."
 
 CLAIMS = (
     Claim(

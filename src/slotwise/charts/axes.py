@@ -7,13 +7,14 @@ from typing import Any
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 COLOURS += ["#882255", "#999933", "#6633AA", "#117733", "#AA7744", "#777777"]
 WIDTH, HEIGHT = 560, 340
+SHORT = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 0.1 rather than 100m
 
 
 def log_axis(alt: Any, low: float, high: float) -> dict[str, Any]:
     """A logarithmic axis from `low` to `high`, with a grid line at each power of ten and no others."""
     return {
         "scale": alt.Scale(type="log", nice=False, domain=[low, high]),
-        "axis": alt.Axis(values=decades(low, high), format="~s", gridOpacity=0.6),
+        "axis": alt.Axis(values=decades(low, high), labelExpr=SHORT, gridOpacity=0.6),
     }
 
 

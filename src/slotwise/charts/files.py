@@ -12,8 +12,11 @@ SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
 PNG_SCALE = 2.0
 
 
-def save_chart(chart: Any, path: str | os.PathLike[str]) -> None:
-    """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, by the file's suffix."""
+def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCALE) -> None:
+    """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, by the file's suffix.
+
+    A PNG has `scale` pixels for each unit of the chart.
+    """
     import vl_convert
 
     suffix = Path(path).suffix.lower()
@@ -23,7 +26,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str]) -> None:
     if suffix == ".svg":
         content = vl_convert.vegalite_to_svg(specification).encode()
     elif suffix == ".png":
-        content = vl_convert.vegalite_to_png(specification, scale=PNG_SCALE)
+        content = vl_convert.vegalite_to_png(specification, scale=scale)
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(specification)
     elif suffix == ".html":

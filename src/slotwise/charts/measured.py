@@ -18,11 +18,13 @@ def choice_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
         | {"high": row["regret"] + row["standard_error"]}
         for row in rows
     ]
-    x = alt.X("c:Q", title="c", **log_axis(alt, min(row["c"] for row in rows), max(row["c"] for row in rows)))
-    span = log_axis(alt, min(row["low"] for row in points), max(row["high"] for row in points))
+    tried = [row["c"] for row in rows]
+    x = alt.X("c:Q", title="c", **log_axis(alt, min(tried) / 1.5, max(tried) * 1.5))
+    span = log_axis(alt, min(row["low"] for row in points) / 1.1, max(row["high"] for row in points) * 1.1)
     y = {"title": "regret at the last round", **span}
     settings = list(dict.fromkeys(row["setting"] for row in rows))
-    colour = alt.Color("setting:N", title=None, scale=alt.Scale(domain=settings, range=COLOURS[: len(settings)]))
+    scale = alt.Scale(domain=settings, range=COLOURS[: len(settings)])
+    colour = alt.Color("setting:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
     base = alt.Chart(alt.InlineData(values=points)).encode(x=x, color=colour)
     tips = ["setting:N", alt.Tooltip("c:Q"), alt.Tooltip("regret:Q", format=",.1f")]
     layers = [

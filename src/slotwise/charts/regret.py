@@ -93,7 +93,9 @@ def _curves(
     """Bands and lines; the legend lists the policies from the highest curve to the lowest."""
     order = sorted(drawn, key=lambda name: -_last(rows, name))
     scale = alt.Scale(domain=order, range=[palette[name] for name in order] or COLOURS)
-    colour = alt.Color("policy:N", sort=order, title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
+    kind = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 400} if dashes else {}
+    legend = alt.Legend(symbolOpacity=1, **kind)
+    colour = alt.Color("policy:N", sort=order, title=None, scale=scale, legend=legend)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, color=colour)
     band = base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     line = base.mark_line(strokeWidth=2, clip=True).encode(
@@ -107,7 +109,8 @@ def _curves(
     )
     if dashes:
         strokes = alt.Scale(domain=order, range=[list(dashes.get(name, [1, 0])) for name in order])
-        line = line.encode(strokeDash=alt.StrokeDash("policy:N", sort=order, title=None, scale=strokes))
+        dash = alt.StrokeDash("policy:N", sort=order, title=None, scale=strokes, legend=legend)
+        line = line.encode(strokeDash=dash)
     return [band, line]
 
 

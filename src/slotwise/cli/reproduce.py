@@ -54,7 +54,7 @@ def reproduce(
     try:
         with _watching(quiet or as_json) as watcher:
             found = rerun(folder, names, quick, seed, jobs, dask, runs, watcher)
-            watcher.say("drawing")
+            watcher.status("drawing")
             publish(found, folder, _command())
     except KeyboardInterrupt:
         told = f"stopped; what is done is kept in {folder}: the same command goes on from there"
@@ -71,11 +71,14 @@ class _Bars:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._overall = progress.add_task("everything", total=0.0)
+        self._overall = progress.add_task("starting", total=0.0)
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
         self._progress.console.print(escape(line), highlight=False)
+
+    def status(self, line: str) -> None:
+        self._progress.update(self._overall, description=line)
 
     def expect(self, experiment: str, work: float) -> None:
         if experiment not in self._tasks:

@@ -32,6 +32,9 @@ class Watcher(Protocol):
     def say(self, line: str) -> object:
         """Something worth knowing."""
 
+    def status(self, line: str) -> None:
+        """What is being done now."""
+
     def expect(self, experiment: str, work: float) -> None:
         """So much is to be done for an experiment, in microseconds or so."""
 
@@ -44,6 +47,9 @@ class Silent:
 
     def say(self, line: str) -> None:
         """Said to nobody."""
+
+    def status(self, line: str) -> None:
+        """Told to nobody."""
 
     def expect(self, experiment: str, work: float) -> None:
         """Told to nobody."""
@@ -148,6 +154,7 @@ def _play(found: Reproduction, store: Store, jobs: int | None, dask: str | None,
                 found.spent[experiment].seconds_now += outcome.seconds
                 watch.advance(experiment, chunk.microseconds())
 
+            watch.status("playing")
             play_all([chunk for _, chunk in todo], executor, done)
             gather(found.evidence, found.experiments, items, store)
             choose(found.evidence, found.experiments)
@@ -157,7 +164,7 @@ def _play(found: Reproduction, store: Store, jobs: int | None, dask: str | None,
 def _compile(todo: list[tuple[str, Chunk]], jobs: int, watch: Watcher) -> None:
     policies = [chunk.play.policy for _, chunk in todo]
     if any(not is_compiled(policy) for policy in policies):
-        watch.say("compiling policies, once: about half a minute on two cores")
+        watch.status("compiling, once")
         compile_ahead(policies, jobs)
 
 
@@ -175,6 +182,7 @@ def _account(found: Reproduction, items: Sequence[Wanted], store: Store) -> None
 def _measure(found: Reproduction, folder: Path, watch: Watcher) -> None:
     """Times, alone: nothing else runs any more."""
     evidence = found.evidence
+    watch.status("measuring times")
     work = {experiment.name: 2e6 * (len(experiment.timed) + 5 * experiment.growth) for experiment in found.experiments}
     for name, microseconds in work.items():
         watch.expect(name, microseconds)

@@ -41,11 +41,14 @@ def ratio(one: Result, other: Result, *, middle: bool = False) -> Measure:
 
 
 def slope(result: Result) -> Measure:
-    """Exponent of the mean regret over the last decade: 1 when it is linear, near 0 when it is logarithmic."""
-    start = decade_start(result)
-    width = float(np.log10(result.rounds[-1] / result.rounds[start]))
-    ends = np.stack([result.regret[:, -1], result.regret[:, start]])
-    return _resampled(ends, lambda rows: np.log10(rows[0].mean(axis=-1) / rows[1].mean(axis=-1)) / width)
+    """The p of a mean regret that grows like a + b t^p in the last decade: 1 when it is linear, 0 when logarithmic.
+
+    What was lost before (a) does not count: t^p grows by the same factor from one half of the decade to the next.
+    """
+    last = result.rounds[-1]
+    ends = [int(np.searchsorted(result.rounds, last / 10**part)) for part in (1.0, 0.5, 0.0)]
+    lost = np.diff(result.regret[:, ends], axis=1).T
+    return _resampled(lost, lambda rows: 2 * np.log10(rows[1].mean(axis=-1) / rows[0].mean(axis=-1)))
 
 
 def still_losing(result: Result) -> NDArray[np.bool_]:

@@ -187,7 +187,7 @@ def _measure(found: Reproduction, folder: Path, watch: Watcher) -> None:
     for name, microseconds in work.items():
         watch.expect(name, microseconds)
     for experiment in found.experiments:
-        begun = time.thread_time()
+        begun = time.process_time()
         for row in experiment.timed:
             where = (experiment.name, row.contender.label)
             evidence.times[where] = time_of(row, folder / "times", found.seed)
@@ -197,6 +197,6 @@ def _measure(found: Reproduction, folder: Path, watch: Watcher) -> None:
             watch.advance(experiment.name, 1e7)
         if experiment.fits:
             evidence.fits = fit_gaps(found.seed)
-        spent = time.thread_time() - begun
+        spent = time.process_time() - begun
         found.spent[experiment.name].seconds_now += spent
         found.spent[experiment.name].seconds += spent

@@ -50,7 +50,7 @@ CLAIMS = (
         "Greedy and ε-greedy have a similar regret with EM as with the SVD.",
         "On each setting: the ratio of the mean regrets is between 1/2 and 2.",
         _regret,
-        "The SVD takes what was never shown for always clicked, which makes it explore; EM has a prior in its place.",
+        "The two differ in what they take for what was never shown: the SVD a click rate of 1, EM a prior.",
     ),
     Claim(
         "em-estimates",

@@ -81,8 +81,7 @@ CLAIMS = (
         "On each setting: the pair with the smallest c and m is above 2 times the smallest regret, by more than 2 "
         "standard errors; and no pair with m = 10 or c of at least 10 is.",
         _both_small,
-        "How small is too small depends on the grid, which is ours. Very narrow steps need more than 10 sweeps, and "
-        "steps much wider than the posterior are nearly always refused.",
+        "How small is too small depends on the grid, which is ours.",
     ),
     Claim(
         "hyper-default",

@@ -81,7 +81,7 @@ CLAIMS = (
         "Greedy versions have lucky runs with a small regret and unlucky ones with a high regret.",
         f"{UNLUCKY} Between 5 % and 95 % of the runs of each greedy version are.",
         _two_kinds,
-        "How cells never shown are filled decides how often a greedy version is unlucky.",
+        "The paper does not say what its SVD takes for an item never shown at a position, nor when a run is unlucky.",
     ),
     Claim(
         "spread-never-high",

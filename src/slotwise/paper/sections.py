@@ -89,10 +89,14 @@ def _seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 120 else f"{value / 60:.1f} min"
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _size(experiment: Experiment) -> str:
     sizes = [
-        f"{name}: {len(plays.contenders)} contenders, {len(plays.settings)} settings, {plays.runs:,} runs of "
-        f"{plays.rounds:,} rounds"
+        f"{name}: {_count(len(plays.contenders), 'contender')}, {_count(len(plays.settings), 'setting')}, "
+        f"{plays.runs:,} runs of {plays.rounds:,} rounds"
         for name, plays in experiment.plays.items()
     ]
     return "; ".join(sizes)

@@ -52,7 +52,7 @@ def _below(experiment: str, settings: Iterable[str]) -> Parts:
             ours = evidence.result(experiment, setting, PB_MHB.label)
             for other in OTHERS:
                 excess = gap(evidence.result(experiment, setting, other.label), ours)
-                text = f"loses {excess} clicks more than PB-MHB"
+                text = f"regret minus PB-MHB's {excess}"
                 found.append(Part(f"{setting}, {other.label}", excess.low > 0, text))
         return found
 
@@ -78,7 +78,7 @@ def _near_one(evidence: Evidence) -> list[Part]:
     tail = [float(result.quantiles([0.95])[0, -1]) for result in (ours, told)]
     spread = f"95 % of the runs lose less than {tail[0]:,.0f} and {tail[1]:,.0f}"
     return [
-        Part("mean", mean.high < 0, f"{mean} clicks more than BC-MPTS, {ours.runs} runs; {spread}"),
+        Part("mean", mean.high < 0, f"regret minus that of BC-MPTS {mean}, {ours.runs} runs; {spread}"),
         Part("median", middle.high < 1, f"{middle} times the median of BC-MPTS"),
     ]
 

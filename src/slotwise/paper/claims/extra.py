@@ -14,7 +14,7 @@ def _worse(evidence: Evidence) -> list[Part]:
     parts = []
     for other in (PBM_UCB, PBM_PIE):
         excess = gap(evidence.result("fig-extra", "standard", other.label), told)
-        parts.append(Part(other.label, excess.low > 0, f"loses {excess} clicks more than PBM-TS"))
+        parts.append(Part(other.label, excess.low > 0, f"regret minus PBM-TS's {excess}"))
     return parts
 
 

@@ -68,7 +68,7 @@ def _on_average(evidence: Evidence) -> list[Part]:
     parts = []
     for version in VERSIONS:
         excess = gap(_result(evidence, version.label), ours)
-        parts.append(Part(version.label, excess.low > 0, f"loses {excess} clicks more than PB-MHB"))
+        parts.append(Part(version.label, excess.low > 0, f"regret minus PB-MHB's {excess}"))
     return parts
 
 

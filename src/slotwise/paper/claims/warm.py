@@ -19,7 +19,7 @@ def _sweeps(evidence: Evidence) -> list[Part]:
     parts = []
     for m in (1, 10):
         excess = gap(_random(evidence, m), _warm(evidence))
-        parts.append(Part(f"m = {m}", excess.low > 0, f"{excess} clicks more than warm with m = 1"))
+        parts.append(Part(f"m = {m}", excess.low > 0, f"regret minus that of warm with m = 1: {excess}"))
     return parts
 
 

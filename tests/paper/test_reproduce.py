@@ -45,7 +45,7 @@ def test_a_second_time_plays_nothing_and_more_runs_add_only_runs(undisturbed) ->
     assert numbers(again) == numbers(first)
     more = reproduce(out, **(SMALL | {"runs": 4}))
     played = sum(spent.rounds_now for spent in more.spent.values())
-    assert played == 6 * 10_000  # one more run of each of the six contenders
+    assert played == 7 * 10_000  # one more run of each of the seven contenders
     for where, regret in numbers(first).items():
         assert numbers(more)[where][:3] == regret
 

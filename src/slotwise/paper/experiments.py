@@ -71,7 +71,8 @@ GREEDY = Contender("greedy", "greedy")
 EPSILON = Contender("ε-greedy, best c", "epsilon_greedy", {"c": BEST})
 UNIFORM = Contender("uniform", "uniform")
 ORACLE = Contender("oracle", "oracle")
-EVERYBODY = (PB_MHB, BC_MPTS, BC_GREEDY, PBM_TS, PBM_GREEDY, GREEDY, EPSILON, UNIFORM, ORACLE)
+BOUNDS = (UNIFORM, ORACLE)  # between which every regret lies
+EVERYBODY = (PB_MHB, BC_MPTS, BC_GREEDY, PBM_TS, PBM_GREEDY, GREEDY, EPSILON, *BOUNDS)
 TUNED = tuple(Contender(f"c = {c:g}", "epsilon_greedy", {"c": c}) for c in EPSILON_GRID)
 GREEDY_EM = Contender("greedy, EM", "greedy", {"estimator": "em"})
 EPSILON_EM = Contender("ε-greedy, EM", "epsilon_greedy", {"estimator": "em"})
@@ -108,14 +109,14 @@ EXPERIMENTS = {
             "fig-hyper",
             "Width of the steps and number of sweeps",
             "Regret of PB-MHB for steps of width c/√t and m sweeps per round. The grid is ours: the paper gives none.",
-            {"curves": Plays(tuple(hyper(c, m) for m in SWEEPS for c in WIDTHS), THREE)},
+            {"curves": Plays((*(hyper(c, m) for m in SWEEPS for c in WIDTHS), *BOUNDS), THREE)},
         ),
         Experiment(
             "fig-warm",
             "Warm start or random start",
             "Regret of PB-MHB that goes on from its last sample, and of PB-MHB that starts each round from a random "
             "one, with c = 100.",
-            {"curves": Plays((WARM, *(random_start(m) for m in RANDOM_SWEEPS), UNIFORM), STANDARD)},
+            {"curves": Plays((WARM, *(random_start(m) for m in RANDOM_SWEEPS), *BOUNDS), STANDARD)},
         ),
         Experiment(
             "fig-simulated",
@@ -133,7 +134,7 @@ EXPERIMENTS = {
             "What greedy versions think of what they never saw",
             "The SVD needs a click rate for an item never shown at a position. The paper does not say which: 1 makes "
             "greedy versions explore, the mean of all cells (fill=mean) does not.",
-            {"curves": Plays((*GREEDY_VERSIONS, *map(by_mean, GREEDY_VERSIONS), PB_MHB), THREE)},
+            {"curves": Plays((*GREEDY_VERSIONS, *map(by_mean, GREEDY_VERSIONS), PB_MHB, *BOUNDS), THREE)},
         ),
         Experiment(
             "fig-spread",
@@ -177,7 +178,7 @@ EXPERIMENTS = {
             "claim-em",
             "SVD or expectation-maximisation",
             "Regret of greedy and of ε-greedy (c = 1000) with theta and kappa estimated either way.",
-            {"curves": Plays((GREEDY_SVD, GREEDY_EM, EPSILON_SVD, EPSILON_EM), THREE)},
+            {"curves": Plays((GREEDY_SVD, GREEDY_EM, EPSILON_SVD, EPSILON_EM, *BOUNDS), THREE)},
             timed=(Timed(GREEDY_SVD), Timed(GREEDY_EM), Timed(EPSILON_SVD), Timed(EPSILON_EM)),
             fits=True,
         ),
@@ -187,7 +188,7 @@ EXPERIMENTS = {
             "Regret of PBM-UCB, PBM-PIE and PMED, which the paper argues about and does not play. PMED plays fewer "
             "rounds and runs, being slow.",
             {
-                "curves": Plays((PB_MHB, PBM_TS, PBM_UCB, PBM_PIE), STANDARD),
+                "curves": Plays((PB_MHB, PBM_TS, PBM_UCB, PBM_PIE, *BOUNDS), STANDARD),
                 "short": Plays((PMED,), STANDARD, rounds=ROUNDS // 10, runs=5),
             },
             timed=(Timed(PMED, ROUNDS // 10), Timed(SINGLE, ROUNDS // 10)),

@@ -11,6 +11,7 @@ from slotwise.paper.experiments import (
     POOLED,
     RANDOM_SWEEPS,
     SWEEPS,
+    UNIFORM,
     WIDTHS,
     Experiment,
     by_mean,
@@ -23,13 +24,14 @@ from slotwise.simulation.result import Result
 
 QUICK = "QUICK: fewer runs and rounds; do not cite"
 WHERE = {"near-zero": "theta close to 0", "standard": "theta close to real data", "near-one": "theta close to 1"}
-WHERE |= {POOLED: "behavioral data, mean of eight queries"}
+WHERE |= {POOLED: "mean of eight queries"}
 DASHED = [5, 3]
 # what differs in one respect shares a colour: random starts are dashed, so are single sweeps and the other fill
 DASHES = {hyper(c, SWEEPS[0]).label: DASHED for c in WIDTHS} | {random_start(m).label: DASHED for m in RANDOM_SWEEPS}
 DASHES |= {by_mean(who).label: DASHED for who in GREEDY_VERSIONS}
 SHADES = {hyper(c, m).label: COLOURS[k] for k, c in enumerate(WIDTHS) for m in SWEEPS}
 SHADES |= {by_mean(who).label: COLOURS[k] for k, who in enumerate(GREEDY_VERSIONS)}
+SHADES |= {UNIFORM.label: "#777777"}
 
 
 class Figure(NamedTuple):

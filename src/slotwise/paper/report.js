@@ -49,6 +49,9 @@
       draw(place);
     });
   }
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
+  });
   dark.addEventListener("change", drawAll);
   document.documentElement.classList.add("charted");
   drawAll();

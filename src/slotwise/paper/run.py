@@ -25,9 +25,15 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
         return  # as quickly done on the way
     code = "import sys; from slotwise.paper.chunks import compile_policies; compile_policies(sys.argv[1:])"
     groups = [cold[k::jobs] for k in range(min(jobs, len(cold)))]
-    # a failure is found again, and told, when the policy is played
-    for process in [subprocess.Popen([sys.executable, "-c", code, *group]) for group in groups]:
-        process.wait()
+    # in sessions of their own, so that Ctrl-C is ours to pass on
+    processes = [subprocess.Popen([sys.executable, "-c", code, *group], start_new_session=True) for group in groups]
+    try:
+        for process in processes:
+            process.wait()  # a failure is found again, and told, when the policy is played
+    except BaseException:
+        for process in processes:
+            process.kill()
+        raise
 
 
 def cores(jobs: int | None) -> int:

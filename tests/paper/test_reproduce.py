@@ -6,17 +6,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from slotwise.checks import BadInput
+from slotwise.paper import reproduce as reproduce_module
 from slotwise.paper import run as run_module
+from slotwise.paper.chunks import Play
 from slotwise.paper.experiments import EXPERIMENTS, POOLED, chosen
 from slotwise.paper.plan import missing, wanted
 from slotwise.paper.reproduce import Reproduction, Silent, prepare, reproduce
 from slotwise.paper.store import Store
+from slotwise.paper.timing import paper_seconds
 
 SMALL = {"only": ["fig-warm"], "quick": True, "runs": 3}
 COMMAND = [sys.executable, "-m", "slotwise", "reproduce", "--only", "fig-warm", "--quick", "--runs", "3", "--json"]
@@ -128,6 +133,30 @@ def test_workers_with_other_code_are_refused(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(BadInput, match="another version of slotwise"):
         reproduce(tmp_path / "out", **SMALL)
     assert results_in(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("all workers are gone"), CancelledError()], ids=["lost", "cancelled"])
+def test_a_cluster_that_fails_for_good_gets_one_clear_line(error: Exception, tmp_path: Path, monkeypatch) -> None:
+    class Broken(Executor):
+        def submit(self, *_: object) -> Future:
+            future: Future = Future()
+            future.set_exception(error)
+            return future
+
+    @contextmanager
+    def broken(*_: object) -> Iterator[Executor]:
+        yield Broken()
+
+    monkeypatch.setattr(reproduce_module, "workers", broken)
+    with pytest.raises(BadInput, match=r"the cluster failed: .*the same command goes on"):
+        reproduce(tmp_path / "out", **SMALL)
+
+
+def test_the_paper_would_have_taken_longer() -> None:
+    assert paper_seconds(Play("pb_mhb", {}, "standard", 100_000, 0)) == pytest.approx(1800)  # its 30 minutes
+    assert paper_seconds(Play("pb_mhb", {"sweeps": 100}, "standard", 1000, 0)) == pytest.approx(1800)
+    assert paper_seconds(Play("pbm_ts", {"kappa": "svd"}, "standard", 1000, 0)) == pytest.approx(4.8)
+    assert paper_seconds(Play("uniform", {}, "standard", 1000, 0)) == 0
 
 
 # the plan

@@ -20,7 +20,7 @@ from slotwise.paper.fits import fit_gaps
 from slotwise.paper.plan import Wanted, choose, gather, missing, shares, wanted
 from slotwise.paper.run import compile_ahead, cores, play_all, workers
 from slotwise.paper.store import Store
-from slotwise.paper.timing import growth, time_of
+from slotwise.paper.timing import growth, paper_seconds, time_of
 
 MARK = "slotwise-reproduction.json"
 MARK_VERSION = 1
@@ -81,6 +81,7 @@ class Reproduction:
     spent: dict[str, Spent] = field(default_factory=dict)
     wall_seconds: float = 0.0  # of playing and measuring, this time
     chunks_now: int = 0
+    paper_seconds: float = 0.0  # what the same rounds would take at the paper's times
 
 
 def reproduce(
@@ -177,6 +178,7 @@ def _account(found: Reproduction, items: Sequence[Wanted], store: Store) -> None
         seconds = store.kept(play)
         found.spent[experiment].rounds += len(runs) * play.rounds
         found.spent[experiment].seconds += sum(seconds[run] for run in runs)
+        found.paper_seconds += len(runs) * paper_seconds(play)
 
 
 def _measure(found: Reproduction, folder: Path, watch: Watcher) -> None:

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -63,12 +63,12 @@ def play_all(chunks: Sequence[Chunk], executor: Executor, done: Done) -> None:
     waiting: dict[Future[Outcome], Chunk] = {executor.submit(play_chunk, chunk): chunk for chunk in chunks}
     try:
         while waiting:
-            _collect(waiting, done)
+            _collect(waiting, done, executor)
     except KeyboardInterrupt:
         for future in [future for future in waiting if future.cancel()]:
             del waiting[future]
         while waiting and isinstance(executor, ThreadPoolExecutor):
-            _collect(waiting, done)
+            _collect(waiting, done, executor)
         raise
     except BaseException:
         for future in waiting:
@@ -76,12 +76,18 @@ def play_all(chunks: Sequence[Chunk], executor: Executor, done: Done) -> None:
         raise
 
 
-def _collect(waiting: dict[Future[Outcome], Chunk], done: Done) -> None:
+def _collect(waiting: dict[Future[Outcome], Chunk], done: Done, executor: Executor) -> None:
     """Take in the chunks that are ready."""
     ready, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
     for future in ready:
         chunk = waiting.pop(future)
-        outcome = future.result()
+        try:
+            outcome = future.result()
+        except (Exception, CancelledError) as error:
+            if isinstance(error, BadInput) or isinstance(executor, ThreadPoolExecutor):
+                raise
+            told = f"the cluster failed: {str(error) or type(error).__name__}"
+            raise BadInput(f"{told}; what is done is kept, the same command goes on from there") from error
         if outcome.code != chunk.code:
             raise BadInput("the workers of the cluster run another version of slotwise; give them the one that is here")
         done(chunk, outcome)

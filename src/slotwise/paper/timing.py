@@ -11,8 +11,8 @@ from slotwise.checks import BadInput
 from slotwise.clickmodels.pbm import PBM
 from slotwise.files import load_document, save_document
 from slotwise.jit import source_digest
-from slotwise.paper.chunks import code_version, full_params
-from slotwise.paper.experiments import Timed
+from slotwise.paper.chunks import Play, code_version, full_params
+from slotwise.paper.experiments import EXPERIMENTS, Timed
 from slotwise.paper.settings import setting
 from slotwise.simulation.simulate import simulate
 
@@ -57,6 +57,17 @@ class Growths(msgspec.Struct):
     """The whole grid."""
 
     points: list[Growth]
+
+
+def paper_seconds(play: Play) -> float:
+    """What a run would take at the times of the paper's table, PB-MHB's by its sweeps; 0 for what is not in it."""
+    kappa, sweeps = play.params.get("kappa"), play.params.get("sweeps", 1)
+    rows = [row for row in EXPERIMENTS["tab-time"].timed if row.contender.policy == play.policy]
+    rows = [row for row in rows if row.contender.params.get("kappa") == kappa]
+    exact = [row for row in rows if row.contender.params.get("sweeps", 1) == sweeps]
+    if exact:
+        return 1e-3 * (exact[0].paper_milliseconds or 0.0) * play.rounds
+    return 1e-3 * (rows[0].paper_milliseconds or 0.0) * sweeps * play.rounds if rows else 0.0
 
 
 def time_of(row: Timed, folder: Path, seed: int) -> Time:

@@ -81,6 +81,8 @@ def test_a_range_of_runs_is_a_part_of_the_whole(processes: Executor) -> None:
     late = sw.simulate("uniform", MODEL, rounds=50, runs=2, seed=1, first_run=3)
     far = sw.simulate("uniform", MODEL, rounds=50, runs=2, seed=1, first_run=3, executor=processes)
     assert late.regret.tolist() == far.regret.tolist() == every.regret[3:5].tolist()
+    with pytest.raises(sw.BadInput, match="first_run = -1"):
+        sw.simulate("uniform", MODEL, rounds=50, runs=2, first_run=-1)
 
 
 # checkpoints

@@ -67,7 +67,7 @@ def _regret(experiment: Experiment, setting: str, evidence: Evidence, notes: lis
     name = experiment.name if alone else f"{experiment.name}-{setting}"
     title = f"{experiment.title}: {WHERE[setting]}"
     ends = "; ".join(
-        f"{label} {mean_and_error(result)}"
+        f"{label}: {mean_and_error(result)}"
         for label, result in sorted(panel.items(), key=lambda pair: pair[1].mean()[-1])
     )
     drawn = []

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -105,7 +106,10 @@ def reproduce(
     store = Store(folder / "results", watch.say)
     found = Reproduction(experiments, seed, quick, runs, Evidence())
     found.spent = {experiment.name: Spent() for experiment in experiments}
-    _play(found, store, jobs, dask, watch)
+    with ThreadPoolExecutor(1) as aside:  # a quarter of a minute of compiling, the first time
+        fits = aside.submit(fit_gaps, seed) if any(experiment.fits for experiment in experiments) else None
+        _play(found, store, jobs, dask, watch)
+        found.evidence.fits = fits.result() if fits else []
     _measure(found, folder, watch)
     found.judgements = judged(experiments, found.evidence)
     found.wall_seconds = time.monotonic() - begun
@@ -197,8 +201,6 @@ def _measure(found: Reproduction, folder: Path, watch: Watcher) -> None:
         if experiment.growth:
             evidence.growth = growth(folder / "times", found.seed)
             watch.advance(experiment.name, 1e7)
-        if experiment.fits:
-            evidence.fits = fit_gaps(found.seed)
         spent = time.process_time() - begun
         found.spent[experiment.name].seconds_now += spent
         found.spent[experiment.name].seconds += spent

@@ -106,10 +106,7 @@ def reproduce(
     store = Store(folder / "results", watch.say)
     found = Reproduction(experiments, seed, quick, runs, Evidence())
     found.spent = {experiment.name: Spent() for experiment in experiments}
-    with ThreadPoolExecutor(1) as aside:  # a quarter of a minute of compiling, the first time
-        fits = aside.submit(fit_gaps, seed) if any(experiment.fits for experiment in experiments) else None
-        _play(found, store, jobs, dask, watch)
-        found.evidence.fits = fits.result() if fits else []
+    _play(found, store, jobs, dask, watch)
     _measure(found, folder, watch)
     found.judgements = judged(experiments, found.evidence)
     found.wall_seconds = time.monotonic() - begun
@@ -141,7 +138,9 @@ class _Mark(msgspec.Struct):
 
 def _play(found: Reproduction, store: Store, jobs: int | None, dask: str | None, watch: Watcher) -> None:
     """First all that needs no choice, then the contenders whose best c that has shown."""
-    with workers(jobs, dask) as executor:
+    with workers(jobs, dask) as executor, ThreadPoolExecutor(1) as aside:
+        # beside the chunks, since the estimators take a quarter of a minute to compile, the first time
+        fits = aside.submit(fit_gaps, found.seed) if any(one.fits for one in found.experiments) else None
         for _ in range(2):
             items = list(wanted(found.experiments, found.seed, found.evidence.choices))
             todo = missing(items, store)
@@ -163,6 +162,7 @@ def _play(found: Reproduction, store: Store, jobs: int | None, dask: str | None,
             play_all([chunk for _, chunk in todo], executor, done)
             gather(found.evidence, found.experiments, items, store)
             choose(found.evidence, found.experiments)
+        found.evidence.fits = fits.result() if fits else []
     _account(found, items, store)
 
 

@@ -78,8 +78,8 @@ CLAIMS = (
         "hyper-both-small",
         "fig-hyper",
         "Regret is high only when c and m are both too small.",
-        "On each setting: the pair with the smallest c and m is above 2 times the smallest regret, and above the smallest "
-        "by more than 2 standard errors; and no pair with m = 10 or with c of at least 10 is above 2 times it.",
+        "On each setting: the pair with the smallest c and m is above 2 times the smallest regret, and above the "
+        "smallest by more than 2 standard errors; and no pair with m = 10 or c of at least 10 is above 2 times it.",
         _both_small,
         "How small is too small depends on the grid, which is ours.",
     ),

@@ -25,7 +25,7 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
         return  # as quickly done on the way
     code = "import sys; from slotwise.paper.chunks import compile_policies; compile_policies(sys.argv[1:])"
     groups = [cold[k::jobs] for k in range(min(jobs, len(cold)))]
-    # in sessions of their own, so that Ctrl-C is ours to pass on
+    # apart from our own group, so that Ctrl-C is ours to pass on
     processes = [subprocess.Popen([sys.executable, "-c", code, *group], start_new_session=True) for group in groups]
     try:
         for process in processes:

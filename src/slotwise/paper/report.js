@@ -54,5 +54,6 @@
   });
   dark.addEventListener("change", drawAll);
   document.documentElement.classList.add("charted");
-  drawAll();
+  // charts have pushed down what the address points to
+  drawAll().then(() => location.hash && document.getElementById(location.hash.slice(1))?.scrollIntoView());
 })();

@@ -2,8 +2,8 @@
 
 import sys
 
-from benchmarks import estimators, growth, pmed_cost, policies, speed
+from benchmarks import estimators, growth, pmed_cost, policies, sampler, speed
 
 if __name__ == "__main__":
-    good = [benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators)]
+    good = [benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators, sampler)]
     sys.exit(not all(good))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.charts import choice_chart, growth_chart, spread_chart, time_chart
+from slotwise.charts import choice_chart, growth_chart, rank_chart, spread_chart, time_chart
+from slotwise.inference.diagnosis import Diagnosis
 from slotwise.simulation.result import Result
 
 ROUNDS = np.array([1, 10, 100, 1000])
@@ -168,3 +169,32 @@ def test_growth_is_drawn_in_microseconds() -> None:
     row = {"items": 10, "positions": 5, "sweeps": 2, "steps": 28, "milliseconds": 0.002}
     (points,) = layers(growth_chart([row, row | {"steps": 280}], "Growth"))
     assert points["values"][0]["microseconds"] == 2.0
+
+
+def test_rank_chart_shows_the_variables_that_mix_worst() -> None:
+    """Three variables of two chains: one that is constant, one that agrees, one whose chains disagree entirely."""
+    steps = np.tile(np.arange(100.0), (2, 1))
+    apart = steps + np.array([[0.0], [1000.0]])
+    draws = np.stack([np.ones((2, 100)), steps, apart], axis=2)
+    ranks = np.argsort(np.argsort(draws.reshape(200, 3), axis=0, kind="stable"), axis=0).reshape(2, 100, 3) + 1.0
+    worth = np.array([np.nan, 150.0, 2.0])
+    told = np.zeros(3)
+    found = Diagnosis(
+        "mixing", ["fixed", "agrees", "apart"], draws, worth, worth, told, told, told, ranks, {}, 1, 1, 1.0
+    )
+    rows = _values(rank_chart(found))
+    assert {row["variable"] for row in rows} == {"agrees", "apart"}
+    shares = {
+        (name, chain): [row["share"] for row in rows if row["variable"] == name and row["chain"] == chain]
+        for name in ("agrees", "apart")
+        for chain in (1, 2)
+    }
+    assert shares["agrees", 1] == pytest.approx([1.0] * 21)
+    assert shares["apart", 1] == pytest.approx([2.0] * 10 + [0.0] * 11)  # the lower half of the ranks is all its own
+    assert shares["apart", 2] == pytest.approx([0.0] * 10 + [2.0] * 11)
+    assert {row["variable"] for row in _values(rank_chart(found, most=1))} == {"apart"}
+
+
+def _values(chart) -> list[dict]:
+    (rows,) = chart.to_dict()["datasets"].values()
+    return rows

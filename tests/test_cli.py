@@ -188,3 +188,67 @@ def test_the_installed_command_answers_and_fails_cleanly() -> None:
     wrong = subprocess.run([command, "simulate", "--setting", "no"], capture_output=True, text=True)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("error: unknown setting 'no'")
+
+
+def test_diagnose_a_saved_page_by_its_names(monkeypatch, capsys, tmp_path: Path) -> None:
+    import slotwise as sw
+
+    page = sw.Recommender(["hat", "tie", "bag"], ["hero", "side"], seed=1)
+    for _ in range(50):
+        page.learn(page.recommend(), clicked=["hero"])
+    page.retire("tie")
+    page.save(tmp_path / "page.json")
+    assert run(monkeypatch, "diagnose", str(tmp_path / "page.json"), "--draws", "400") == 0
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("theta[hat]", "theta[tie]", "kappa[side]", "the chains"))
+    assert run(monkeypatch, "diagnose", str(tmp_path / "page.json"), "--draws", "400", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in told["variables"]] == [
+        "theta[hat]", "theta[tie]", "theta[bag]", "kappa[hero]", "kappa[side]",
+    ]  # fmt: skip
+    assert told["sweeps"] == 400
+    assert set(told["accepted"]) == {"matched", "slide"}
+
+
+@pytest.mark.parametrize("saved", [True, False], ids=["saved counts", "plain JSON"])
+def test_diagnose_a_file_of_counts(monkeypatch, capsys, tmp_path: Path, saved: bool) -> None:
+    import slotwise as sw
+
+    file, picture = tmp_path / "counts.json", tmp_path / "ranks.svg"
+    if saved:
+        sw.Counts([[40, 20], [20, 10]], [[60, 80], [80, 90]]).save(file)
+    else:
+        file.write_text('{"clicks": [[40, 20], [20, 10]], "skips": [[60, 80], [80, 90]]}')
+    assert run(monkeypatch, "diagnose", str(file), "--draws", "400", "--prior", "2,5", "--chart", str(picture)) == 0
+    assert "<svg" in picture.read_text()
+    assert "theta[1]" in capsys.readouterr().out
+
+
+def test_diagnose_a_setting_and_a_model(monkeypatch, capsys, tmp_path: Path) -> None:
+    short = ["--draws", "400", "--rounds", "1e3", "--json"]
+    assert run(monkeypatch, "diagnose", "--setting", "q10", *short, "--reference", "first") == 0
+    assert len(json.loads(capsys.readouterr().out)["variables"]) == 9
+    model = tmp_path / "model.json"
+    model.write_text('{"theta": [0.4, 0.2], "kappa": [1, 0.5]}')
+    assert run(monkeypatch, "diagnose", "--model", str(model), *short, "--sampler", "random_walk") == 0
+    assert json.loads(capsys.readouterr().out)["sampler"] == "random_walk"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "one of the three"),
+        (["missing.json"], "cannot read 'missing.json'"),
+        (["--setting", "q10", "--model", "m.json"], "one of the three"),
+        (["--setting", "q11"], "unknown setting"),
+        (["--setting", "q10", "--policy", "oracle:x=1"], "x"),
+        (["--setting", "q10", "--prior", "2,x"], "--prior"),
+        (["--setting", "q10", "--prior", "1,2,3"], "prior"),
+        (["--setting", "q10", "--chart", "ranks.gif"], "cannot draw"),
+    ],
+)
+def test_diagnose_refuses_nonsense(monkeypatch, capsys, arguments: list[str], words: str) -> None:
+    assert run(monkeypatch, "diagnose", *arguments) == 2
+    message = capsys.readouterr().err
+    assert words in message
+    assert "Traceback" not in message

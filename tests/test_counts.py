@@ -1,6 +1,7 @@
 """The kernels on counts, against a plain dictionary; the kept sums always agree with clicks and skips."""
 
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,3 +148,17 @@ def test_counts_cannot_be_set_after_they_were_checked() -> None:
 def test_clicks_and_skips_of_different_shapes_are_refused() -> None:
     with pytest.raises(BadInput, match=r"clicks is \(1, 2\) and skips is \(2, 1\)"):
         Counts([[1, 2]], [[1], [2]])
+
+
+def test_counts_are_saved_and_read_back(tmp_path: Path) -> None:
+    counts = Counts([[1.5, 2], [0, 3]], [[4, 5], [6, 7]], displays=12)
+    counts.save(tmp_path / "counts.json")
+    again = Counts.load(tmp_path / "counts.json")
+    np.testing.assert_array_equal(counts.clicks, again.clicks)
+    np.testing.assert_array_equal(counts.skips, again.skips)
+    assert again.displays == 12
+    (tmp_path / "bad.json").write_text(
+        '{"format": "slotwise-counts", "version": 1, "body": {"clicks": [[-1]], "skips": [[1]]}}'
+    )
+    with pytest.raises(BadInput, match=r"damaged slotwise counts: clicks\[0\]\[0\] = -1"):
+        Counts.load(tmp_path / "bad.json")

@@ -273,7 +273,7 @@ def test_saving_does_not_disturb_the_page(tmp_path: Path) -> None:
 
 
 def test_settings_are_saved_too(tmp_path: Path) -> None:
-    page(params={"width": 7, "sweeps": 3, "reference": "first"}).save(tmp_path / "page.json")
+    page(policy="pb_mhb", params={"width": 7, "sweeps": 3, "reference": "first"}).save(tmp_path / "page.json")
     sw.Recommender.load(tmp_path / "page.json").save(tmp_path / "again.json")
     saved = [json.loads((tmp_path / name).read_text()) for name in ("page.json", "again.json")]
     assert saved[0] == saved[1]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from slotwise.clickmodels.pbm import PBM
     from slotwise.counts import Counts
     from slotwise.inference.fit import Fit, fit, fit_many
+    from slotwise.inference.posterior import Posterior, posterior
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -21,12 +22,14 @@ __all__ = [
     "BadInput",
     "Counts",
     "Fit",
+    "Posterior",
     "Recommender",
     "Result",
     "__version__",
     "fit",
     "fit_many",
     "policies",
+    "posterior",
     "regret_chart",
     "save_chart",
     "simulate",
@@ -37,10 +40,12 @@ _HOMES = {
     "BadInput": "slotwise.checks",
     "Counts": "slotwise.counts",
     "Fit": "slotwise.inference.fit",
+    "Posterior": "slotwise.inference.posterior",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
     "fit": "slotwise.inference.fit",
     "fit_many": "slotwise.inference.fit",
+    "posterior": "slotwise.inference.posterior",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",
     "simulate": "slotwise.simulation.simulate",

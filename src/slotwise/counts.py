@@ -1,13 +1,18 @@
 """Counts: clicks and skips per item and position, all that a policy learns from, and the kernels on them."""
 
+import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, matrix, number, within
+from slotwise.files import load_document, save_document
 from slotwise.jit import kernel
+
+FORMAT_VERSION = 1
 
 
 class Tally(NamedTuple):
@@ -50,10 +55,30 @@ class Counts:
         restore(tally, self.clicks, self.skips, self.displays)
         return tally
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save as versioned JSON; the file is replaced whole."""
+        body = _Saved(self.clicks.tolist(), self.skips.tolist(), self.displays)
+        save_document(path, "counts", FORMAT_VERSION, body)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Counts":
+        """Read back what `save` wrote."""
+        saved = load_document(path, "counts", FORMAT_VERSION, _Saved)
+        try:
+            return cls(saved.clicks, saved.skips, saved.displays)
+        except BadInput as error:
+            raise BadInput(f"{str(path)!r} is a damaged slotwise counts: {error}") from None
+
     @classmethod
     def of(cls, tally: Tally) -> "Counts":
         """A copy of what the kernels hold."""
         return cls(tally.clicks.copy(), tally.skips.copy(), float(tally.displays[0]))
+
+
+class _Saved(msgspec.Struct):
+    clicks: list[list[float]]
+    skips: list[list[float]]
+    displays: float | None = None
 
 
 @kernel

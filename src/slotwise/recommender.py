@@ -35,7 +35,7 @@ class Recommender:
         self,
         items: Iterable[str],
         positions: Iterable[str],
-        policy: str | ModuleType = "pb_mhb",
+        policy: str | ModuleType = "slot_ts",
         params: Mapping[str, Any] | None = None,
         seed: int | np.random.Generator = 0,
     ) -> None:
@@ -65,6 +65,11 @@ class Recommender:
     def retired(self) -> list[str]:
         """The items that were retired; their counts are kept."""
         return [name for name, index in self._items.items() if not self._active[index]]
+
+    @property
+    def all_items(self) -> list[str]:
+        """All items ever added, retired ones too: the rows of `counts`."""
+        return list(self._items)
 
     @property
     def positions(self) -> list[str]:
@@ -166,9 +171,20 @@ class Recommender:
         means = self.posterior().kappa.mean(axis=0)
         return {name: float(means[index]) for name, index in self._positions.items()}
 
-    def posterior(self, draws: int = 1000) -> Posterior:
-        """Posterior draws, rows and columns as in `counts`; the same counts always give the same draws."""
-        return posterior(self._state.counts, whole("draws", draws, least=1), np.random.default_rng(0))
+    def posterior(
+        self,
+        draws: int = 1000,
+        prior: str | tuple[float, float] = "uniform",
+        reference: str = "none",
+        ess: float | None = None,
+        budget: int | None = None,
+    ) -> Posterior:
+        """Posterior draws, as `slotwise.posterior` gives them: a column for each item, retired ones too.
+
+        The same counts always give the same draws.
+        """
+        items, positions = list(self._items), list(self._positions)
+        return posterior(self.counts, draws, prior, reference, ess, budget, items=items, positions=positions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything as versioned JSON; a loaded copy goes on bit for bit."""

@@ -32,7 +32,8 @@ class Axis:
         pieces = np.split(values, len(self.edges) - 1)
         for (lower, upper), part in zip(pairwise(self.edges), pieces, strict=True):
             unit = np.clip(2 * (x - lower) / (upper - lower) - 1, -1, 1)
-            total += (upper - lower) / 2 * legendre.legval(unit, _antiderivative(self.n) @ part, tensor=False)
+            piece = (upper - lower) / 2 * legendre.legval(unit, _antiderivative(self.n) @ part, tensor=False)
+            total += np.where(x > lower, piece, 0)  # nothing, to the last bit
         return total
 
     def weights_below(self, x: Floats) -> Floats:

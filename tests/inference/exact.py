@@ -7,6 +7,10 @@ independent, and each p_i is integrated out by itself:
 
     G_i(s, r) = integral over p from 0 to s of  p^(clicks of i)  prod_l (1 - p r_l)^(skips of i at l).
 
+A Beta(a, b) prior of theta is a factor (p_i / s)^(a-1) (1 - p_i / s)^(b-1) under the integral. The first power only
+adds to the clicks of i and to the exponent of s. The second is a polynomial in p for every s when b is a whole number,
+so that the grid of p integrates it as well as the rest, even with nodes beyond s; with s = 1 any b will do.
+
 Every axis is a Gauss-Legendre grid; those of r and p are shortened around the mode until they hold all the mass
 and little else. With kappa_1 fixed to 1, m = 1 and s = 1; else the posterior is the sum of one chart for each m.
 """
@@ -53,10 +57,16 @@ class Exact:
     kappa: list[Marginal]
 
 
-def exact(clicks: Floats, skips: Floats, free_from: int, n: int = NODES) -> Exact:
-    """The posterior given clicks and skips, with kappa_1 = 1 (`free_from` 1) or with every kappa free (0)."""
+def exact(
+    clicks: Floats, skips: Floats, free_from: int, n: int = NODES, prior: tuple[float, float] = (1.0, 1.0)
+) -> Exact:
+    """The posterior given clicks and skips, with kappa_1 = 1 (`free_from` 1) or with every kappa free (0).
+
+    A priori theta ~ Beta(*prior), both at least 1, and kappa is uniform.
+    """
+    assert free_from or prior[1] == int(prior[1]), "with every kappa free, b has to be a whole number"
     n_items, n_positions = clicks.shape
-    charts = [Chart(clicks, skips, m, bool(free_from), n) for m in range(1 if free_from else n_positions)]
+    charts = [Chart(clicks, skips, m, bool(free_from), n, *prior) for m in range(1 if free_from else n_positions)]
     highest = max(chart.log_total for chart in charts)
     charts = [chart for chart in charts if chart.log_total > highest + math.log(NEGLIGIBLE)]
     return Exact(
@@ -95,8 +105,9 @@ def _combine(charts: list["Chart"], parts: list[Part]) -> Marginal:
 class Chart:
     """The part of the posterior where position m is the most visible one."""
 
-    def __init__(self, clicks: Floats, skips: Floats, m: int, fixed: bool, n: int) -> None:
+    def __init__(self, clicks: Floats, skips: Floats, m: int, fixed: bool, n: int, a: float, b: float) -> None:
         self.clicks, self.skips, self.m, self.fixed, self.n = clicks, skips, m, fixed, n
+        self.more_clicks, self.more_skips = a - 1, b - 1
         self.others = [position for position in range(clicks.shape[1]) if position != m]
         self.r, self.p = self._axes()
         self.s = _axis(1, 1, n) if fixed else self._s_axis()
@@ -110,7 +121,7 @@ class Chart:
         peaks = [h.max(axis=1) for h in log_h]  # for each node of r: else the exponentials underflow at the mode
         log_r = log_r + sum(peaks)
         self.h = [_exp(h - peak[:, None]) for h, peak in zip(log_h, peaks, strict=True)]
-        g = [np.maximum(h @ p.weights_below(self.s_nodes).T, 0) for h, p in zip(self.h, self.p, strict=True)]
+        g = [np.maximum(h @ self._weights_below(p), 0) for h, p in zip(self.h, self.p, strict=True)]
         outer = _exp(log_r - log_r.max())[:, None] * self._s_prior()
         self.mass = reduce(np.multiply, g, outer)
         # for the law of p_i: the same before the integration over it
@@ -121,7 +132,16 @@ class Chart:
         if self.fixed:
             return np.ones(1)
         n_items, n_positions = self.clicks.shape
-        return self.s.weights * self.s_nodes ** (n_positions - 1.0 - n_items)
+        return self.s.weights * self.s_nodes ** (n_positions - 1.0 - n_items * (1.0 + self.more_clicks))
+
+    def _weights_below(self, p: Axis) -> Floats:
+        """For every node of p (rows) and of s (columns), in the integral of the prior's (1 - p / s)^(b-1) up to s."""
+        return p.weights_below(self.s_nodes).T * self._tilt(p)
+
+    def _tilt(self, p: Axis) -> Floats:
+        if self.fixed:  # s = 1: a power of (1 - p r_m), which `_log_h` has
+            return np.ones((p.nodes.size, 1))
+        return (1 - p.nodes[:, None] / self.s_nodes) ** int(self.more_skips)
 
     def _axes(self) -> tuple[dict[int, Axis], list[Axis]]:
         """The axes of r shortened until they fit, then those of p over all that r may be."""
@@ -135,7 +155,9 @@ class Chart:
             before = self.r
             self.r = self._shortened(log_r + inner)
             if all(np.ptp(self.r[k].edges) > 0.8 * np.ptp(before[k].edges) for k in self.others):
-                return self.r, p
+                return self.r, p if self.fixed or self.more_clicks + self.more_skips == 0 else [
+                    _cut(axis) for axis in p
+                ]
 
     def _shortened(self, log_mass: Floats) -> dict[int, Axis]:
         log_mass = log_mass.reshape([self.n] * len(self.others))
@@ -164,7 +186,9 @@ class Chart:
 
     def _log_h(self, item: int, r: Floats, p: Floats) -> Floats:
         """Log of the integrand of G_i; p has a row for each of r, or one for all."""
-        log_h = xlogy(self.clicks[item].sum(), p)
+        log_h = xlogy(self.clicks[item].sum() + self.more_clicks, p)
+        if self.fixed:
+            log_h = log_h + xlog1py(self.more_skips, -p)
         for position, skips in enumerate(self.skips[item]):
             log_h = log_h + xlog1py(skips, -r[:, [position]] * p)
         return log_h
@@ -176,7 +200,8 @@ class Chart:
 
     def _span(self, item: int, r: Floats) -> tuple[Floats, Floats]:
         """For each of r, where the integrand of G_i is not negligible: it is log-concave."""
-        total, skips = self.clicks[item].sum(), self.skips[item]
+        total, skips = self.clicks[item].sum() + self.more_clicks, self.skips[item].copy()
+        skips[self.m] += self.more_skips * self.fixed
         zero, one = np.zeros(len(r)), np.ones(len(r))
         mode, _ = _crossing(lambda p: total - p * (skips * r / (1 - p[:, None] * r)).sum(axis=1), zero, one)
         least = self._log_h(item, r, mode[:, None])[:, 0] + math.log(NEGLIGIBLE)
@@ -199,7 +224,7 @@ class Chart:
     def theta(self, item: int) -> Part:
         """Theta = p / s."""
         p, s = self.p[item], self.s_nodes
-        density = np.einsum("rp,rs->ps", self.h[item], self.without[item])
+        density = np.einsum("rp,rs->ps", self.h[item], self.without[item]) * self._tilt(p)
         mass = p.weights_below(s).T * density
 
         def below(points: Floats) -> Floats:
@@ -210,7 +235,7 @@ class Chart:
             over_s = (p.weights[:, None] * density / self.s.weights).T
             return (self.s.weights @ over_s - self.s.below(s_least, over_s)).sum(axis=1)
 
-        (low, high), (s0, s1) = p.edges, self.s.edges[:2]
+        (low, high), (s0, s1) = p.edges[[0, -1]], self.s.edges[:2]
         spans = [(low, high), (low / s1, high / max(s0, high))]  # at the two ends of the ridge
         return Part(mass, p.nodes[:, None] / s, np.broadcast_to(p.nodes[:, None], mass.shape), below, spans)
 
@@ -244,6 +269,13 @@ def _exp(log: Floats) -> Floats:
 
 def _axis(low: float, high: float, n: int) -> Axis:
     return Axis(np.array([low, high], dtype=np.float64), n)
+
+
+def _cut(axis: Axis) -> Axis:
+    """The axis in pieces, short ones near 0: a Beta prior divides by powers of s, so small integrals must be right."""
+    low, high = axis.edges
+    cuts = [cut for cut in high / 4.0 ** np.arange(5, 0, -1) if cut > 4 * low]
+    return Axis(np.array([low, *cuts, high]), axis.n)
 
 
 def _crossing(f: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:

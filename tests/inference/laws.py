@@ -16,7 +16,7 @@ CORRELATED = 0.05
 WORTH = 0.9
 
 # One comparison is a false alarm with probability 1e-7 (Kolmogorov-Smirnov) or 2e-9 (six standard errors: rarer, since
-# means of skewed laws have heavier tails than the Gaussian). This folder makes fewer than 1,000: 1e-4 in all.
+# means of skewed laws have heavier tails than the Gaussian). This folder makes fewer than 2,000: 2e-4 in all.
 ALARM = 1e-7
 STANDARD_ERRORS = 6.0
 

@@ -9,10 +9,11 @@ from scipy.stats import beta
 
 from slotwise.checks import Floats
 
-from .cases import CASES, FEW, FIRST, NONE, shown
+from .cases import APART, DATA, FEW, FIRST, NONE, ONE_POSITION, shown
 from .exact import NODES, exact
 
 SKIPS_ALONE = np.zeros((3, 2)), np.array([[5.0, 2.0], [1.0, 3.0], [0.0, 0.0]])
+ONE_CELL = np.full((1, 1), 3.0), np.full((1, 1), 4.0)
 
 
 @pytest.mark.parametrize("free_from", [FIRST, NONE])
@@ -27,26 +28,37 @@ def test_nothing_shown_leaves_the_uniform_prior(n_items: int, n_positions: int, 
 
 
 @pytest.mark.parametrize("free_from", [FIRST, NONE])
-@pytest.mark.parametrize("counts", [FEW, SKIPS_ALONE], ids=["few", "skips alone"])
-def test_few_counts_agree_with_a_plain_grid(counts: tuple[Floats, Floats], free_from: int) -> None:
+@pytest.mark.parametrize("prior", [(1, 1), (3, 2)])
+@pytest.mark.parametrize(
+    "counts",
+    [FEW, SKIPS_ALONE, APART, ONE_POSITION, ONE_CELL],
+    ids=["few", "skips alone", "apart", "one position", "one cell"],
+)
+def test_few_counts_agree_with_a_plain_grid(
+    counts: tuple[Floats, Floats], prior: tuple[int, int], free_from: int
+) -> None:
     """The integrand is then a polynomial of a low degree, which Gauss-Legendre on the whole cube integrates exactly."""
-    law = exact(*counts, free_from)
+    law = exact(*counts, free_from, prior=prior)
     marginals = law.theta + law.kappa[free_from:]
     whole = np.ones(len(marginals))
-    total = _integral(*counts, free_from, whole, 0)
+    total = _integral(*counts, prior, free_from, whole, 0)
     for k, marginal in enumerate(marginals):
-        mean, square = (_integral(*counts, free_from, whole, power * (np.arange(len(whole)) == k)) for power in (1, 2))
+        mean, square = (
+            _integral(*counts, prior, free_from, whole, power * (np.arange(len(whole)) == k)) for power in (1, 2)
+        )
         assert marginal.mean == pytest.approx(mean / total)
         assert marginal.sd == pytest.approx(np.sqrt(square / total - (mean / total) ** 2))
         for t in (0.1, 0.3, 0.6, 0.9):
-            below = _integral(*counts, free_from, np.where(np.arange(len(whole)) == k, t, 1.0), 0) / total
+            below = _integral(*counts, prior, free_from, np.where(np.arange(len(whole)) == k, t, 1.0), 0) / total
             assert marginal.cdf(np.array([t]))[0] == pytest.approx(below, abs=2e-3)
 
 
-def _integral(clicks: Floats, skips: Floats, free_from: int, upper: Floats, powers: Floats | int) -> float:
+def _integral(
+    clicks: Floats, skips: Floats, prior: tuple[int, int], free_from: int, upper: Floats, powers: Floats | int
+) -> float:
     """Of the unnormalised posterior times powers of its variables, from 0 to `upper`."""
     outcomes = clicks + skips
-    degree = 2 + max(outcomes.sum(axis=0).max(), outcomes.sum(axis=1).max())
+    degree = 2 + max(outcomes.sum(axis=0).max(), outcomes.sum(axis=1).max() + sum(prior) - 2)
     nodes, weights = leggauss(1 + int(degree) // 2)
     grid = np.meshgrid(*((1 + nodes) / 2 * end for end in upper), indexing="ij", sparse=True)
     n_items, n_positions = clicks.shape
@@ -54,12 +66,20 @@ def _integral(clicks: Floats, skips: Floats, free_from: int, upper: Floats, powe
     value = np.ones(1)
     for variable, power in zip(grid, np.broadcast_to(powers, len(upper)), strict=True):
         value = value * variable**power
+    for theta in variables[:n_items]:
+        value = value * theta ** (prior[0] - 1) * (1 - theta) ** (prior[1] - 1)
     for item, position in itertools.product(range(n_items), range(n_positions)):
         product = variables[item] * variables[n_items + position]
         value = value * product ** clicks[item, position] * (1 - product) ** skips[item, position]
     for end in reversed(upper):
         value = value @ weights * end / 2
     return float(value)
+
+
+def test_a_prior_of_any_shape_with_kappa_1_fixed() -> None:
+    """Of one item at one position: Beta(a, b) becomes Beta(a + clicks, b + skips)."""
+    law, beta_law = exact(*ONE_CELL, FIRST, prior=(1.5, 2.3)).theta[0], beta(4.5, 6.3)
+    assert [law.mean, law.sd] == pytest.approx([beta_law.mean(), beta_law.std()])
 
 
 def test_a_million_of_one_item_with_kappa_1_fixed() -> None:
@@ -90,9 +110,9 @@ def test_a_million_of_one_item_with_nothing_fixed() -> None:
     "name", ["few, kappa_1 = 1", "near zero", "hundreds", "a million near one", "a million, kappa_1 = 1"]
 )
 def test_a_finer_grid_says_the_same(name: str) -> None:
-    case = CASES[name]
-    finer = exact(case.clicks, case.skips, case.free_from, 3 * NODES // 2)
-    for coarse, fine in zip(case.law.theta + case.law.kappa, finer.theta + finer.kappa, strict=True):
+    data = DATA[name]
+    finer = exact(data.clicks, data.skips, data.free_from, 3 * NODES // 2)
+    for coarse, fine in zip(data.law.theta + data.law.kappa, finer.theta + finer.kappa, strict=True):
         assert coarse.mean == pytest.approx(fine.mean, abs=1e-3 * fine.sd + 1e-15)
         assert coarse.sd == pytest.approx(fine.sd, rel=1e-3)
         assert np.abs(coarse.cdf(fine.points) - fine.below).max() < 2e-3

@@ -6,25 +6,24 @@ import numpy as np
 import pytest
 
 from slotwise.checks import Floats
-from slotwise.counts import Counts
 from slotwise.inference.metropolis import log_bound
 from slotwise.jit import kernel
 
-from .cases import CASES, FIRST, MILLION, NONE, Case
-from .chains import NEVER_SHOWN, Step, record
+from .cases import COUNTS_2X2, DATA, ENDS, FIRST, METROPOLIS_CASES, NONE, Case, Data, near_ends, walked
+from .chains import BROKEN_METROPOLIS, METROPOLIS, PLAIN_METROPOLIS, Defect, Kind, Step
 from .laws import CORRELATED, correlations, disagreements
 
-RIDGE = Case(*MILLION, NONE, (1e-3, 5e-4, 3e-4), 40)
+RIDGE = Case(DATA["a million"], (1e-3, 5e-4, 3e-4), 40)
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", METROPOLIS_CASES.values(), ids=METROPOLIS_CASES)
 def test_thinned_draws_follow_the_exact_posterior(case: Case) -> None:
     """Law: the exact posterior, each theta and each free kappa by its mean, its standard deviation and K-S.
 
     3,000 to 20,000 draws, thinned until their correlations are below 0.05. Thresholds: six standard errors, and
     the K-S distance of probability 1e-7 (0.048 for 4,000 draws). 74 variables, 222 comparisons: false alarms 1e-5.
     """
-    theta, kappa = case.chain(Step.SAMPLER, seed=1)
+    theta, kappa = case.chain(METROPOLIS, seed=1)
     assert correlations(theta, kappa, case.law, case.free_from).max() < CORRELATED
     assert not disagreements(theta, kappa, case.law, case.free_from)
 
@@ -36,12 +35,12 @@ def test_draws_follow_the_exact_posterior_all_along_the_ridge() -> None:
     the other. So every draw is a walk of its own, from a place along the ridge that the exact law gave. The walk
     is long enough to find the law across the ridge by itself.
     """
-    theta, kappa = _ridge_draws(Step.SAMPLER)
+    theta, kappa = _ridge_draws(METROPOLIS)
     assert not disagreements(theta, kappa, RIDGE.law, NONE)
 
 
 def test_a_wrong_ratio_is_seen_on_the_ridge() -> None:
-    theta, kappa = _ridge_draws(Step.SKIPS_FORGOTTEN)
+    theta, kappa = _ridge_draws(Step(Kind.PLAIN_METROPOLIS, Defect.SKIPS_FORGOTTEN))
     assert disagreements(theta, kappa, RIDGE.law, NONE)
 
 
@@ -59,24 +58,24 @@ CONTROLS = ["few, kappa_1 = 1", "few", "near zero, kappa_1 = 1"]
 
 
 @pytest.mark.parametrize("name", CONTROLS)
-@pytest.mark.parametrize("step", [Step.ONE_MORE_CLICK, Step.SKIPS_FORGOTTEN, Step.NO_CORRECTION])
+@pytest.mark.parametrize("step", BROKEN_METROPOLIS, ids=[step.defect.name for step in BROKEN_METROPOLIS])
 def test_a_broken_step_does_not_follow_it(step: Step, name: str) -> None:
     """The negative controls: the same check sees a wrong acceptance ratio and a missing truncation correction."""
-    case = CASES[name]
+    case = METROPOLIS_CASES[name]
     assert disagreements(*case.chain(step, seed=1), case.law, case.free_from)
 
 
 @pytest.mark.parametrize("name", CONTROLS)
 def test_the_step_that_was_broken_follows_it_when_whole(name: str) -> None:
     """So that the controls are about their defects alone."""
-    case = CASES[name]
-    assert not disagreements(*case.chain(Step.PLAIN, seed=1), case.law, case.free_from)
+    case = METROPOLIS_CASES[name]
+    assert not disagreements(*case.chain(PLAIN_METROPOLIS, seed=1), case.law, case.free_from)
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", METROPOLIS_CASES.values(), ids=METROPOLIS_CASES)
 def test_bounds_change_no_decision_on_the_way(case: Case) -> None:
     """With the same random numbers the sampler and a plain reading of Algorithm 2 are at the same place."""
-    ours, plain = (case.chain(step, seed=4, draws=300) for step in (Step.SAMPLER, Step.PLAIN))
+    ours, plain = (case.chain(step, seed=4, draws=300) for step in (METROPOLIS, PLAIN_METROPOLIS))
     _same(ours, plain)
 
 
@@ -93,11 +92,11 @@ def test_bounds_change_no_decision_from_anywhere() -> None:
         n_items, n_positions = rng.integers(1, 5, size=2)
         clicks, skips = _random_counts(rng, (n_items, n_positions)), _random_counts(rng, (n_items, n_positions))
         width = 10 ** rng.uniform(-6, 3)
-        theta, kappa = _random_values(rng, (40, n_items)), _random_values(rng, (40, n_positions))
-        case = Case(clicks, skips, int(rng.integers(2)), (width,), 4)
+        theta, kappa = near_ends(rng, (40, n_items)), near_ends(rng, (40, n_positions))
+        case = Case(Data(clicks, skips, int(rng.integers(2))), (width,), 4)
         ours, plain = (theta.copy(), kappa.copy()), (theta.copy(), kappa.copy())
-        case.walk(Step.SAMPLER, 6, *ours, restart=True)
-        case.walk(Step.PLAIN, 6, *plain, restart=True)
+        case.walk(METROPOLIS, 6, *ours, restart=True)
+        case.walk(PLAIN_METROPOLIS, 6, *plain, restart=True)
         _same(ours, plain)
         moved.append((ours[0] != theta).mean())
     assert 0.2 < np.mean(moved) < 0.9  # both answers were given
@@ -111,21 +110,15 @@ def test_bounds_change_no_decision_where_they_are_tightest() -> None:
     width, visibility = 0.01, 0.9
     theta, kappa = np.full((200_000, 1), 1 - 2.2 * width), np.full((200_000, 1), visibility)
     skips = 0.65 / np.log((1 - visibility * theta[:1]) / (1 - visibility))
-    case = Case(np.zeros((1, 1)), skips, FIRST, (width,), 1)
+    case = Case(Data(np.zeros((1, 1)), skips, FIRST), (width,), 1)
     ours, plain = (theta.copy(), kappa.copy()), (theta.copy(), kappa.copy())
-    case.walk(Step.SAMPLER, 6, *ours, restart=True)
-    case.walk(Step.PLAIN, 6, *plain, restart=True)
+    case.walk(METROPOLIS, 6, *ours, restart=True)
+    case.walk(PLAIN_METROPOLIS, 6, *plain, restart=True)
     _same(ours, plain)
 
 
 def _random_counts(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
     return np.round(10 ** rng.uniform(-1, 6, size=shape) * (rng.random(shape) < 0.7))
-
-
-def _random_values(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """In [0, 1], often near an end or at it."""
-    near = 10 ** rng.uniform(-9, 0, size=shape) * (rng.random(shape) < 0.9)
-    return np.where(rng.random(shape) < 0.5, near, 1 - near)
 
 
 @kernel
@@ -159,21 +152,12 @@ def test_log_bound_is_close_near_one() -> None:
     np.testing.assert_allclose(_bounds(ratios, np.ones(99)), np.log(ratios), rtol=0.01)
 
 
-COUNTS_2X2 = {
-    "nothing": ([[0, 0], [0, 0]], [[0, 0], [0, 0]]),
-    "clicks": ([[5, 1], [0, 2]], [[0, 0], [0, 0]]),
-    "skips": ([[0, 0], [0, 0]], [[3, 1], [0, 4]]),
-    "both": ([[2, 1], [0, 1]], [[3, 1], [4, 0]]),
-}
-ENDS = list(itertools.product((0.0, 1.0), (0.0, 1.0)))
-
-
 @pytest.mark.parametrize("counts", COUNTS_2X2.values(), ids=COUNTS_2X2)
 @pytest.mark.parametrize("free_from", [FIRST, NONE])
 def test_a_chain_started_at_an_end_moves(counts: tuple[list[list[int]], list[list[int]]], free_from: int) -> None:
     """Every theta and every kappa at exactly 0 or exactly 1: after 300 sweeps all are elsewhere, whatever the width."""
     for (theta_at, kappa_at), sigma in itertools.product(ENDS, 10.0 ** np.arange(-3, 4)):
-        theta, kappa = _walked(*counts, free_from, sigma, 300, theta_at, kappa_at)
+        theta, kappa = walked(METROPOLIS, *counts, free_from, sigma, 300, theta_at, kappa_at)
         assert (np.abs(theta - theta_at) > 1e-6).all(), (theta_at, kappa_at, sigma)
         assert (np.abs(kappa - kappa_at) > 1e-6)[free_from:].all(), (theta_at, kappa_at, sigma)
 
@@ -185,31 +169,14 @@ def test_draws_are_never_outside_and_never_nan(counts: tuple[list[list[int]], li
     for ends, sigma, free_from in itertools.product(
         [*ENDS, (0.5, 0.5)], (1e-300, 1e-17, 1e-12, 1e-6, 1e-3, 0.4, 1.0, 1e3, 1e6, 1e300), (FIRST, NONE)
     ):
-        theta, kappa = _walked(clicks, skips, free_from, sigma, 20, *ends)
+        theta, kappa = walked(METROPOLIS, clicks, skips, free_from, sigma, 20, *ends)
         assert ((theta >= 0) & (theta <= 1)).all(), (ends, sigma)
         assert ((kappa >= 0) & (kappa <= 1)).all(), (ends, sigma)
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])
 def test_a_million_million_counts_pull_a_chain_off_the_wrong_end(sigma: float) -> None:
-    theta, _ = _walked(np.full((2, 2), 1e12), np.zeros((2, 2)), FIRST, sigma, 100, 0.0, 1.0)
+    theta, _ = walked(METROPOLIS, np.full((2, 2), 1e12), np.zeros((2, 2)), FIRST, sigma, 100, 0.0, 1.0)
     assert (theta > 1e-6).all()
-    theta, _ = _walked(np.zeros((2, 2)), np.full((2, 2), 1e12), FIRST, sigma, 100, 1.0, 1.0)
+    theta, _ = walked(METROPOLIS, np.zeros((2, 2)), np.full((2, 2), 1e12), FIRST, sigma, 100, 1.0, 1.0)
     assert (theta < 1 - 1e-6).all()
-
-
-def _walked(
-    clicks: Floats | list[list[int]],
-    skips: Floats | list[list[int]],
-    free_from: int,
-    sigma: float,
-    sweeps: int,
-    theta_at: float,
-    kappa_at: float,
-) -> tuple[Floats, Floats]:
-    """Where a chain from one value for all thetas and one for all kappas is in the end."""
-    tally = Counts(clicks, skips).tally()
-    theta, kappa = np.full((1, 2), theta_at), np.full((1, 2), kappa_at)
-    rng = np.random.default_rng(7)
-    record(int(Step.SAMPLER), tally, free_from, np.array([sigma]), sweeps, NEVER_SHOWN, True, rng, theta, kappa)
-    return theta[0], kappa[0]

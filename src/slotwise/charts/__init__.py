@@ -2,7 +2,17 @@
 
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.measured import choice_chart, growth_chart, time_chart
+from slotwise.charts.ranks import rank_chart
 from slotwise.charts.regret import regret_chart
 from slotwise.charts.spread import spread_chart
 
-__all__ = ["SUFFIXES", "choice_chart", "growth_chart", "regret_chart", "save_chart", "spread_chart", "time_chart"]
+__all__ = [
+    "SUFFIXES",
+    "choice_chart",
+    "growth_chart",
+    "rank_chart",
+    "regret_chart",
+    "save_chart",
+    "spread_chart",
+    "time_chart",
+]

@@ -12,6 +12,7 @@ from rich.table import Table
 from slotwise import policies as policy_names
 from slotwise.checks import BadInput
 from slotwise.cli import _shared as shared
+from slotwise.cli._inputs import check_charts, entry, model_of, whole_text
 from slotwise.cli._shared import bars
 
 
@@ -51,15 +52,13 @@ def simulate(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
 ) -> None:
     """Play policies against simulated visitors and compare their regret."""
-    from slotwise.charts import SUFFIXES, regret_chart, save_chart
+    from slotwise.charts import regret_chart, save_chart
     from slotwise.simulation.simulate import simulate as play
 
-    for path in chart or []:
-        if path.suffix.lower() not in SUFFIXES:
-            raise BadInput(f"cannot draw {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
-    visitors, described = _model(setting, theta, kappa, model)
-    entries = [_entry(text) for text in _listed(policies)]
-    length = _whole_text("--rounds", rounds)
+    check_charts(chart)
+    visitors, described = model_of(setting, theta, kappa, model)
+    entries = [entry(text) for text in _listed(policies)]
+    length = whole_text("--rounds", rounds)
     limits, remarks = _bounds(visitors) if bound else ({}, [])
     _warn_of_reference(entries, visitors)
     results = {}
@@ -95,36 +94,14 @@ def simulate(
             shared.screen.print(f"chart: {path}", highlight=False)
 
 
-def _model(setting: str | None, theta: str | None, kappa: str | None, file: Path | None) -> tuple[Any, str]:
-    """The click model that was asked for, and what to call it."""
-    from slotwise.clickmodels.pbm import PBM
-    from slotwise.paper.settings import setting as named
-
-    ways = [setting is not None, theta is not None or kappa is not None, file is not None]
-    if sum(ways) > 1:
-        raise BadInput("give one of --setting, --theta with --kappa, or --model, not several")
-    if file is not None:
-        return _read_model(file), str(file)
-    if theta is None and kappa is None:
-        name = setting or "standard"
-        return named(name), f"{name} setting"
-    if theta is None or kappa is None:
-        raise BadInput("--theta and --kappa go together")
-    return PBM(_numbers("--theta", theta), _numbers("--kappa", kappa)), "given theta and kappa"
-
-
-def _read_model(file: Path) -> Any:
-    from slotwise.clickmodels.pbm import PBM
-
-    try:
-        content = json.loads(file.read_bytes())
-    except OSError as error:
-        raise BadInput(f"cannot read {str(file)!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise BadInput(f"{str(file)!r} is not JSON: {error}") from None
-    if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
-        raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa"')
-    return PBM(content["theta"], content["kappa"])
+def _listed(text: str) -> list[str]:
+    everything = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb leads, the others stay sorted
+    names = everything if text == "all" else [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise BadInput(f"--policies = {text!r} has an empty name")
+    if len(set(names)) < len(names):
+        raise BadInput(f"--policies = {text!r} names a policy twice with the same settings")
+    return names
 
 
 def _warn_of_reference(entries: list[tuple[str, str, dict[str, Any]]], model: Any) -> None:
@@ -151,55 +128,6 @@ def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
         except BadInput as error:
             remarks.append(f"no lower bound, {name}: {error}")
     return found, remarks
-
-
-def _listed(text: str) -> list[str]:
-    everything = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb leads, the others stay sorted
-    names = everything if text == "all" else [part.strip() for part in text.split(",")]
-    if not all(names):
-        raise BadInput(f"--policies = {text!r} has an empty name")
-    if len(set(names)) < len(names):
-        raise BadInput(f"--policies = {text!r} names a policy twice with the same settings")
-    return names
-
-
-def _entry(text: str) -> tuple[str, str, dict[str, Any]]:
-    """'pb_mhb:width=10' as (label, policy, params)."""
-    policy, *settings = text.split(":")
-    params = {}
-    for part in settings:
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise BadInput(f"{part!r} in {text!r} is not a setting; name=value is needed")
-        params[name] = _value(value)
-    label = Path(policy).stem if policy.endswith(".py") else policy
-    return " ".join([label, *settings]), policy, params
-
-
-def _value(text: str) -> Any:
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(text, text)
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise BadInput(f"{name} = {text!r} is not a list of numbers such as .3,.2,.1") from None
-
-
-def _whole_text(name: str, text: str) -> int:
-    try:
-        number = float(text)
-    except ValueError:
-        raise BadInput(f"{name} = {text!r} is not a whole number of at least 1") from None
-    if not 1 <= number < 2**53 or number != int(number):
-        raise BadInput(f"{name} = {text!r} is not a whole number of at least 1")
-    return int(number)
 
 
 def _summary(label: str, result: Any) -> dict[str, Any]:

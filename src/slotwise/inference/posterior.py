@@ -1,69 +1,214 @@
-"""Draws of theta and kappa given counts, normalised so that they can be shown to people."""
+"""The posterior of theta and kappa given counts, as it is shown to people: draws, intervals, and their worth."""
 
-import math
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally
-from slotwise.inference.metropolis import sample
+from slotwise.arrange import EMPTY, arrange
+from slotwise.checks import BadInput, Floats, Ints, known, names, number, shown, whole
+from slotwise.counts import Counts
+from slotwise.inference.chain import Chain, Sampler, Target
+from slotwise.inference.effective import ess, r_hat, tail_ess
+from slotwise.inference.fit import Intervals
+from slotwise.inference.parts import components, normalise
+from slotwise.inference.summary import Row, Summary
 from slotwise.jit import kernel
+
+CHAINS = 4
+BURN_IN = 500  # sweeps of each chain; from a start drawn from the prior the slowest design measured took 450
+MOST_SWEEPS = 100  # the budget, for each draw
+REFERENCES = {"none": 0, "first": 1}
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Posterior draws: theta is draws x N, kappa is draws x L."""
+    """Posterior draws: theta is draws x N, kappa is draws x L, the chains one after another.
+
+    Every draw is scaled to a largest kappa of 1 in each connected part of the design (with `reference="first"` the part
+    of the first position has kappa_1 = 1 instead).
+    """
 
     theta: Floats
     kappa: Floats
+    displays: Ints  # draws x L: the best display under each draw; -1 where there are fewer items than positions
+    beta: Floats  # draws x 2: a and b of the prior of theta
+    by_chain: Floats  # chains x draws of each x variables: every theta, then every kappa
+    sweeps: int  # of the sampler, over all chains, what was thrown away included
+    asked: float  # the effective sample size that was asked for
+    items: list[str]
+    positions: list[str]
+
+    @cached_property
+    def effective(self) -> Floats:
+        """The effective sample size of each theta, then each kappa; NaN for one that is 1 by convention."""
+        return np.asarray(np.fmin(ess(self.by_chain), tail_ess(self.by_chain)))
+
+    @cached_property
+    def r_hat(self) -> Floats:
+        """Agreement of the chains on each theta, then each kappa: below 1.01 they agree."""
+        return r_hat(self.by_chain)
+
+    @property
+    def ess(self) -> float:
+        """How many independent draws these are worth, at the worst theta or kappa: the smaller of bulk and tail."""
+        told = self.effective[np.isfinite(self.effective)]
+        return float(told.min()) if told.size else 0.0
+
+    @property
+    def reached(self) -> bool:
+        """Whether the effective sample size asked for was reached before the budget was spent."""
+        return self.ess >= self.asked
+
+    @property
+    def note(self) -> str:
+        """In words: what was reached, and for how many sweeps."""
+        worth = f"{len(self.theta):,} draws worth {self.ess:,.0f} independent ones"
+        spent = f"{self.sweeps:,} sweeps in {len(self.by_chain)} chains"
+        if self.reached:
+            return f"{worth}: the {self.asked:,.0f} asked for were reached with {spent}"
+        return f"{worth}, fewer than the {self.asked:,.0f} asked for: the budget of {spent} is spent"
+
+    def intervals(self, level: float = 0.9) -> Intervals:
+        """Central intervals that hold each theta and kappa with probability `level`."""
+        ends = [(1.0 - _level(level)) / 2.0, (1.0 + level) / 2.0]
+        return Intervals(np.quantile(self.theta, ends, axis=0).T, np.quantile(self.kappa, ends, axis=0).T)
+
+    def summary(self, level: float = 0.9) -> Summary:
+        """A row for each theta and kappa: mean, standard deviation, interval, effective sample size, R-hat."""
+        ends = np.concatenate(self.intervals(level))
+        labels = [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
+        both = np.concatenate([self.theta, self.kappa], axis=1)
+        columns = zip(labels, both.mean(axis=0), both.std(axis=0), *ends.T, self.effective, self.r_hat, strict=True)
+        rows = [Row(label, *(float(value) for value in values)) for label, *values in columns]
+        return Summary(rows, level, self.note)
+
+    @property
+    def at_position(self) -> Floats:
+        """N x L: the probability that the best display has this item at this position."""
+        items = np.arange(self.theta.shape[1])
+        return np.asarray((self.displays[:, None, :] == items[None, :, None]).mean(axis=0))
+
+    def best(self, display: Mapping[str, str] | Sequence[int]) -> float:
+        """The probability that this display is the best one: a mapping of positions to items, or items by index."""
+        wanted = self._by_index(display)
+        return float((self.displays == wanted).all(axis=1).mean())
+
+    def _by_index(self, display: Any) -> Ints:
+        wanted = np.full(self.kappa.shape[1], EMPTY)
+        if isinstance(display, Mapping):
+            for position, item in display.items():
+                where = self.positions.index(known("position", position, self.positions))
+                wanted[where] = self.items.index(known("item", item, self.items))
+            return wanted
+        if isinstance(display, str) or not isinstance(display, Sequence | np.ndarray) or len(display) != wanted.size:
+            raise BadInput(f"display = {shown(display)} is not a mapping, or a list of {wanted.size} items by index")
+        wanted[:] = [whole("display", item, least=EMPTY) for item in display]
+        return wanted
 
 
-def posterior(tally: Tally, draws: int, rng: np.random.Generator) -> Posterior:
-    """Draws by the random walk with no reference, each scaled to max kappa = 1 in every connected component.
+def posterior(
+    counts: Counts,
+    draws: int = 4000,
+    prior: str | tuple[float, float] = "uniform",
+    reference: str = "none",
+    ess: float | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    items: Sequence[str] | None = None,
+    positions: Sequence[str] | None = None,
+) -> Posterior:
+    """Draws of theta and kappa given counts, until they are worth `ess` independent ones or the budget is spent.
 
-    One draw is one sweep at each of a ladder of widths, from the prior's to the posterior's, so that some
-    step fits each coordinate. Successive draws are still correlated: means are good, tails are narrow.
+    A priori every kappa is uniform on [0, 1], and every theta too, or Beta(a, b) with `prior=(a, b)`, a, b >= 1, or
+    with `prior="learnt"` Beta with a and b learnt from all items together. With `reference="first"` kappa_1 = 1. By
+    default `ess` is half of the draws and `budget`, in sweeps over all chains, a hundred times the draws.
+
+    >>> found = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
+    >>> found.reached, found.best([0, 1]) > 0.9
+    (True, True)
     """
-    n_items, n_positions = tally.clicks.shape
-    finest = 0.25 / math.sqrt(1.0 + float(tally.displays[0]))
-    widths = np.geomspace(1.0, finest, num=1 + math.ceil(math.log2(1.0 / finest)))
-    theta, kappa = np.empty((draws, n_items)), np.empty((draws, n_positions))
-    _chain(tally, widths, draws // 4, rng, theta, kappa)
-    items, positions = components(tally)
-    for label in range(n_positions):
-        members = positions == label
-        if members.any() and (items == label).any():  # a position that showed nothing keeps its prior
-            scale = kappa[:, members].max(axis=1, keepdims=True)
-            kappa[:, members] /= scale
-            theta[:, items == label] *= scale
-    return Posterior(theta, kappa)
+    target = target_of(counts, prior, reference)
+    wanted = whole("draws", draws, least=1)
+    asked = wanted / 2.0 if ess is None else number("ess", ess)
+    most = MOST_SWEEPS * wanted if budget is None else whole("budget", budget, least=1)
+    if not 0.0 <= asked <= wanted:
+        raise BadInput(f"ess = {asked:g} is not between 0 and the number of draws, {wanted}")
+    labels = labels_of("items", items, target.shape[0]), labels_of("positions", positions, target.shape[1])
+    seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(CHAINS)
+    chains = [Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(each)) for each in seeds]
+    return _until(target, chains, wanted, asked, most, labels)
+
+
+def _until(
+    target: Target, chains: list[Chain], wanted: int, asked: float, most: int, labels: tuple[list[str], list[str]]
+) -> Posterior:
+    """Record at twice the spacing, and throw away what came before, until the draws are worth enough."""
+    each, thin = -(-wanted // len(chains)), 1
+    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="slotwise") as pool:
+        list(pool.map(lambda chain: chain.burn_in(BURN_IN), chains))
+        spent = BURN_IN * len(chains)
+        while True:
+            list(pool.map(lambda chain, spacing=thin: chain.record(each, spacing), chains))
+            spent += each * thin * len(chains)
+            found = gathered(target, chains, wanted, spent, asked, labels)
+            if found.reached or spent + 2 * each * thin * len(chains) > most:
+                return found
+            thin *= 2
+
+
+def gathered(
+    target: Target, chains: list[Chain], wanted: int, spent: int, asked: float, labels: tuple[list[str], list[str]]
+) -> Posterior:
+    """What the chains recorded, scaled draw by draw."""
+    theta, kappa, beta = (
+        np.concatenate([getattr(chain, name) for chain in chains]) for name in ("theta", "kappa", "beta")
+    )
+    displays = np.empty(kappa.shape, np.int64)
+    _arrange_all(theta, kappa, displays)  # before they are scaled: across parts scaling changes the order
+    normalise(theta, kappa, *components(target.tally), target.free_from)
+    by_chain = np.concatenate([theta, kappa], axis=1).reshape(len(chains), -1, theta.shape[1] + kappa.shape[1])
+    rows = (theta[:wanted], kappa[:wanted], displays[:wanted], beta[:wanted])
+    return Posterior(*rows, by_chain, spent, asked, *labels)
 
 
 @kernel
-def _chain(
-    tally: Tally, widths: Floats, burn_in: int, rng: np.random.Generator, thetas: Floats, kappas: Floats
-) -> None:
-    theta, kappa = np.full(thetas.shape[1], 0.5), np.full(kappas.shape[1], 0.5)
-    for draw in range(-burn_in, thetas.shape[0]):
-        for width in widths:
-            sample(tally, theta, kappa, 0, width, 1, rng)
-        if draw >= 0:
-            thetas[draw] = theta
-            kappas[draw] = kappa
+def _arrange_all(theta: Floats, kappa: Floats, displays: Ints) -> None:
+    for draw in range(theta.shape[0]):
+        arrange(theta[draw], kappa[draw], displays[draw])
 
 
-def components(tally: Tally) -> tuple[Ints, Ints]:
-    """Labels of the connected parts of the item-position graph: across parts only products are identified.
+def target_of(counts: Counts, prior: Any, reference: str) -> Target:
+    """The posterior that was asked for, checked."""
+    if not isinstance(counts, Counts):
+        raise BadInput(f"counts = {shown(counts)} is {type(counts).__name__}; Counts(clicks, skips) are needed")
+    beta, learnt = (1.0, 1.0), False
+    if isinstance(prior, str):
+        learnt = known("prior", prior, ["uniform", "learnt"]) == "learnt"
+    elif isinstance(prior, Sequence) and len(prior) == 2:
+        beta = number("prior's a", prior[0]), number("prior's b", prior[1])
+        if min(beta) < 1.0 or not max(beta) < np.inf:
+            raise BadInput(f"prior = {shown(prior)} is not a Beta law with a, b of at least 1")
+    else:
+        raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', or a pair of numbers (a, b)")
+    return Target(counts.tally(), beta, learnt, REFERENCES[known("reference", reference, REFERENCES)])
 
-    A part is named after its first position; an item never shown belongs to none, -1.
-    """
-    shown = (tally.clicks + tally.skips) > 0.0
-    positions = np.arange(shown.shape[1])
-    while True:  # every position takes the least label it can reach through one item, until nothing changes
-        items = np.where(shown, positions, shown.shape[1]).min(axis=1)
-        reached = np.where(shown, items[:, None], shown.shape[1]).min(axis=0)
-        relabelled = np.minimum(positions, reached)
-        if np.array_equal(relabelled, positions):
-            return np.where(items == shown.shape[1], -1, items), positions
-        positions = relabelled
+
+def labels_of(what: str, given: Sequence[str] | None, size: int) -> list[str]:
+    """The names given, checked, or else numbers from 0."""
+    if given is None:
+        return [str(k) for k in range(size)]
+    listed = names(what, given)
+    if len(listed) != size or len(set(listed)) < size:
+        raise BadInput(f"{what} = {shown(given)} are not {size} different names, one for each of the counts")
+    return listed
+
+
+def _level(level: float) -> float:
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
+        raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
+    return level

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, mapping, shown, vector, whole
 from slotwise.clickmodels.pbm import PBM, Model
+from slotwise.counts import Counts
 from slotwise.policies._contract import Address, find, keeps_counts, make_params, name_of, plain_params
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
@@ -213,3 +214,25 @@ def _checkpoints(given: ArrayLike | None, rounds: int) -> Ints:
         if whole("checkpoints", float(point), least=1) > rounds:
             raise BadInput(f"checkpoint {point:g} lies beyond the last round, {rounds}")
     return np.unique(np.append(points, rounds)).astype(np.int64)
+
+
+def counts_after(
+    policy: str | ModuleType,
+    model: PBM,
+    rounds: int,
+    seed: int = 0,
+    run: int = 0,
+    params: Mapping[str, Any] | None = None,
+) -> Counts:
+    """What a policy has counted after one run, items and positions in the model's own order: data as they arise."""
+    module = find(policy)
+    if not keeps_counts(module):
+        raise BadInput(f"{name_of(module)} keeps no counts")
+    visitors, rng = generators(whole("seed", seed, least=0), whole("run", run, least=0))
+    settings = make_params(module, params, model.arrays())
+    state = module.init(settings, model.theta.size, model.kappa.size, rng)
+    episode = episode_of(module, sys.modules[type(model).__module__])
+    last, unused = np.array([whole("rounds", rounds, least=1)]), np.zeros(1, np.int64)
+    best = model.best_display()
+    episode(settings, state, model.arrays(), best, last, 0, visitors, rng, unused, np.zeros(1))
+    return Counts.of(state.counts)

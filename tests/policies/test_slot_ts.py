@@ -1,0 +1,59 @@
+"""Slot TS: its sampler is tested against the exact posterior; here, what the policy makes of it."""
+
+import numpy as np
+import pytest
+from replay import best_first
+
+import slotwise as sw
+from slotwise.clickmodels import pbm
+from slotwise.counts import Counts
+from slotwise.inference.mixing import RARELY, sample
+from slotwise.policies import slot_ts
+from slotwise.policies._contract import make_params
+from slotwise.simulation.simulate import counts_after, generators
+
+MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [0.2, 1.0, 0.5])
+
+
+@pytest.mark.parametrize("prior", ["uniform", "learnt"])
+def test_it_shows_what_is_best_under_one_draw_from_the_posterior(prior: str) -> None:
+    """A plain reading: move a copy of the chain by the sampler, on the same random numbers, and sort."""
+    visitors, rng = generators(3, run=0)
+    params = make_params(slot_ts, {"prior": prior, "sweeps": 3}, MODEL.arrays())
+    state = slot_ts.init(params, 5, 3, rng)
+    other = np.random.Generator(np.random.PCG64())
+    display, clicks = np.empty(3, np.int64), np.empty(3, np.int64)
+    for _ in range(200):
+        other.bit_generator.state = rng.bit_generator.state
+        theta, kappa, beta = state.theta.copy(), state.kappa.copy(), state.beta.copy()
+        tally = Counts.of(state.counts).tally()
+        sample(tally, theta, kappa, beta, prior == "learnt", 0, state.ridges, 2, RARELY, 3, other)
+        slot_ts.choose(params, state, rng, display)
+        assert display.tolist() == best_first(theta, kappa)
+        pbm.click(MODEL.arrays(), display, visitors, clicks)
+        slot_ts.update(params, state, display, clicks)
+    assert (state.beta[0] != 1.0) == (prior == "learnt")
+
+
+@pytest.mark.parametrize("kappa", [[1.0, 0.5, 0.2], [0.2, 0.5, 1.0]], ids=["most visible first", "last"])
+def test_it_need_not_be_told_the_most_visible_position(kappa: list[float]) -> None:
+    """Ten runs of 3,000 rounds lose far less than chance, wherever the most visible position is."""
+    model = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], kappa)
+    ours, chance = (sw.simulate(policy, model, rounds=3000, runs=10).mean()[-1] for policy in ("slot_ts", "uniform"))
+    assert ours < 0.1 * chance
+
+
+def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
+    """After a restore the chain may stand anywhere: within 300 sweeps it is where the counts say."""
+    counts = counts_after("slot_ts", sw.PBM([0.3, 0.2, 0.1, 0.05], [1.0, 0.5]), 20_000)
+    params = make_params(slot_ts, {}, None)
+    rng = np.random.default_rng(0)
+    theta, kappa = np.empty(4), np.empty(2)
+    for start in (1e-300, 0.5, 1.0):
+        state = slot_ts.init(params, 4, 2, rng)._replace(counts=counts.tally())
+        state.theta[:], state.kappa[:] = start, start
+        for _ in range(300):
+            slot_ts.score(params, state, rng, theta, kappa)
+        shown = counts.clicks[0] + counts.skips[0]
+        rate, error = counts.clicks[0, 0] / shown[0], (0.3 * 0.7 / shown[0]) ** 0.5
+        assert theta[0] * kappa[0] == pytest.approx(rate, abs=8 * error)

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check unit statistics bench figures clean help
+.PHONY: run test check unit statistics bench figures paper clean help
 
 help:
 	@echo "make run         watch PB-MHB learn, next to chance and to perfection (about a minute)"
@@ -13,6 +13,7 @@ help:
 	@echo "make statistics  the slow statistical checks, many runs each"
 	@echo "make bench       the benchmarks, as ratios to a yardstick in the same run"
 	@echo "make figures     draw the figures of the documentation anew"
+	@echo "make paper       rerun the paper (half an hour on two cores) and put what came out into docs/paper.md"
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
@@ -46,6 +47,15 @@ bench: $(READY)
 
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures
+
+# PAPER=--quick tries it; the page then says so
+PAPER ?=
+PAPER_OUT := out/paper$(PAPER:--%=-%)
+paper: $(READY)
+	$(BIN)/slotwise reproduce $(PAPER)
+	rm -f docs/figures/fig-*.svg docs/figures/tab-*.svg docs/figures/claim-*.svg
+	cp $(PAPER_OUT)/paper.md docs/paper.md
+	for figure in $$(sed -n 's/^!.*](figures\/\(.*\))$$/\1/p' docs/paper.md); do cp $(PAPER_OUT)/figures/$$figure docs/figures/; done
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

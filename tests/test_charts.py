@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.charts import rank_chart
+from slotwise.charts import choice_chart, growth_chart, rank_chart, spread_chart, time_chart
 from slotwise.inference.diagnosis import Diagnosis
 from slotwise.simulation.result import Result
 
@@ -97,6 +97,78 @@ def test_a_name_that_cannot_be_drawn_is_refused(name: str, tmp_path: Path) -> No
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(sw.BadInput, match="at least one"):
         sw.regret_chart([])
+
+
+# regret on a linear axis, and styles
+
+
+def test_a_linear_axis_ends_where_most_curves_do_and_says_who_goes_on() -> None:
+    chart = sw.regret_chart(RESULTS, log_regret=False, notes=["a word"])
+    line = layers(chart)[1]
+    assert line["encoding"]["y"]["scale"]["domain"] == [0, 2000]
+    told = chart.to_dict()["title"]["subtitle"]
+    assert told[0] == "a word"
+    assert "perfect: no regret at all" in told
+    crowd = [*RESULTS, a_result("fair", [[1.0, 4.0, 20.0, 40.0]] * 2), a_result("good", [[1.0, 4.0, 20.0, 30.0]] * 2)]
+    chart = sw.regret_chart(crowd, log_regret=False)
+    assert layers(chart)[1]["encoding"]["y"]["scale"]["domain"] == [0, 180]  # three times the middle curve
+    assert "beyond the top: bad" in chart.to_dict()["title"]["subtitle"]
+
+
+def test_curves_can_be_dashed_and_coloured() -> None:
+    chart = sw.regret_chart(RESULTS[:2], dashes={"bad": [5, 3]}, colours={"steady": "#123456"})
+    encoding = layers(chart)[1]["encoding"]
+    assert encoding["strokeDash"]["scale"] == {"domain": ["bad", "steady"], "range": [[5, 3], [1, 0]]}
+    assert encoding["color"]["scale"]["range"][1] == "#123456"
+
+
+# the other charts
+
+
+def test_hills_hold_every_run_once() -> None:
+    finals = {"steady": np.array([50.0, 70.0, 71.0, 10.0]), "bad": np.array([2000.0, 1.0, 1999.0, 5.0])}
+    bars, middles = layers(spread_chart(finals))
+    for name, values in finals.items():
+        mine = [row for row in bars["values"] if row["policy"] == name]
+        assert sum(row["runs"] for row in mine) == 4
+        assert all(row["from"] < row["to"] for row in mine)
+        assert any(row["from"] <= values.max() < row["to"] for row in mine)
+    assert [row["median"] for row in middles["values"]] == [60.0, 1002.0]
+
+
+def test_no_regret_has_no_hills() -> None:
+    with pytest.raises(sw.BadInput, match="lost a click"):
+        spread_chart({"perfect": np.zeros(3)})
+
+
+def test_the_chosen_setting_is_circled(tmp_path: Path) -> None:
+    rows = [
+        {"setting": "standard", "c": c, "regret": regret, "standard_error": 1.0, "chosen": regret == 20.0}
+        for c, regret in ((1.0, 90.0), (10.0, 20.0), (100.0, 50.0))
+    ]
+    chart = choice_chart(rows, "Choice")
+    assert layers(chart)[3]["transform"] == [{"filter": "datum.chosen"}]
+    sw.save_chart(chart, tmp_path / "choice.svg")
+    assert "Choice" in (tmp_path / "choice.svg").read_text()
+
+
+def test_times_stand_beside_the_papers_where_it_has_them() -> None:
+    rows = [
+        {"policy": "pb_mhb", "milliseconds": 0.001, "paper_milliseconds": 18.0},
+        {"policy": "pmed", "milliseconds": 0.01, "paper_milliseconds": None},
+    ]
+    (points,) = layers(time_chart(rows, "Times"))
+    assert [(row["policy"], row["whose"]) for row in points["values"]] == [
+        ("pb_mhb", "slotwise"),
+        ("pb_mhb", "the paper"),
+        ("pmed", "slotwise"),
+    ]
+
+
+def test_growth_is_drawn_in_microseconds() -> None:
+    row = {"items": 10, "positions": 5, "sweeps": 2, "steps": 28, "milliseconds": 0.002}
+    (points,) = layers(growth_chart([row, row | {"steps": 280}], "Growth"))
+    assert points["values"][0]["microseconds"] == 2.0
 
 
 def test_rank_chart_shows_the_variables_that_mix_worst() -> None:

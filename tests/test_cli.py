@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from slotwise import cli
+from slotwise.cli import _shared
 
 SMALL = ["--rounds", "200", "--runs", "3"]
 
@@ -25,8 +27,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 @pytest.fixture(autouse=True)
 def _fresh_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Consoles that write to whatever stdout and stderr are during a test, wide enough for any table."""
-    monkeypatch.setattr(cli, "screen", cli.Console(width=120))
-    monkeypatch.setattr(cli, "errors", cli.Console(stderr=True, width=120))
+    monkeypatch.setattr(_shared, "screen", Console(width=120))
+    monkeypatch.setattr(_shared, "errors", Console(stderr=True, width=120))
 
 
 def test_policies_lists_all_of_them(monkeypatch, capsys) -> None:

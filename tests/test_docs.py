@@ -10,6 +10,7 @@ import typer.main
 
 import slotwise as sw
 from slotwise.cli import app
+from slotwise.paper.experiments import EXPERIMENTS
 from slotwise.paper.settings import SETTINGS
 
 ROOT = Path(__file__).parent.parent
@@ -75,6 +76,12 @@ def test_every_public_name_is_documented() -> None:
 def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs" / "command_line.md").read_text()
     assert all(f"`{name}`" in page for name in SETTINGS)
+
+
+def test_every_experiment_is_documented() -> None:
+    for name in ("reproduce.md", "command_line.md"):
+        page = (ROOT / "docs" / name).read_text()
+        assert all(f"`{experiment}`" in page for experiment in EXPERIMENTS), name
 
 
 def test_the_project_stands_alone() -> None:

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any, TypeVar, cast, overload
 
 import numba
+import numpy as np
 import platformdirs
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -75,6 +76,14 @@ def cache_folder(*modules: str) -> Path | None:
             return None  # edited since: what was imported may be older than what the file says now
         digest.update(name.encode() + b"\0" + _content(path) + b"\0")
     return _writable(_root() / digest.hexdigest()[:20])
+
+
+def source_digest(*modules: str) -> str:
+    """What the results of these modules depend on: the sources they can reach, and what draws their random numbers."""
+    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
+    for name, path in sorted(dict(_reachable(modules)).items()):
+        digest.update(name.encode() + b"\0" + _content(path) + b"\0")
+    return digest.hexdigest()[:20]
 
 
 def _root() -> Path:

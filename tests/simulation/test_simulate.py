@@ -76,6 +76,15 @@ def test_more_runs_leave_the_first_ones_as_they_are() -> None:
     assert many.regret[:2].tolist() == few.regret.tolist()
 
 
+def test_a_range_of_runs_is_a_part_of_the_whole(processes: Executor) -> None:
+    every = sw.simulate("uniform", MODEL, rounds=50, runs=6, seed=1)
+    late = sw.simulate("uniform", MODEL, rounds=50, runs=2, seed=1, first_run=3)
+    far = sw.simulate("uniform", MODEL, rounds=50, runs=2, seed=1, first_run=3, executor=processes)
+    assert late.regret.tolist() == far.regret.tolist() == every.regret[3:5].tolist()
+    with pytest.raises(sw.BadInput, match="first_run = -1"):
+        sw.simulate("uniform", MODEL, rounds=50, runs=2, first_run=-1)
+
+
 # checkpoints
 
 

@@ -37,13 +37,15 @@ def simulate(
     checkpoints: ArrayLike | None = None,
     delay: int = 0,
     progress: Progress | None = None,
+    first_run: int = 0,
 ) -> Result:
     """Play `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
 
     The policy is a name, the path of a .py file, or a module. Runs go over `threads` (None: all cores), or as
     pickled jobs to `executor`: a process pool, a cluster. The same seed gives the same result either way. A
     click is learnt `delay` rounds late, its display counting as skipped until then. `progress` is called now
-    and then with the number of rounds played so far in all runs.
+    and then with the number of rounds played so far in all runs. Runs are numbered from `first_run` on: run r of a
+    seed is the same whatever else is played, so that a long simulation can be played in pieces.
     """
     if not isinstance(model, PBM):
         raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
@@ -54,7 +56,8 @@ def simulate(
     if progress is not None and not callable(progress):
         raise BadInput(f"progress = {shown(progress)} cannot be called")
     module = find(policy)
-    wanted = whole("runs", runs, least=1)
+    start = whole("first_run", first_run, least=0)
+    wanted = range(start, start + whole("runs", runs, least=1))
     job = _Job(
         policy=Address.of(module),
         model=model,
@@ -156,12 +159,12 @@ def _gist(error: Exception) -> str:
 
 
 def _over_threads(
-    job: _Job, module: ModuleType, runs: int, threads: int, progress: Progress | None
+    job: _Job, module: ModuleType, runs: range, threads: int, progress: Progress | None
 ) -> list[tuple[Floats, float]]:
     job.compile(module)
-    ticks = np.zeros((runs, 1), np.int64)
+    ticks = np.zeros((len(runs), 1), np.int64)
     with ThreadPoolExecutor(threads, thread_name_prefix="slotwise") as pool:
-        futures = [pool.submit(job.play, module, run, ticks[run]) for run in range(runs)]
+        futures = [pool.submit(job.play, module, run, tick) for run, tick in zip(runs, ticks, strict=True)]
         try:
             for _ in _until_done(futures):
                 if progress:
@@ -172,9 +175,9 @@ def _over_threads(
         return [future.result() for future in futures]
 
 
-def _over_executor(job: _Job, runs: int, executor: Executor, progress: Progress | None) -> list[tuple[Floats, float]]:
+def _over_executor(job: _Job, runs: range, executor: Executor, progress: Progress | None) -> list[tuple[Floats, float]]:
     # many more chunks than any cluster has workers would only cost messages; one run each is small enough
-    futures = [executor.submit(_play_far, job, run) for run in range(runs)]
+    futures = [executor.submit(_play_far, job, run) for run in runs]
     try:
         for done in _until_done(futures):
             if progress:

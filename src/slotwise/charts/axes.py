@@ -1,0 +1,29 @@
+"""What charts share: colours and logarithmic axes."""
+
+import math
+from typing import Any
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow (too pale on white), then more
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+COLOURS += ["#882255", "#999933", "#6633AA", "#117733", "#AA7744", "#777777"]
+WIDTH, HEIGHT = 560, 340
+SHORT = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 0.1 rather than 100m
+
+
+def log_axis(alt: Any, low: float, high: float) -> dict[str, Any]:
+    """A logarithmic axis from `low` to `high`, with a grid line at each power of ten and no others."""
+    return {
+        "scale": alt.Scale(type="log", nice=False, domain=[low, high]),
+        "axis": alt.Axis(values=decades(low, high), labelExpr=SHORT, gridOpacity=0.6),
+    }
+
+
+def decades(low: float, high: float) -> list[float]:
+    """The powers of ten in a range; where there is none, its two ends."""
+    powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
+    return [10.0**k for k in powers] or [low, high]
+
+
+def titled(alt: Any, title: str, notes: list[str]) -> Any:
+    """A title at the left with its notes below."""
+    return alt.TitleParams(title, subtitle=notes, anchor="start")

@@ -1,0 +1,44 @@
+"""Charts as files, by the suffix of their names."""
+
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from slotwise.checks import BadInput
+from slotwise.files import write_whole
+
+SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
+PNG_SCALE = 2.0
+
+
+def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCALE) -> None:
+    """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, by the file's suffix.
+
+    A PNG has `scale` pixels for each unit of the chart.
+    """
+    import vl_convert
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadInput(f"cannot draw {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
+    specification = chart.to_json()
+    if suffix == ".svg":
+        content = vl_convert.vegalite_to_svg(specification).encode()
+    elif suffix == ".png":
+        content = vl_convert.vegalite_to_png(specification, scale=scale)
+    elif suffix == ".pdf":
+        content = vl_convert.vegalite_to_pdf(specification)
+    elif suffix == ".html":
+        content = _page(vl_convert.vegalite_to_html(specification, bundle=True), chart).encode()
+    else:
+        content = specification.encode()
+    write_whole(path, content)
+
+
+def _page(html: str, chart: Any) -> str:
+    """The page with the chart's own title on its tab, at the width of the device that shows it."""
+    title = chart.to_dict().get("title", "")
+    text = title.get("text", "") if isinstance(title, dict) else title
+    head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'
+    return html.replace("<title>Chart</title>", head, 1)

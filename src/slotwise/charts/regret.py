@@ -1,0 +1,168 @@
+"""Cumulative regret against rounds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slotwise.charts.axes import COLOURS, HEIGHT, WIDTH, log_axis, titled
+from slotwise.checks import BadInput
+from slotwise.simulation.result import Result
+
+CROWD = 3.0  # a linear axis ends this many times above the middle curve
+Row = dict[str, Any]
+
+
+def regret_chart(
+    results: Sequence[Result],
+    labels: Sequence[str] | None = None,
+    title: str = "",
+    bounds: Mapping[str, float] | None = None,
+    log_regret: bool = True,
+    notes: Sequence[str] = (),
+    dashes: Mapping[str, Sequence[int]] | None = None,
+    colours: Mapping[str, str] | None = None,
+) -> Any:
+    """Mean cumulative regret against rounds on a logarithmic axis, with bands of one standard error.
+
+    Regret is on a logarithmic axis too, or (`log_regret=False`) on a linear one that ends where most curves do.
+    `bounds` maps names to constants C of regret lower bounds C log T. They hold in the limit only, so each is drawn as
+    a slope over the last decade, anchored to the first result drawn: a guide to how fast regret must grow, not a floor.
+    `notes` are more lines below the title; `dashes` and `colours` style curves by label.
+    """
+    import altair as alt  # a third of a second to load: only when there is something to draw
+
+    if not results:
+        raise BadInput("no results to draw; at least one is needed")
+    names = list(labels or [result.policy for result in results])
+    rows = [row for name, result in zip(names, results, strict=True) for row in _rows(name, result, log_regret)]
+    drawn = [name for name in names if any(row["policy"] == name for row in rows)]
+    flat = [name for name in names if name not in drawn]
+    guides = _guides(rows, drawn, bounds or {})
+    x = alt.X("round:Q", title="round", **log_axis(alt, 1, max((row["round"] for row in rows), default=10)))
+    top = _top(rows, drawn)
+    y = {"title": "cumulative regret (clicks lost)", **_regret_axis(alt, rows + guides, top, log_regret)}
+    curves = _curves(alt, rows, drawn, x, y, _palette(names, drawn, colours), dashes)
+    layers = [*curves, *_guide_layers(alt, guides, list(bounds or {}), x, y)]
+    told = [
+        *notes,
+        _runs_note(results),
+        *_flat_note(flat, log_regret),
+        *([] if log_regret else _beyond_note(rows, drawn, top)),
+    ]
+    told += ["dashed: slope of the asymptotic lower bound C log t, a guide and not a floor"] * bool(guides)
+    heading = titled(alt, title or "Cumulative regret", told)
+    chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading)
+    return chart.configure_view(stroke=None)
+
+
+def _rows(name: str, result: Result, log_regret: bool) -> list[Row]:
+    """One row for each checkpoint; what a logarithmic axis cannot show is left out."""
+    errors = [0.0 if error != error else error for error in result.standard_error().tolist()]  # NaN: one run
+    return [
+        {
+            "policy": name,
+            "round": t,
+            "regret": mean,
+            "error": error,
+            "low": max(mean - error, mean / 10) if log_regret else max(mean - error, 0.0),
+            "high": mean + error,
+        }
+        for t, mean, error in zip(result.rounds.tolist(), result.mean().tolist(), errors, strict=True)
+        if mean > 1e-9
+    ]
+
+
+def _last(rows: list[Row], name: str) -> float:
+    return float([row for row in rows if row["policy"] == name][-1]["regret"])
+
+
+def _palette(names: list[str], drawn: list[str], colours: Mapping[str, str] | None) -> dict[str, str]:
+    """A colour for each curve: the one it is given, else by its place among all names."""
+    return {name: (colours or {}).get(name, COLOURS[names.index(name) % len(COLOURS)]) for name in drawn}
+
+
+def _curves(
+    alt: Any,
+    rows: list[Row],
+    drawn: list[str],
+    x: Any,
+    y: dict[str, Any],
+    palette: dict[str, str],
+    dashes: Mapping[str, Sequence[int]] | None,
+) -> list[Any]:
+    """Bands and lines; the legend lists the policies from the highest curve to the lowest."""
+    order = sorted(drawn, key=lambda name: -_last(rows, name))
+    scale = alt.Scale(domain=order, range=[palette[name] for name in order] or COLOURS)
+    kind = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 400} if dashes else {}
+    legend = alt.Legend(symbolOpacity=1, **kind)
+    colour = alt.Color("policy:N", sort=order, title=None, scale=scale, legend=legend)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, color=colour)
+    band = base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", **y), y2="high:Q")
+    line = base.mark_line(strokeWidth=2, clip=True).encode(
+        y=alt.Y("regret:Q", **y),
+        tooltip=[
+            alt.Tooltip("policy:N"),
+            alt.Tooltip("round:Q", format=","),
+            alt.Tooltip("regret:Q", format=",.1f"),
+            alt.Tooltip("error:Q", format=".1f", title="standard error"),
+        ],
+    )
+    if dashes:
+        strokes = alt.Scale(domain=order, range=[list(dashes.get(name, [1, 0])) for name in order])
+        dash = alt.StrokeDash("policy:N", sort=order, title=None, scale=strokes, legend=legend)
+        line = line.encode(strokeDash=dash)
+    return [band, line]
+
+
+def _regret_axis(alt: Any, rows: list[Row], top: float, log_regret: bool) -> dict[str, Any]:
+    if log_regret:
+        lowest, highest = min((row["low"] for row in rows), default=1), max((row["high"] for row in rows), default=10)
+        return log_axis(alt, lowest, highest)
+    return {"scale": alt.Scale(domain=[0, top], nice=False), "axis": alt.Axis(gridOpacity=0.6, tickCount=6)}
+
+
+def _top(rows: list[Row], drawn: list[str]) -> float:
+    """Where a linear axis ends: above every curve, but not so far that the middle one lies flat on the ground."""
+    ends = sorted(_last(rows, name) for name in drawn)
+    if not ends:
+        return 10.0
+    return float(min(max(row["high"] for row in rows), CROWD * ends[len(ends) // 2]))
+
+
+def _flat_note(flat: list[str], log_regret: bool) -> list[str]:
+    why = ", so not on a logarithmic axis" if log_regret else ""
+    return [f"{', '.join(flat)}: no regret at all{why}"] if flat else []
+
+
+def _beyond_note(rows: list[Row], drawn: list[str], top: float) -> list[str]:
+    beyond = [name for name in drawn if _last(rows, name) > top]
+    return [f"beyond the top: {', '.join(beyond)}"] if beyond else []
+
+
+def _guide_layers(alt: Any, guides: list[Row], names: list[str], x: Any, y: dict[str, Any]) -> list[Any]:
+    if not guides:
+        return []
+    styles = alt.Scale(domain=names, range=[[6, 4], [1.5, 3]])
+    dashes = alt.Chart(alt.InlineData(values=guides)).mark_line(color="#333", strokeWidth=1.5)
+    kind = alt.StrokeDash("bound:N", title="slope of the bound", scale=styles)
+    return [dashes.encode(x=x, y=alt.Y("high:Q", **y), strokeDash=kind)]
+
+
+def _guides(rows: list[Row], drawn: list[str], bounds: Mapping[str, float]) -> list[Row]:
+    """Points of each bound's slope: R(T/10) + C log(10 t / T) for the last decade of the first policy drawn."""
+    if not drawn:
+        return []
+    curve = [row for row in rows if row["policy"] == drawn[0]]
+    last = curve[-1]["round"]
+    decade = [row for row in curve if row["round"] >= last / 10]
+    return [
+        {"bound": name, "round": row["round"], "low": high, "high": high}
+        for name, constant in bounds.items()
+        for row in decade
+        for high in [decade[0]["regret"] + constant * math.log(row["round"] / decade[0]["round"])]
+    ]
+
+
+def _runs_note(results: Sequence[Result]) -> str:
+    runs = sorted({result.runs for result in results})
+    return f"mean of {' or '.join(f'{n:,}' for n in runs)} runs, bands of one standard error"

@@ -1,0 +1,161 @@
+"""`slotwise diagnose`: how well a sampler of the posterior does."""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from slotwise.checks import BadInput
+from slotwise.cli import _shared as shared
+from slotwise.cli._inputs import check_charts, entry, model_of, numbers, read_json, whole_text
+from slotwise.cli._shared import bars
+
+
+@shared.app.command(
+    epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
+    "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
+    "slotwise diagnose counts.json --prior learnt --json"
+)
+def diagnose(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help='Counts: a saved page, saved Counts, or JSON with "clicks" and "skips", items x positions.'
+        ),
+    ] = None,
+    setting: Annotated[
+        str | None, typer.Option(help="Instead of a file: let a policy play in this setting of the paper.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help='Instead of a file: let a policy play on this fitted model, {"theta", "kappa"}.')
+    ] = None,
+    policy: Annotated[
+        str, typer.Option(help="Who plays with --setting or --model, as in slotwise simulate.")
+    ] = "slot_ts",
+    rounds: Annotated[str, typer.Option(help="How many rounds it plays; 1e5 is fine.")] = "10000",
+    sampler: Annotated[
+        str, typer.Option(help="mixing, random_walk (the paper's) or log_odds (its suggestion).")
+    ] = "mixing",
+    draws: Annotated[int, typer.Option(help="Draws in all.")] = 4000,
+    chains: Annotated[int, typer.Option(help="Chains, at least 2.")] = 4,
+    thin: Annotated[int, typer.Option(help="Sweeps for each draw.")] = 1,
+    prior: Annotated[str, typer.Option(help="Of theta: uniform, learnt, or a,b of a Beta law.")] = "uniform",
+    reference: Annotated[str, typer.Option(help="none, or first: kappa of the first position is 1.")] = "none",
+    width: Annotated[float, typer.Option(help="Of the walks: steps are width / sqrt(displays) wide.")] = 100.0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.")] = 0,
+    chart: Annotated[
+        list[Path] | None, typer.Option(help="Draw rank plots: .svg, .png, .pdf, .html or .json; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+) -> None:
+    """Judge how well a sampler of the posterior does: effective samples, acceptance, agreement of chains."""
+    from slotwise.charts import rank_chart, save_chart
+    from slotwise.inference.diagnosis import diagnose as judge
+
+    check_charts(chart)
+    counts, items, positions, described = _counts(file, setting, model, policy, rounds)
+    law: Any = tuple(numbers("--prior", prior)) if "," in prior else prior
+    with bars(1, quiet or as_json) as bar:
+        found = judge(
+            counts, sampler, draws, chains, thin, law, reference, width, seed, items, positions, bar(sampler, chains)
+        )
+    for path in chart or []:
+        save_chart(rank_chart(found, title=f"Ranks of each chain's draws, {described}"), path)
+    if as_json:
+        print(json.dumps(_diagnosis(found), indent=2))
+        return
+    _show_diagnosis(found, described)
+    for path in chart or []:
+        shared.screen.print(f"chart: {path}", highlight=False)
+
+
+def _diagnosis(found: Any) -> dict[str, Any]:
+    columns = ("mean", "error", "ess_bulk", "ess_tail", "r_hat")
+    rows = [
+        {"name": name} | {column: _told(getattr(found, column)[k]) for column in columns}
+        for k, name in enumerate(found.names)
+    ]
+    return {
+        "sampler": found.sampler,
+        "sweeps": found.sweeps,
+        "burn_in": found.burn_in,
+        "seconds": found.seconds,
+        "accepted": {kind: _told(share) for kind, share in found.accepted.items()},
+        "worst": found.names[found.worst],
+        "effective_per_sweep": _told(found.per_sweep),
+        "effective_per_second": _told(found.per_second),
+        "agree": found.agree,
+        "variables": rows,
+    }
+
+
+def _told(value: float) -> float | None:
+    """JSON has no NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _show_diagnosis(found: Any, described: str, most: int = 20) -> None:
+    """The variables with the fewest effective samples, and in words what that means."""
+    order = sorted(range(len(found.names)), key=lambda k: (math.isnan(found.ess[k]), found.ess[k]))
+    chains, each = found.draws.shape[:2]
+    title = f"{found.sampler}, {described}: {chains} chains of {each:,} draws"
+    table = Table("variable", show_edge=False, title=title)
+    for heading in ("mean", "± error", "ess bulk", "ess tail", "R-hat"):
+        table.add_column(heading, justify="right")
+    for k in order[:most]:
+        told = [f"{found.mean[k]:.4f}"]
+        if math.isnan(found.ess[k]):
+            table.add_row(escape(found.names[k]), *told, "1 by convention" if found.mean[k] == 1.0 else "never moved")
+            continue
+        worth = [f"{found.ess_bulk[k]:,.0f}", f"{found.ess_tail[k]:,.0f}", f"{found.r_hat[k]:.3f}"]
+        table.add_row(escape(found.names[k]), *told, f"{found.error[k]:.4f}", *worth)
+    shared.screen.print(table)
+    if len(order) > most:
+        shared.screen.print(f"and {len(order) - most:,} variables with more effective samples")
+    worst = escape(found.names[found.worst])
+    shared.screen.print(
+        f"worst: {worst}, {found.per_sweep:.2g} effective samples per sweep, {found.per_second:,.0f} per second",
+        highlight=False,
+    )
+    shares = ", ".join(f"{kind} {share:.1%}" for kind, share in found.accepted.items())
+    shared.screen.print(f"steps that moved: {shares}", highlight=False)
+    verdict = "agree (every R-hat below 1.01)" if found.agree else "do not agree: these draws tell little"
+    shared.screen.print(f"the chains {verdict}", highlight=False)
+
+
+def _counts(
+    file: Path | None, setting: str | None, model: Path | None, policy: str, rounds: str
+) -> tuple[Any, list[str] | None, list[str] | None, str]:
+    """The counts that were asked for, the names of items and positions if any, and what to call them."""
+    from slotwise.simulation.simulate import counts_after
+
+    if sum(source is not None for source in (file, setting, model)) != 1:
+        raise BadInput("give a file of counts, or --setting, or --model: one of the three")
+    if file is not None:
+        return *_read_counts(file), str(file)
+    visitors, described = model_of(setting, None, None, model)
+    _, name, params = entry(policy)
+    length = whole_text("--rounds", rounds)
+    counts = counts_after(name, visitors, length, params=params)
+    return counts, None, None, f"{described} after {length:,} rounds of {policy}"
+
+
+def _read_counts(file: Path) -> tuple[Any, list[str] | None, list[str] | None]:
+    from slotwise.counts import Counts
+    from slotwise.recommender import Recommender
+
+    content = read_json(file)
+    kind = content.get("format") if isinstance(content, dict) else None
+    if kind == "slotwise-recommender":
+        page = Recommender.load(file)
+        return page.counts, page.all_items, page.positions
+    if kind == "slotwise-counts":
+        return Counts.load(file), None, None
+    if not isinstance(content, dict) or not {"clicks", "skips"} <= content.keys():
+        raise BadInput(f'{str(file)!r} must be a saved page, saved counts, or an object with "clicks" and "skips"')
+    return Counts(content["clicks"], content["skips"], content.get("displays")), None, None

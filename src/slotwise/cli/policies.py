@@ -1,0 +1,37 @@
+"""`slotwise policies`: what there is."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from slotwise import policies as policy_names
+from slotwise.cli import _shared as shared
+
+
+@shared.app.command(epilog="Example: slotwise policies --json")
+def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
+    """List the policies, what each does, and its settings with their defaults."""
+    rows = [_describe(name) for name in policy_names()]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table("policy", "what it does", "settings", show_edge=False)
+    for row in rows:
+        settings = ", ".join(f"{name}={value}" for name, value in row["params"].items())
+        table.add_row(f"[bold]{row['name']}[/]", escape(row["summary"]), escape(settings))
+    shared.screen.print(table)
+
+
+def _describe(name: str) -> dict[str, Any]:
+    from slotwise.policies._contract import find
+
+    module = find(name)
+    defaults = {
+        key: value.name.lower() if hasattr(value, "name") else value
+        for key, value in module.Params._field_defaults.items()
+        if key != "unused"
+    }
+    return {"name": name, "summary": (module.__doc__ or "").partition("\n")[0], "params": defaults}

@@ -29,7 +29,7 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def number(name: str, value: Any) -> float:
-    """`value` as a finite float; True is not one."""
+    """`value` as a float, which may be infinite or NaN: callers have their own bounds. True is not one."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise BadInput(f"{name} = {shown(value)} is not a number")
     try:

@@ -13,6 +13,7 @@ from slotwise.files import load_document, save_document
 from slotwise.jit import kernel
 
 FORMAT_VERSION = 1
+_MOST = 1e300
 
 
 class Tally(NamedTuple):
@@ -42,6 +43,8 @@ class Counts:
         f = within("skips", matrix("skips", skips), 0.0, np.inf)
         if s.shape != f.shape:
             raise BadInput(f"clicks is {s.shape} and skips is {f.shape}; both must be items x positions")
+        if max(s.max(), f.max()) > _MOST:
+            raise BadInput(f"clicks and skips go up to {max(s.max(), f.max()):g}; above {_MOST:g} sums are not finite")
         shown = float((s + f).sum(axis=0).max()) if displays is None else number("displays", displays)
         if not 0.0 <= shown < np.inf:
             raise BadInput(f"displays = {displays!r} is not a number of at least 0")

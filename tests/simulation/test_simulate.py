@@ -145,7 +145,7 @@ def counts_after(policy: ModuleType, rounds: int, **params: object) -> sw.Counts
     state = policy.init(settings, 6, 3, rng)
     best, points = truth.best_display(), np.array([rounds])
     episode = episode_of(policy, pbm)
-    episode(settings, state, truth.arrays(), best, points, 0, visitors, rng, np.zeros(1, np.int64), np.zeros(1))
+    episode(settings, state, truth.arrays(), best, points, 0, visitors, rng, np.zeros(2, np.int64), np.zeros(1))
     return sw.Counts.of(state.counts)
 
 

@@ -189,9 +189,9 @@ def target_of(counts: Counts, prior: Any, reference: str) -> Target:
     beta, learnt = (1.0, 1.0), False
     if isinstance(prior, str):
         learnt = known("prior", prior, ["uniform", "learnt"]) == "learnt"
-    elif isinstance(prior, Sequence) and len(prior) == 2:
+    elif isinstance(prior, list | tuple) and len(prior) == 2:
         beta = number("prior's a", prior[0]), number("prior's b", prior[1])
-        if min(beta) < 1.0 or not max(beta) < np.inf:
+        if not all(1.0 <= value < np.inf for value in beta):  # NaN is not either
             raise BadInput(f"prior = {shown(prior)} is not a Beta law with a, b of at least 1")
     else:
         raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', or a pair of numbers (a, b)")

@@ -27,7 +27,10 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
 
     @kernel(depends=(policy, clickmodel))
     def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
-        """Play until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k]."""
+        """Play until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k].
+
+        progress[0] counts the rounds played so far; progress[1], when set from outside, ends it at the next checkpoint.
+        """
         display = np.empty(best.size, np.int64)
         clicks = np.zeros(best.size, np.int64)
         none = np.zeros(best.size, np.int64)
@@ -53,5 +56,7 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
                         waiting[slot, position] = display[position] if clicks[position] else EMPTY
             regret[k] = lost
             progress[0] = t
+            if progress[1]:
+                break
 
     return episode

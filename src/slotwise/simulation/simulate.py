@@ -47,10 +47,7 @@ def simulate(
     and then with the number of rounds played so far in all runs. Runs are numbered from `first_run` on: run r of a
     seed is the same whatever else is played, so that a long simulation can be played in pieces.
     """
-    if not isinstance(model, PBM):
-        raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
-    if model.kappa.size > model.theta.size:  # a fitted model may be like that
-        raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display can be shown")
+    _check_model(model)
     if executor is not None and not isinstance(executor, Executor):
         raise BadInput(f"executor = {shown(executor)} is not a concurrent.futures.Executor")
     if progress is not None and not callable(progress):
@@ -113,34 +110,35 @@ class _Job:
     seed: int
     delay: int
 
-    def play(self, module: ModuleType, run: int, ticks: Ints, checkpoints: Ints | None = None) -> tuple[Floats, float]:
+    def play(self, module: ModuleType, run: int, ticks: Ints) -> tuple[Floats, float]:
         """One run: its regret at the checkpoints, and the seconds its loop took."""
         visitors, rng = generators(self.seed, run)
-        model = self.model.shuffled(visitors)
+        _, regret, seconds = self.play_on(module, self.model.shuffled(visitors), self.checkpoints, visitors, rng, ticks)
+        return regret, seconds
+
+    def play_on(
+        self,
+        module: ModuleType,
+        model: PBM,
+        checkpoints: Ints,
+        visitors: np.random.Generator,
+        rng: np.random.Generator,
+        ticks: Ints,
+    ) -> tuple[Any, Floats, float]:
+        """The policy's state in the end, its regret at the checkpoints, and the seconds."""
         params = make_params(module, self.params, model.arrays())
         state = module.init(params, model.theta.size, model.kappa.size, rng)
-        points = self.checkpoints if checkpoints is None else checkpoints
-        regret = np.zeros(points.size)
+        best, regret = model.best_display(), np.zeros(checkpoints.size)
         episode = episode_of(module, sys.modules[type(model).__module__])
         begun = time.thread_time()
-        episode(
-            params,
-            state,
-            model.arrays(),
-            model.best_display(),
-            points,
-            self.delay,
-            visitors,
-            rng,
-            ticks,
-            regret,
-        )
-        return regret, time.thread_time() - begun
+        episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, ticks, regret)
+        return state, regret, time.thread_time() - begun
 
     def compile(self, module: ModuleType) -> None:
         """Play no round at all, so that the time of later runs is theirs alone."""
         try:
-            self.play(module, 0, np.zeros(1, np.int64), checkpoints=np.zeros(1, np.int64))
+            visitors, rng = generators(0, 0)
+            self.play_on(module, self.model, np.zeros(1, np.int64), visitors, rng, _ticks(1)[0])
         except Exception as error:  # whatever a policy from outside gets wrong is its author's to read, in one line
             if isinstance(error, BadInput) or module.__name__.startswith("slotwise."):
                 raise
@@ -162,14 +160,15 @@ def _over_threads(
     job: _Job, module: ModuleType, runs: range, threads: int, progress: Progress | None
 ) -> list[tuple[Floats, float]]:
     job.compile(module)
-    ticks = np.zeros((len(runs), 1), np.int64)
+    ticks = _ticks(len(runs))
     with ThreadPoolExecutor(threads, thread_name_prefix="slotwise") as pool:
         futures = [pool.submit(job.play, module, run, tick) for run, tick in zip(runs, ticks, strict=True)]
         try:
             for _ in _until_done(futures):
                 if progress:
-                    progress(int(ticks.sum()))
+                    progress(int(ticks[:, 0].sum()))
         except BaseException:
+            ticks[:, 1] = 1  # runs under way end at their next checkpoint
             pool.shutdown(cancel_futures=True)
             raise
         return [future.result() for future in futures]
@@ -193,7 +192,12 @@ def _play_far(job: _Job, run: int) -> tuple[Floats, float]:
     """One run in another process, which finds the policy by its address."""
     module = job.policy.find()
     job.compile(module)
-    return job.play(module, run, np.zeros(1, np.int64))
+    return job.play(module, run, _ticks(1)[0])
+
+
+def _ticks(runs: int) -> Ints:
+    """For each run: the rounds played so far, and whether it has to stop."""
+    return np.zeros((runs, 2), np.int64)
 
 
 def _until_done(futures: Sequence[Future[Any]]) -> Iterator[int]:
@@ -223,16 +227,33 @@ def counts_after(
     seed: int = 0,
     run: int = 0,
     params: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Counts:
     """What a policy has counted after one run, items and positions in the model's own order: data as they arise."""
     module = find(policy)
+    _check_model(model)
     if not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts")
-    visitors, rng = generators(whole("seed", seed, least=0), whole("run", run, least=0))
-    settings = make_params(module, params, model.arrays())
-    state = module.init(settings, model.theta.size, model.kappa.size, rng)
-    episode = episode_of(module, sys.modules[type(model).__module__])
-    last, unused = np.array([whole("rounds", rounds, least=1)]), np.zeros(1, np.int64)
-    best = model.best_display()
-    episode(settings, state, model.arrays(), best, last, 0, visitors, rng, unused, np.zeros(1))
-    return Counts.of(state.counts)
+    points = log_spaced(whole("rounds", rounds, least=1))
+    settings = dict(mapping("params", {} if params is None else params))
+    job = _Job(Address.of(module), model, settings, points, whole("seed", seed, least=0), delay=0)
+    visitors, rng = generators(job.seed, whole("run", run, least=0))
+    job.compile(module)
+    ticks = _ticks(1)
+    with ThreadPoolExecutor(1, thread_name_prefix="slotwise") as pool:  # so that an interrupt is heard
+        future = pool.submit(job.play_on, module, model, points, visitors, rng, ticks[0])
+        try:
+            for _ in _until_done([future]):
+                if progress:
+                    progress(int(ticks[0, 0]))
+        except BaseException:
+            ticks[:, 1] = 1
+            raise
+    return Counts.of(future.result()[0].counts)
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, PBM):
+        raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
+    if model.kappa.size > model.theta.size:  # a fitted model may be like that
+        raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display can be shown")

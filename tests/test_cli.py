@@ -224,6 +224,28 @@ def test_diagnose_a_file_of_counts(monkeypatch, capsys, tmp_path: Path, saved: b
     assert "theta[1]" in capsys.readouterr().out
 
 
+def test_a_file_name_is_not_markup(monkeypatch, capsys, tmp_path: Path) -> None:
+    file = tmp_path / "a[bold]b.json"
+    file.write_text('{"clicks": [[4, 2], [2, 1]], "skips": [[6, 8], [8, 9]]}')
+    assert run(monkeypatch, "diagnose", str(file), "--draws", "40", "--chart", str(tmp_path / "c[red].svg")) == 0
+    shown = capsys.readouterr().out.replace("\n", "")
+    assert "[bold]" in shown
+    assert "c[red].svg" in shown
+
+
+def test_a_policy_that_does_not_compile_is_told_in_one_line(monkeypatch, capsys, tmp_path: Path) -> None:
+    policy = tmp_path / "broken.py"
+    text = (Path(__file__).parent.parent / "examples" / "click_share.py").read_text()
+    policy.write_text(
+        text.replace(
+            "def choose(params, state, rng, display):", "def choose(params, state, rng, display):\n    nowhere()"
+        )
+    )
+    assert "nowhere()" in policy.read_text()
+    assert run(monkeypatch, "diagnose", "--setting", "q10", "--policy", str(policy), "--rounds", "10") == 2
+    assert "cannot be compiled" in capsys.readouterr().err
+
+
 def test_diagnose_a_setting_and_a_model(monkeypatch, capsys, tmp_path: Path) -> None:
     short = ["--draws", "400", "--rounds", "1e3", "--json"]
     assert run(monkeypatch, "diagnose", "--setting", "q10", *short, "--reference", "first") == 0
@@ -245,6 +267,8 @@ def test_diagnose_a_setting_and_a_model(monkeypatch, capsys, tmp_path: Path) -> 
         (["--setting", "q10", "--prior", "2,x"], "--prior"),
         (["--setting", "q10", "--prior", "1,2,3"], "prior"),
         (["--setting", "q10", "--chart", "ranks.gif"], "cannot draw"),
+        (["--setting", "q10", "--chart", "nowhere/ranks.svg"], "the folder 'nowhere' does not exist"),
+        (["--setting", "q10", "--draws", "many"], "--draws = 'many'"),
     ],
 )
 def test_diagnose_refuses_nonsense(monkeypatch, capsys, arguments: list[str], words: str) -> None:

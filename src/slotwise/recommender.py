@@ -13,7 +13,7 @@ from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Ints, known, mapping, names, whole
 from slotwise.counts import Counts, Tally, move, restore
 from slotwise.files import load_document, save_document
-from slotwise.inference.posterior import Posterior, posterior
+from slotwise.inference.posterior import Named, Posterior, posterior
 from slotwise.jit import kernel
 from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params
 
@@ -181,10 +181,13 @@ class Recommender:
     ) -> Posterior:
         """Posterior draws, as `slotwise.posterior` gives them: a column for each item, retired ones too.
 
-        The same counts always give the same draws.
+        The best displays are those of the items that may be shown. The same counts always give the same draws.
         """
-        items, positions = list(self._items), list(self._positions)
-        return posterior(self.counts, draws, prior, reference, ess, budget, items=items, positions=positions)
+        return posterior(self.counts, draws, prior, reference, ess, budget, named=self.named())
+
+    def named(self) -> Named:
+        """The names of the rows and columns of `counts`, and which items may be shown."""
+        return Named(list(self._items), list(self._positions), self._active.copy())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything as versioned JSON; a loaded copy goes on bit for bit."""
@@ -212,6 +215,9 @@ class Recommender:
             page = cls(saved.items, saved.positions, policy or name, saved.params, seed=_rng(saved.rng))
             page._state = _refill(page._state, saved.state)
             _recount(page._state.counts)
+            wrong = page._module.check_state(page._state) if hasattr(page._module, "check_state") else None
+            if wrong:
+                raise BadInput(wrong)
             page.retire(*saved.retired)
             page._rng = _rng(saved.rng)
         except (BadInput, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:

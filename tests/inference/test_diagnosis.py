@@ -53,6 +53,21 @@ def test_ranks_are_over_all_chains() -> None:
         assert (np.diff(ranks[np.argsort(values, kind="stable")]) >= 0).all()
 
 
+def test_slides_of_the_rest_are_counted() -> None:
+    """One item, kappa_1 = 1: a slide at the first position moves kappas alone."""
+    found = diagnose(Counts([[50.0, 10.0]], [[50.0, 90.0]]), draws=40, reference="first")
+    assert found.accepted["slide"] > 0.1
+    assert np.isnan(
+        diagnose(Counts(np.zeros((2, 2)), np.ones((2, 2))), draws=40).accepted["slide"]
+    )  # no clicks, no homes
+
+
+def test_the_verdict_in_words() -> None:
+    assert "agree (every" in diagnose(LONG, draws=8000).verdict
+    assert "may or may not agree" in diagnose(LONG, draws=400).verdict
+    assert "do not agree" in diagnose(LONG, "random_walk", draws=400).verdict
+
+
 def test_progress_counts_the_chains() -> None:
     told: list[int] = []
     diagnose(Counts(*FEW), draws=40, chains=3, progress=told.append)
@@ -69,7 +84,7 @@ def test_progress_counts_the_chains() -> None:
         ({"draws": 3}, "draws = 3"),
         ({"prior": (0.5, 2.0)}, "a, b of at least 1"),
         ({"reference": "last"}, "unknown reference 'last'"),
-        ({"items": ["a"]}, "2 different names"),
+        ({"draws": 10**12}, "too many"),
     ],
 )
 def test_nonsense_is_refused(wrong: dict[str, object], words: str) -> None:

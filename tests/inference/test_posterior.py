@@ -1,17 +1,22 @@
 """The posterior as it is shown to people: which parts can be compared, and draws scaled within each."""
 
+import signal
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
-from slotwise.checks import Floats
+from slotwise.checks import BadInput, Floats
 from slotwise.counts import Counts
 from slotwise.inference.parts import components
-from slotwise.inference.posterior import BURN_IN, Posterior, posterior
+from slotwise.inference.posterior import BURN_IN, Named, Posterior, posterior
 
 from .cases import FEW, FIRST, MILLION, NONE, ONE_NEVER_SHOWN
 from .exact import exact
+
+NAMED = Named(["hat", "tie", "bag"], ["hero", "side"], np.array([True, True, True]))
 
 
 def _counts(shown: list[list[int]]) -> Counts:
@@ -97,7 +102,7 @@ def test_an_item_never_shown_has_the_click_rate_it_may_have_at_the_most_visible_
     assert first.theta[:, 1].mean() == pytest.approx(1 / 2, abs=0.03)
 
 
-@pytest.mark.parametrize("prior", ["uniform", "learnt", (2.0, 3.0)])
+@pytest.mark.parametrize("prior", ["uniform", "learnt", "falling", (2.0, 3.0)])
 def test_the_same_seed_gives_the_same_draws(prior: Any) -> None:
     first, second, other = (posterior(Counts(*FEW), 100, prior, seed=seed) for seed in (14, 14, 15))
     np.testing.assert_array_equal(first.theta, second.theta)
@@ -116,7 +121,7 @@ def test_draws_until_worth_enough_or_the_budget_is_spent() -> None:
     poor = posterior(counts, 400, ess=390, budget=1)
     assert not poor.reached
     assert poor.sweeps == easy.sweeps
-    assert "the budget of 2,400 sweeps in 4 chains is spent" in poor.note
+    assert "not the 390 asked for: 2,400 sweeps in 4 chains are all that a budget of 1 allows" in poor.note
     assert poor.note in str(poor.summary())
 
 
@@ -125,16 +130,18 @@ def test_any_number_of_draws() -> None:
         found = posterior(Counts(*FEW), draws)
         assert found.theta.shape == (draws, 2)
         assert found.kappa.shape == found.displays.shape == (draws, 3)
-    assert not posterior(Counts(*FEW), 2, ess=1).reached  # too few to tell
+    few = posterior(Counts(*FEW), 2, ess=1)
+    assert not few.reached
+    assert "2 draws, too few to tell what they are worth" in few.note
 
 
 def test_summary_has_a_row_for_each_theta_and_kappa() -> None:
-    found = posterior(Counts(*ONE_NEVER_SHOWN), 1000, items=["hat", "tie", "bag"], positions=["hero", "side"])
+    found = posterior(Counts(*ONE_NEVER_SHOWN), 1000, named=NAMED)
     summary = found.summary(0.8)
     assert [row.name for row in summary.rows] == [
         "theta[hat]", "theta[tie]", "theta[bag]", "kappa[hero]", "kappa[side]",
     ]  # fmt: skip
-    assert "80 % interval" in str(summary)
+    assert "80 % intervals; 1,000 draws, worth" in str(summary)
     for row, draws in zip(summary.rows, np.concatenate([found.theta, found.kappa], axis=1).T, strict=True):
         assert row.mean == pytest.approx(draws.mean())
         assert ((draws >= row.low) & (draws <= row.high)).mean() == pytest.approx(0.8, abs=0.2)  # kappa: many are 1
@@ -153,6 +160,53 @@ def test_the_best_display_and_its_probability() -> None:
     assert sum(unsure.best([i, j]) for i in range(3) for j in range(3) if i != j) == pytest.approx(1.0)
 
 
+def test_retired_items_are_in_no_best_display() -> None:
+    counts = Counts([[900, 450], [100, 50], [1, 0]], [[100, 550], [900, 950], [999, 1000]])
+    found = posterior(counts, 400, named=NAMED._replace(allowed=np.array([False, True, True])))
+    assert found.best({"hero": "tie", "side": "bag"}) == 1.0
+    assert found.at_position[0].sum() == 0.0
+
+
+@pytest.mark.parametrize(
+    "display", [[0, 99], [0, 0], [-1, -1], [0], "01", {}, {"0": "0"}, {"0": "0", "1": "0"}, {"9": "0"}, [0.5, 1], 7]
+)
+def test_a_display_that_makes_no_sense_is_refused(display: Any) -> None:
+    with pytest.raises(BadInput, match=r"display|position"):
+        posterior(Counts(np.ones((3, 2)), np.ones((3, 2))), 40).best(display)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"prior": (1.0, float("nan"))}, "a, b of at least 1"),
+        ({"prior": (0.5, 1.0)}, "a, b of at least 1"),
+        ({"prior": b"ab"}, "'falling', or a pair"),
+        ({"prior": "flat"}, "unknown prior"),
+        ({"draws": 10**12}, "too many"),
+        ({"draws": 0}, "draws = 0"),
+        ({"ess": 5000.0}, "ess = 5000"),
+        ({"ess": float("nan")}, "ess = nan"),
+        ({"budget": 0}, "budget = 0"),
+        ({"reference": "last"}, "unknown reference"),
+    ],
+)
+def test_nonsense_is_refused(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        posterior(Counts(*FEW), **wrong)
+
+
+def test_an_interrupt_is_heard() -> None:
+    """The main thread is interrupted a second into a record that would take hours."""
+    posterior(Counts(*FEW), 16)  # compiled
+    main = threading.main_thread().ident or 0
+    timer = threading.Timer(1.0, signal.pthread_kill, [main, signal.SIGINT])
+    begun = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        posterior(Counts(*FEW), 1_000_000, ess=1_000_000, budget=10**12)
+    assert time.monotonic() - begun < 15
+
+
 def test_more_positions_than_items_leave_the_least_visible_empty() -> None:
     found = posterior(Counts([[90, 60, 10]], [[10, 40, 90]]), 400)
     assert found.at_position == pytest.approx(np.array([[1.0, 0.0, 0.0]]), abs=0.05)
@@ -165,6 +219,9 @@ def test_a_learnt_prior_draws_items_together() -> None:
     shown[11] = clicks[11] = 0.0
     counts = Counts(clicks, shown - clicks)
     learnt, uniform = (posterior(counts, 1000, prior).theta[:, 11] for prior in ("learnt", "uniform"))
+    falling = posterior(counts, 400, "falling")
+    assert (falling.beta[:, 0] == 1.0).all()
+    assert falling.beta[:, 1].std() > 0.0
     assert learnt.mean() == pytest.approx(0.1, abs=0.02)
     assert np.quantile(uniform, 0.1) < 0.03
     assert np.quantile(learnt, 0.1) > 0.06

@@ -5,7 +5,7 @@ against them for a random number of rounds, and the posterior is drawn given wha
 earlier clicks do no harm: the likelihood is the same. The share of draws below the truth is then uniform, for every
 theta, kappa and product.
 The draws are thinned until nearly independent. Uniformity: Kolmogorov-Smirnov with a false alarm of 1e-6 for each of
-the 38 variables of a case, at most 2e-4 in all; ties, where kappa is 1 in many draws, are broken at random.
+the 38 variables of a case, at most 3e-4 in all; ties, where kappa is 1 in many draws, are broken at random.
 """
 
 import numpy as np
@@ -24,6 +24,7 @@ CASES = {
     "uniform, kappa_1 = 1": ("uniform", "first"),
     "learnt": ("learnt", "none"),
     "learnt, kappa_1 = 1": ("learnt", "first"),
+    "falling": ("falling", "none"),
     "Beta(2, 6)": ((2.0, 6.0), "none"),
 }
 
@@ -34,6 +35,8 @@ def truth(prior: object, reference: str, rng: np.random.Generator) -> tuple[Floa
         a, b = 1.0, 1.0
     elif prior == "learnt":
         a, b = 1.0 / rng.random(2)
+    elif prior == "falling":
+        a, b = 1.0, 1.0 / rng.random()
     else:
         a, b = prior  # type: ignore[misc]
     theta, kappa = rng.beta(a, b, N_ITEMS), rng.random(N_POSITIONS)

@@ -1,18 +1,20 @@
 """Rank plots: whether the chains of a sampler agree."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slotwise.charts.axes import COLOURS
 from slotwise.checks import BadInput
-from slotwise.inference.diagnosis import Diagnosis
+
+if TYPE_CHECKING:
+    from slotwise.inference.diagnosis import Diagnosis
 
 RANK_BINS = 20
 
 
-def rank_chart(diagnosis: Diagnosis, most: int = 12, title: str = "") -> Any:
+def rank_chart(diagnosis: "Diagnosis", most: int = 12, title: str = "") -> Any:
     """Rank plots of the variables with the fewest effective samples, at most `most` of them.
 
     Each chain's draws are ranked among those of all chains. When the chains agree, every chain has as many draws in
@@ -44,7 +46,7 @@ def rank_chart(diagnosis: Diagnosis, most: int = 12, title: str = "") -> Any:
     return line.facet(facet, columns=4).properties(title=heading).configure_view(stroke=None)
 
 
-def _rank_rows(diagnosis: Diagnosis, variable: int) -> list[dict[str, Any]]:
+def _rank_rows(diagnosis: "Diagnosis", variable: int) -> list[dict[str, Any]]:
     """The share of each chain's draws in each bin of the ranks, 1 being what chains that agree have."""
     ranks = diagnosis.ranks[:, :, variable]
     each = ranks.shape[1]

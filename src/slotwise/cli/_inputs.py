@@ -88,3 +88,5 @@ def check_charts(chart: list[Path] | None) -> None:
     for path in chart or []:
         if path.suffix.lower() not in SUFFIXES:
             raise BadInput(f"cannot draw {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
+        if not path.parent.is_dir():  # said before the work is done, not after it
+            raise BadInput(f"cannot draw {str(path)!r}: the folder {str(path.parent)!r} does not exist")

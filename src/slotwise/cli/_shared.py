@@ -20,8 +20,11 @@ screen = Console()
 errors = Console(stderr=True)
 
 
+Bar = Callable[[str, int], Callable[[int], None]]
+
+
 @contextmanager
-def bars(count: int, quiet: bool) -> Iterator[Callable[[str, int], Callable[[int], None]]]:
+def bars(count: int, quiet: bool) -> Iterator[Bar]:
     """Progress bars on stderr, one for each of `count` jobs; silent when stderr is not a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
     with Progress(*columns, console=errors, disable=quiet or not errors.is_terminal, transient=count > 8) as progress:

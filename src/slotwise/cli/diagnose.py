@@ -12,7 +12,7 @@ from rich.table import Table
 from slotwise.checks import BadInput
 from slotwise.cli import _shared as shared
 from slotwise.cli._inputs import check_charts, entry, model_of, numbers, read_json, whole_text
-from slotwise.cli._shared import bars
+from slotwise.cli._shared import Bar, bars
 
 
 @shared.app.command(
@@ -40,10 +40,10 @@ def diagnose(
     sampler: Annotated[
         str, typer.Option(help="mixing, random_walk (the paper's) or log_odds (its suggestion).")
     ] = "mixing",
-    draws: Annotated[int, typer.Option(help="Draws in all.")] = 4000,
+    draws: Annotated[str, typer.Option(help="Draws in all; 1e4 is fine.")] = "4000",
     chains: Annotated[int, typer.Option(help="Chains, at least 2.")] = 4,
-    thin: Annotated[int, typer.Option(help="Sweeps for each draw.")] = 1,
-    prior: Annotated[str, typer.Option(help="Of theta: uniform, learnt, or a,b of a Beta law.")] = "uniform",
+    thin: Annotated[str, typer.Option(help="Sweeps for each draw.")] = "1",
+    prior: Annotated[str, typer.Option(help="Of theta: uniform, learnt, falling, or a,b of a Beta law.")] = "uniform",
     reference: Annotated[str, typer.Option(help="none, or first: kappa of the first position is 1.")] = "none",
     width: Annotated[float, typer.Option(help="Of the walks: steps are width / sqrt(displays) wide.")] = 100.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same draws.")] = 0,
@@ -58,20 +58,20 @@ def diagnose(
     from slotwise.inference.diagnosis import diagnose as judge
 
     check_charts(chart)
-    counts, items, positions, described = _counts(file, setting, model, policy, rounds)
     law: Any = tuple(numbers("--prior", prior)) if "," in prior else prior
-    with bars(1, quiet or as_json) as bar:
-        found = judge(
-            counts, sampler, draws, chains, thin, law, reference, width, seed, items, positions, bar(sampler, chains)
-        )
-    for path in chart or []:
-        save_chart(rank_chart(found, title=f"Ranks of each chain's draws, {described}"), path)
+    size, spacing = whole_text("--draws", draws), whole_text("--thin", thin)
+    with bars(2, quiet or as_json) as bar:
+        counts, named, described = _counts(file, setting, model, policy, rounds, bar)
+        ticks = bar(sampler, chains)
+        found = judge(counts, sampler, size, chains, spacing, law, reference, width, seed, named, ticks)
     if as_json:
         print(json.dumps(_diagnosis(found), indent=2))
-        return
-    _show_diagnosis(found, described)
+    else:
+        _show_diagnosis(found, described)
     for path in chart or []:
-        shared.screen.print(f"chart: {path}", highlight=False)
+        save_chart(rank_chart(found, title=f"Ranks of each chain's draws, {described}"), path)
+        if not as_json:
+            shared.screen.print(f"chart: {escape(str(path))}", highlight=False)
 
 
 def _diagnosis(found: Any) -> dict[str, Any]:
@@ -103,17 +103,18 @@ def _show_diagnosis(found: Any, described: str, most: int = 20) -> None:
     """The variables with the fewest effective samples, and in words what that means."""
     order = sorted(range(len(found.names)), key=lambda k: (math.isnan(found.ess[k]), found.ess[k]))
     chains, each = found.draws.shape[:2]
-    title = f"{found.sampler}, {described}: {chains} chains of {each:,} draws"
+    title = escape(f"{found.sampler}, {described}: {chains} chains of {each:,} draws")
     table = Table("variable", show_edge=False, title=title)
     for heading in ("mean", "± error", "ess bulk", "ess tail", "R-hat"):
         table.add_column(heading, justify="right")
     for k in order[:most]:
-        told = [f"{found.mean[k]:.4f}"]
+        told = [f"{found.mean[k]:.4g}"]
         if math.isnan(found.ess[k]):
-            table.add_row(escape(found.names[k]), *told, "1 by convention" if found.mean[k] == 1.0 else "never moved")
+            table.add_row(escape(found.names[k]), *told, "always 1" if found.mean[k] == 1.0 else "never moved")
             continue
-        worth = [f"{found.ess_bulk[k]:,.0f}", f"{found.ess_tail[k]:,.0f}", f"{found.r_hat[k]:.3f}"]
-        table.add_row(escape(found.names[k]), *told, f"{found.error[k]:.4f}", *worth)
+        agreement = f"{found.r_hat[k]:.3f}" if found.r_hat[k] < 100.0 else "> 100"
+        worth = [f"{found.ess_bulk[k]:,.0f}", f"{found.ess_tail[k]:,.0f}", agreement]
+        table.add_row(escape(found.names[k]), *told, f"{found.error[k]:.2g}", *worth)
     shared.screen.print(table)
     if len(order) > most:
         shared.screen.print(f"and {len(order) - most:,} variables with more effective samples")
@@ -122,15 +123,18 @@ def _show_diagnosis(found: Any, described: str, most: int = 20) -> None:
         f"worst: {worst}, {found.per_sweep:.2g} effective samples per sweep, {found.per_second:,.0f} per second",
         highlight=False,
     )
-    shares = ", ".join(f"{kind} {share:.1%}" for kind, share in found.accepted.items())
+    shares = ", ".join(f"{kind} {_share(share)}" for kind, share in found.accepted.items())
     shared.screen.print(f"steps that moved: {shares}", highlight=False)
-    verdict = "agree (every R-hat below 1.01)" if found.agree else "do not agree: these draws tell little"
-    shared.screen.print(f"the chains {verdict}", highlight=False)
+    shared.screen.print(f"the chains {found.verdict}", highlight=False)
+
+
+def _share(share: float) -> str:
+    return "none tried" if math.isnan(share) else f"{share:.1%}"
 
 
 def _counts(
-    file: Path | None, setting: str | None, model: Path | None, policy: str, rounds: str
-) -> tuple[Any, list[str] | None, list[str] | None, str]:
+    file: Path | None, setting: str | None, model: Path | None, policy: str, rounds: str, bar: Bar
+) -> tuple[Any, Any, str]:
     """The counts that were asked for, the names of items and positions if any, and what to call them."""
     from slotwise.simulation.simulate import counts_after
 
@@ -141,11 +145,11 @@ def _counts(
     visitors, described = model_of(setting, None, None, model)
     _, name, params = entry(policy)
     length = whole_text("--rounds", rounds)
-    counts = counts_after(name, visitors, length, params=params)
-    return counts, None, None, f"{described} after {length:,} rounds of {policy}"
+    counts = counts_after(name, visitors, length, params=params, progress=bar(policy, length))
+    return counts, None, f"{described} after {length:,} rounds of {policy}"
 
 
-def _read_counts(file: Path) -> tuple[Any, list[str] | None, list[str] | None]:
+def _read_counts(file: Path) -> tuple[Any, Any]:
     from slotwise.counts import Counts
     from slotwise.recommender import Recommender
 
@@ -153,9 +157,9 @@ def _read_counts(file: Path) -> tuple[Any, list[str] | None, list[str] | None]:
     kind = content.get("format") if isinstance(content, dict) else None
     if kind == "slotwise-recommender":
         page = Recommender.load(file)
-        return page.counts, page.all_items, page.positions
+        return page.counts, page.named()
     if kind == "slotwise-counts":
-        return Counts.load(file), None, None
+        return Counts.load(file), None
     if not isinstance(content, dict) or not {"clicks", "skips"} <= content.keys():
         raise BadInput(f'{str(file)!r} must be a saved page, saved counts, or an object with "clicks" and "skips"')
-    return Counts(content["clicks"], content["skips"], content.get("displays")), None, None
+    return Counts(content["clicks"], content["skips"], content.get("displays")), None

@@ -9,10 +9,13 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.counts import Tally
 from slotwise.inference import log_odds, metropolis, mixing
+from slotwise.inference.beta_prior import Learnt
 from slotwise.inference.matched import redraw
 from slotwise.inference.parts import components
-from slotwise.inference.ridges import Ridges, find_homes, slide
+from slotwise.inference.ridges import NOWHERE, Ridges, find_homes, slide
 from slotwise.jit import kernel
+
+PIECE = 3_000_000  # items x positions x sweeps that one compiled call takes at most
 
 
 class Sampler(IntEnum):
@@ -29,7 +32,7 @@ class Target:
 
     tally: Tally
     beta: tuple[float, float]  # a and b of the prior of theta, or where they start
-    learnt: bool
+    learnt: Learnt
     free_from: int  # 1 when kappa_1 = 1 is fixed
 
     @property
@@ -40,18 +43,19 @@ class Target:
 
 
 class Chain:
-    """One chain, from a start drawn from the prior, so that chains which agree did not agree from the start."""
+    """One chain, from a start anywhere, so that chains which agree did not agree from the start."""
 
     def __init__(self, target: Target, sampler: Sampler, width: float, rng: np.random.Generator) -> None:
         self.target, self.sampler, self.rng = target, sampler, rng
         n_items, n_positions = target.shape
         items, positions = components(target.tally)
-        self.ridges = Ridges(np.full(n_items, -1), items, positions)
+        self.ridges = Ridges(np.full(n_items, NOWHERE), items, positions)
         self.now_theta, self.now_kappa = rng.random(n_items), rng.random(n_positions)
         self.now_kappa[: target.free_from] = 1.0
         self.now_beta = np.array(target.beta)
         self.sigma = width / math.sqrt(1.0 + float(target.tally.displays[0]))
         self.theta, self.kappa, self.beta = self._rows(0)
+        self.stopped = False  # set from outside, ends a record early
 
     def burn_in(self, sweeps: int) -> None:
         """Move without a record, in steps that get away from any start."""
@@ -80,10 +84,23 @@ class Chain:
         return np.empty((draws, n_items)), np.empty((draws, n_positions)), np.empty((draws, 2))
 
     def _record(self, thin: int, slice_every: int, thetas: Floats, kappas: Floats, betas: Floats) -> None:
+        """In pieces of a fraction of a second, so that an interrupt is heard in between."""
+        most = max(PIECE // self.target.tally.clicks.size, 1)  # sweeps
+        rows = max(most // thin, 1)
+        for start in range(0, len(thetas), rows):
+            left, end = thin, start + rows
+            while left > most and not self.stopped:  # one row is a long way
+                self._move(most, slice_every, *self._rows(1))
+                left -= most
+            if self.stopped:
+                return
+            self._move(left, slice_every, thetas[start:end], kappas[start:end], betas[start:end])
+
+    def _move(self, thin: int, slice_every: int, thetas: Floats, kappas: Floats, betas: Floats) -> None:
         target, theta, kappa, beta = self.target, self.now_theta, self.now_kappa, self.now_beta
         tally, free_from = target.tally, target.free_from
         if self.sampler is Sampler.MIXING:
-            fixed = (beta, target.learnt, free_from, self.ridges)
+            fixed = (beta, target.learnt.value, free_from, self.ridges)
             _record_mixing(tally, theta, kappa, *fixed, slice_every, thin, self.rng, thetas, kappas, betas)
         else:
             odds = self.sampler is Sampler.LOG_ODDS
@@ -97,7 +114,7 @@ def _record_mixing(
     theta: Floats,
     kappa: Floats,
     beta: Floats,
-    learnt: bool,
+    learnt: int,
     free_from: int,
     ridges: Ridges,
     slice_every: int,
@@ -161,9 +178,9 @@ def _accepted(
         for position in range(kappa.size):
             if (ridges.homes == position).any():
                 slides += 1
-                before[: theta.size] = theta
+                before[: theta.size], before[theta.size :] = theta, kappa
                 arrays = (clicks, skips, theta, kappa, ridges.homes, ridges.items, ridges.positions)
                 slide(position, kappa.size, free_from, *arrays, more_clicks, more_skips, rng)
-                moved[1] += (theta != before[: theta.size]).any()
+                moved[1] += (theta != before[: theta.size]).any() or (kappa != before[theta.size :]).any()
     moved[0] /= sweeps * (theta.size + kappa.size - free_from)
     moved[1] = moved[1] / slides if slides > 0 else np.nan

@@ -1,5 +1,6 @@
 """How well a sampler does on given counts: effective samples, acceptance, agreement of chains. By ArviZ."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,15 +8,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata  # type: ignore[import-untyped]
 
 from slotwise.checks import BadInput, Floats, known, number, whole
 from slotwise.counts import Counts
 from slotwise.inference.chain import Chain, Sampler, Target
-from slotwise.inference.posterior import BURN_IN, gathered, labels_of, target_of
+from slotwise.inference.posterior import BURN_IN, Named, check_room, gathered, target_of, unnamed
 
 SAMPLERS = {sampler.name.lower(): sampler for sampler in Sampler}
-AGREE = 1.01  # R-hat below which chains are taken to agree
+AGREE, APART = 1.01, 1.1  # R-hats below which chains are taken to agree, and from which on they do not
 ACCEPTANCE_SWEEPS = 200
 
 
@@ -55,13 +55,27 @@ class Diagnosis:
     @property
     def per_second(self) -> float:
         """Effective samples of the worst variable per second of one core."""
-        return float(self.ess[self.worst]) / self.seconds
+        return float(self.ess[self.worst]) / max(self.seconds, 1e-9)
 
     @property
     def agree(self) -> bool:
         """Whether every R-hat is below 1.01."""
+        return self._most_apart < AGREE
+
+    @property
+    def verdict(self) -> str:
+        """In words that go on from "the chains": whether they agree."""
+        if self.agree:
+            return f"agree (every R-hat is below {AGREE})"
+        if self._most_apart < APART:
+            worth = f"worth {self.ess[self.worst]:,.0f} independent draws"
+            return f"may or may not agree (an R-hat of {self._most_apart:.3f}): {worth}, more of them would tell"
+        return "do not agree: these draws tell little"
+
+    @property
+    def _most_apart(self) -> float:
         told = self.r_hat[np.isfinite(self.r_hat)]
-        return bool(told.size and (told < AGREE).all())
+        return float(told.max()) if told.size else math.inf
 
 
 def diagnose(
@@ -74,14 +88,13 @@ def diagnose(
     reference: str = "none",
     width: float = 100.0,
     seed: int = 0,
-    items: list[str] | None = None,
-    positions: list[str] | None = None,
+    named: Named | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Diagnosis:
     """Run chains of `mixing`, of the paper's `random_walk` or of its suggestion, `log_odds`, and judge them.
 
     The walks take steps of width / sqrt(t), t the number of displays, and know the uniform prior only. Every chain
-    starts from the prior and burns in for half as many sweeps as it then records, at least 500.
+    starts anywhere and burns in for half as many sweeps as it then records, at least 500.
     """
     arviz = _arviz()
     kind = SAMPLERS[known("sampler", sampler, SAMPLERS)]
@@ -90,9 +103,10 @@ def diagnose(
     if not 0.0 < number("width", width) < np.inf:
         raise BadInput(f"width = {width!r} is not a positive number")
     target = target_of(counts, prior, reference)
-    labels = labels_of("items", items, target.shape[0]), labels_of("positions", positions, target.shape[1])
+    labels = named or unnamed(target)
     n_chains, spacing = whole("chains", chains, least=2), whole("thin", thin, least=1)
     each = -(-whole("draws", draws, least=4 * n_chains) // n_chains)
+    check_room(each * n_chains, target)
     seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(n_chains)
     burn_in = max(BURN_IN, each * spacing // 2)
     running, seconds = [], 0.0
@@ -106,10 +120,10 @@ def diagnose(
         if progress:
             progress(k + 1)
     spent = each * spacing * n_chains
-    found = gathered(target, running, each * n_chains, spent, 0.0, labels)
+    found = gathered(target, running, each * n_chains, spent, spent, 0.0, labels)
     return Diagnosis(
         sampler=sampler,
-        names=[row.name for row in found.summary().rows],
+        names=found.names,
         draws=found.by_chain,
         **_statistics(arviz, found.by_chain),
         accepted=_accepted(target, kind, running[0], width),
@@ -130,6 +144,8 @@ def _statistics(arviz: Any, draws: Floats) -> dict[str, Any]:
             "error": arviz.mcse(draws, method="mean", **axes),
         }
     told = {name: np.where(moved, values, np.nan) for name, values in found.items()}
+    from scipy.stats import rankdata  # type: ignore[import-untyped] # slow to load
+
     # not ArviZ's ranks, which break ties at random: the same seed gives the same picture
     ranks = rankdata(draws.reshape(-1, draws.shape[2]), axis=0).reshape(draws.shape)
     return told | {"mean": draws.mean(axis=(0, 1)), "ranks": ranks}

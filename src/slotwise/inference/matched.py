@@ -2,7 +2,7 @@
 
 The conditional of a theta or kappa (Eq. 5 and 6) is near a Gamma law when products theta kappa are small, and the cube
 root of a Gamma variable is near a Gaussian. So the proposal is a Gaussian for the cube root, with the conditional's
-mode and curvature there: y = m (1 + c z)^3. For a Gamma law of any shape it is accepted more than 95 times in 100.
+mode and curvature there: y = m (1 + c z)^3. For a Gamma law it is accepted 95 times in 100 or more.
 Where the conditional leans against 1, or Newton has not come near its mode, slice sampling takes the step instead:
 which of the two is decided by the other coordinates and the counts alone, so that both leave the posterior as it is.
 And every so often for its own sake: far out, where only a bad start leads, the proposal can be so much lighter than the

@@ -4,7 +4,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Tally
-from slotwise.inference.beta_prior import learn
+from slotwise.inference.beta_prior import Learnt, learn
 from slotwise.inference.matched import redraw
 from slotwise.inference.ridges import Ridges, find_homes, rescale, slide
 from slotwise.jit import kernel
@@ -18,7 +18,7 @@ def sample(
     theta: Floats,
     kappa: Floats,
     beta: Floats,
-    learnt: bool,
+    learnt: int,
     free_from: int,
     ridges: Ridges,
     stride: int,
@@ -28,8 +28,8 @@ def sample(
 ) -> None:
     """Move (theta, kappa) by `sweeps` passes, every kappa from position `free_from` on being free.
 
-    A priori kappa is uniform and theta ~ Beta(beta[0], beta[1]); when `learnt`, these two move as well. A pass takes
-    every `stride`-th item and position, from a random one on: with 1 all of them, with 2 half of them in half the time.
+    A priori kappa is uniform and theta ~ Beta(beta[0], beta[1]); these two move too, as far as `learnt` says. A pass
+    takes every `stride`-th item and position, from a random one on: with 1 all, with 2 half of them in half the time.
     `slice_every` is RARELY, or 1 for a start that may be far from all that the counts allow. Not inlined: it is long,
     so one compiled copy serves all callers, and a call costs little beside it.
     """
@@ -46,5 +46,5 @@ def sample(
         counted = (clicks, skips, theta, kappa)
         slide(first, stride, free_from, *counted, homes, items, positions, more_clicks, more_skips, rng)
         rescale(theta, kappa, free_from, items, positions, more_clicks, more_skips, rng)
-        if learnt:
-            learn(beta, theta, rng)
+        if learnt != Learnt.NOTHING:
+            learn(beta, learnt, theta, rng)

@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, arrange
-from slotwise.checks import BadInput, Floats, Ints, known, names, number, shown, whole
+from slotwise.arrange import EMPTY, arrange_among
+from slotwise.checks import BadInput, Floats, Ints, known, number, shown, whole
 from slotwise.counts import Counts
+from slotwise.inference.beta_prior import Learnt
 from slotwise.inference.chain import Chain, Sampler, Target
 from slotwise.inference.effective import ess, r_hat, tail_ess
 from slotwise.inference.fit import Intervals
@@ -22,7 +24,9 @@ from slotwise.jit import kernel
 CHAINS = 4
 BURN_IN = 500  # sweeps of each chain; from a start drawn from the prior the slowest design measured took 450
 MOST_SWEEPS = 100  # the budget, for each draw
+MOST_NUMBERS = 200_000_000  # in all draws
 REFERENCES = {"none": 0, "first": 1}
+PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FALLING}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,7 @@ class Posterior:
     beta: Floats  # draws x 2: a and b of the prior of theta
     by_chain: Floats  # chains x draws of each x variables: every theta, then every kappa
     sweeps: int  # of the sampler, over all chains, what was thrown away included
+    budget: int
     asked: float  # the effective sample size that was asked for
     items: list[str]
     positions: list[str]
@@ -67,11 +72,17 @@ class Posterior:
     @property
     def note(self) -> str:
         """In words: what was reached, and for how many sweeps."""
-        worth = f"{len(self.theta):,} draws worth {self.ess:,.0f} independent ones"
+        told = f"worth {self.ess:,.0f} independent ones" if self.ess > 0.0 else "too few to tell what they are worth"
+        worth = f"{len(self.theta):,} draw{'s'[: len(self.theta) > 1]}, {told}"
         spent = f"{self.sweeps:,} sweeps in {len(self.by_chain)} chains"
         if self.reached:
-            return f"{worth}: the {self.asked:,.0f} asked for were reached with {spent}"
-        return f"{worth}, fewer than the {self.asked:,.0f} asked for: the budget of {spent} is spent"
+            return f"{worth}: the {self.asked:,.6g} asked for were reached with {spent}"
+        return f"{worth}, not the {self.asked:,.6g} asked for: {spent} are all that a budget of {self.budget:,} allows"
+
+    @property
+    def names(self) -> list[str]:
+        """Of each theta, then each kappa."""
+        return [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
 
     def intervals(self, level: float = 0.9) -> Intervals:
         """Central intervals that hold each theta and kappa with probability `level`."""
@@ -81,9 +92,8 @@ class Posterior:
     def summary(self, level: float = 0.9) -> Summary:
         """A row for each theta and kappa: mean, standard deviation, interval, effective sample size, R-hat."""
         ends = np.concatenate(self.intervals(level))
-        labels = [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
         both = np.concatenate([self.theta, self.kappa], axis=1)
-        columns = zip(labels, both.mean(axis=0), both.std(axis=0), *ends.T, self.effective, self.r_hat, strict=True)
+        columns = zip(self.names, both.mean(axis=0), both.std(axis=0), *ends.T, self.effective, self.r_hat, strict=True)
         rows = [Row(label, *(float(value) for value in values)) for label, *values in columns]
         return Summary(rows, level, self.note)
 
@@ -99,16 +109,34 @@ class Posterior:
         return float((self.displays == wanted).all(axis=1).mean())
 
     def _by_index(self, display: Any) -> Ints:
-        wanted = np.full(self.kappa.shape[1], EMPTY)
+        n_items, n_positions = self.theta.shape[1], self.kappa.shape[1]
+        wanted = np.full(n_positions, EMPTY)
         if isinstance(display, Mapping):
             for position, item in display.items():
                 where = self.positions.index(known("position", position, self.positions))
                 wanted[where] = self.items.index(known("item", item, self.items))
-            return wanted
-        if isinstance(display, str) or not isinstance(display, Sequence | np.ndarray) or len(display) != wanted.size:
-            raise BadInput(f"display = {shown(display)} is not a mapping, or a list of {wanted.size} items by index")
-        wanted[:] = [whole("display", item, least=EMPTY) for item in display]
+        elif isinstance(display, str) or not isinstance(display, Sequence | np.ndarray) or len(display) != n_positions:
+            raise BadInput(f"display = {shown(display)} is not a mapping, or a list of {n_positions} items by index")
+        else:
+            wanted[:] = [whole("display", item, least=EMPTY) for item in display]
+        items = wanted[wanted != EMPTY]
+        if items.max(initial=0) >= n_items or len(set(items.tolist())) < items.size:
+            raise BadInput(f"display = {shown(display)} is not made of different items from 0 to {n_items - 1}")
+        filled = int((self.displays[0] != EMPTY).sum())
+        if items.size != filled:
+            raise BadInput(
+                f"display = {shown(display)} fills {items.size} positions, and a best display fills {filled}; "
+                "at_position has the probabilities of single positions"
+            )
         return wanted
+
+
+class Named(NamedTuple):
+    """What a page knows of the rows and columns of its counts."""
+
+    items: list[str]
+    positions: list[str]
+    allowed: NDArray[np.bool_]  # of the items: whether they may be in the best display
 
 
 def posterior(
@@ -119,14 +147,14 @@ def posterior(
     ess: float | None = None,
     budget: int | None = None,
     seed: int = 0,
-    items: Sequence[str] | None = None,
-    positions: Sequence[str] | None = None,
+    named: Named | None = None,
 ) -> Posterior:
     """Draws of theta and kappa given counts, until they are worth `ess` independent ones or the budget is spent.
 
     A priori every kappa is uniform on [0, 1], and every theta too, or Beta(a, b) with `prior=(a, b)`, a, b >= 1, or
-    with `prior="learnt"` Beta with a and b learnt from all items together. With `reference="first"` kappa_1 = 1. By
-    default `ess` is half of the draws and `budget`, in sweeps over all chains, a hundred times the draws.
+    with `prior="learnt"` Beta with a and b learnt from all items together, with `"falling"` a = 1 and b learnt. With
+    `reference="first"` kappa_1 = 1. By default `ess` is half of the draws and `budget`, in sweeps over all chains, a
+    hundred times the draws; the burn-in and one draw per sweep are taken whatever the budget.
 
     >>> found = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
     >>> found.reached, found.best([0, 1]) > 0.9
@@ -138,77 +166,87 @@ def posterior(
     most = MOST_SWEEPS * wanted if budget is None else whole("budget", budget, least=1)
     if not 0.0 <= asked <= wanted:
         raise BadInput(f"ess = {asked:g} is not between 0 and the number of draws, {wanted}")
-    labels = labels_of("items", items, target.shape[0]), labels_of("positions", positions, target.shape[1])
+    check_room(wanted, target)
     seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(CHAINS)
     chains = [Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(each)) for each in seeds]
-    return _until(target, chains, wanted, asked, most, labels)
+    return _until(target, chains, wanted, asked, most, named or unnamed(target))
 
 
-def _until(
-    target: Target, chains: list[Chain], wanted: int, asked: float, most: int, labels: tuple[list[str], list[str]]
-) -> Posterior:
-    """Record at twice the spacing, and throw away what came before, until the draws are worth enough."""
+def _until(target: Target, chains: list[Chain], wanted: int, asked: float, most: int, named: Named) -> Posterior:
+    """Record at up to twice the spacing, and throw away what came before, until the draws are worth enough."""
     each, thin = -(-wanted // len(chains)), 1
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="slotwise") as pool:
-        list(pool.map(lambda chain: chain.burn_in(BURN_IN), chains))
-        spent = BURN_IN * len(chains)
-        while True:
-            list(pool.map(lambda chain, spacing=thin: chain.record(each, spacing), chains))
-            spent += each * thin * len(chains)
-            found = gathered(target, chains, wanted, spent, asked, labels)
-            if found.reached or spent + 2 * each * thin * len(chains) > most:
-                return found
-            thin *= 2
+        try:
+            list(pool.map(lambda chain: chain.burn_in(BURN_IN), chains))
+            spent = BURN_IN * len(chains)
+            while True:
+                list(pool.map(lambda chain, spacing=thin: chain.record(each, spacing), chains))
+                spent += each * thin * len(chains)
+                found = gathered(target, chains, wanted, spent, most, asked, named)
+                further = min(2 * thin, (most - spent) // (each * len(chains)))
+                if found.reached or further <= thin:
+                    return found
+                thin = further
+        except BaseException:
+            for chain in chains:
+                chain.stopped = True
+            raise
 
 
 def gathered(
-    target: Target, chains: list[Chain], wanted: int, spent: int, asked: float, labels: tuple[list[str], list[str]]
+    target: Target, chains: list[Chain], wanted: int, spent: int, most: int, asked: float, named: Named
 ) -> Posterior:
     """What the chains recorded, scaled draw by draw."""
     theta, kappa, beta = (
         np.concatenate([getattr(chain, name) for chain in chains]) for name in ("theta", "kappa", "beta")
     )
     displays = np.empty(kappa.shape, np.int64)
-    _arrange_all(theta, kappa, displays)  # before they are scaled: across parts scaling changes the order
+    _arrange_all(theta, kappa, named.allowed, displays)  # before they are scaled: across parts that changes the order
     normalise(theta, kappa, *components(target.tally), target.free_from)
     by_chain = np.concatenate([theta, kappa], axis=1).reshape(len(chains), -1, theta.shape[1] + kappa.shape[1])
     rows = (theta[:wanted], kappa[:wanted], displays[:wanted], beta[:wanted])
-    return Posterior(*rows, by_chain, spent, asked, *labels)
+    return Posterior(*rows, by_chain, spent, most, asked, named.items, named.positions)
 
 
 @kernel
-def _arrange_all(theta: Floats, kappa: Floats, displays: Ints) -> None:
+def _arrange_all(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], displays: Ints) -> None:
+    free = np.full(kappa.shape[1], EMPTY)
     for draw in range(theta.shape[0]):
-        arrange(theta[draw], kappa[draw], displays[draw])
+        arrange_among(theta[draw], kappa[draw], allowed, free, displays[draw])
+
+
+def check_room(draws: int, target: Target) -> None:
+    """Refuse what would not fit into memory."""
+    size = draws * sum(target.shape)
+    if size > MOST_NUMBERS:
+        raise BadInput(
+            f"draws = {draws:,} of {sum(target.shape):,} variables are too many; {MOST_NUMBERS:,} numbers fit"
+        )
 
 
 def target_of(counts: Counts, prior: Any, reference: str) -> Target:
     """The posterior that was asked for, checked."""
     if not isinstance(counts, Counts):
         raise BadInput(f"counts = {shown(counts)} is {type(counts).__name__}; Counts(clicks, skips) are needed")
-    beta, learnt = (1.0, 1.0), False
+    beta, learnt = (1.0, 1.0), Learnt.NOTHING
     if isinstance(prior, str):
-        learnt = known("prior", prior, ["uniform", "learnt"]) == "learnt"
+        learnt = PRIORS[known("prior", prior, PRIORS)]
     elif isinstance(prior, list | tuple) and len(prior) == 2:
         beta = number("prior's a", prior[0]), number("prior's b", prior[1])
         if not all(1.0 <= value < np.inf for value in beta):  # NaN is not either
             raise BadInput(f"prior = {shown(prior)} is not a Beta law with a, b of at least 1")
     else:
-        raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', or a pair of numbers (a, b)")
+        raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', 'falling', or a pair of numbers (a, b)")
     return Target(counts.tally(), beta, learnt, REFERENCES[known("reference", reference, REFERENCES)])
 
 
-def labels_of(what: str, given: Sequence[str] | None, size: int) -> list[str]:
-    """The names given, checked, or else numbers from 0."""
-    if given is None:
-        return [str(k) for k in range(size)]
-    listed = names(what, given)
-    if len(listed) != size or len(set(listed)) < size:
-        raise BadInput(f"{what} = {shown(given)} are not {size} different names, one for each of the counts")
-    return listed
+def unnamed(target: Target) -> Named:
+    """Numbers for names; every item may be shown."""
+    n_items, n_positions = target.shape
+    return Named([str(k) for k in range(n_items)], [str(k) for k in range(n_positions)], np.ones(n_items, np.bool_))
 
 
 def _level(level: float) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
+    if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0.0 < level < 1.0:
         raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
     return level

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+_WIDTHS = (11, 11, 11, 11, 9, 8)
+
 
 class Row(NamedTuple):
     """One theta or kappa."""
@@ -26,13 +28,14 @@ class Summary:
 
     def __str__(self) -> str:
         """The table, and below it what was reached."""
-        interval = f"{100 * self.level:g} % interval"
         wide = max(len(row.name) for row in self.rows)
-        lines = [f"{'':{wide}}    mean      sd  {interval:>16}     ess  R-hat"]
+        heads = ("mean", "sd", f"{100 * (1 - self.level) / 2:g} %", f"{100 * (1 + self.level) / 2:g} %", "ess", "R-hat")
+        lines = [" " * wide + "".join(f"{head:>{width}}" for head, width in zip(heads, _WIDTHS, strict=True))]
         lines += [_line(row, wide) for row in self.rows]
-        return "\n".join([*lines, self.note])
+        return "\n".join([*lines, f"{100 * self.level:g} % intervals; {self.note}"])
 
 
 def _line(row: Row, wide: int) -> str:
-    worth = f"{row.ess:7.0f}  {row.r_hat:5.3f}" if row.ess == row.ess else "      -      -"
-    return f"{row.name:{wide}}  {row.mean:6.4f}  {row.sd:6.4f}  [{row.low:6.4f}, {row.high:6.4f}]  {worth}"
+    cells = [f"{value:.4g}" for value in row[1:5]]
+    cells += [f"{row.ess:,.0f}", f"{row.r_hat:.3f}"] if row.ess == row.ess else ["-", "-"]
+    return f"{row.name:{wide}}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))

@@ -12,16 +12,18 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally, add, empty, grown
+from slotwise.inference.beta_prior import Learnt
 from slotwise.inference.mixing import RARELY, sample
 from slotwise.inference.ridges import Ridges, one_part
 from slotwise.jit import kernel
 
 
 class Prior(IntEnum):
-    """Theta a priori: uniform, or a Beta law with a, b >= 1 that is learnt from all items together."""
+    """Theta a priori: uniform, or a Beta(a, b) law with a and b learnt from all items together, or with a = 1."""
 
-    UNIFORM = 0
-    LEARNT = 1
+    UNIFORM = Learnt.NOTHING.value
+    LEARNT = Learnt.BOTH.value
+    FALLING = Learnt.FALLING.value
 
 
 class Params(NamedTuple):
@@ -29,7 +31,7 @@ class Params(NamedTuple):
 
     sweeps: int = 1  # of the sampler per round
     stride: int = 2  # a sweep takes every stride-th item and position, from a random one on
-    prior: Prior = Prior.LEARNT
+    prior: Prior = Prior.FALLING
 
 
 class State(NamedTuple):
@@ -51,6 +53,14 @@ def check(params: Params) -> str | None:
     return None
 
 
+def check_state(state: State) -> str | None:
+    """What is wrong with a state that was read from a file, if anything; counts are checked elsewhere."""
+    for name, values in (("theta", state.theta), ("kappa", state.kappa)):
+        if not ((values >= 0.0) & (values <= 1.0)).all():
+            return f"{name} is not in [0, 1]"
+    return None if (state.beta >= 1.0).all() else "beta is not at least 1"
+
+
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Nothing known: a sample from the uniform prior."""
@@ -60,7 +70,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Room for more items and positions; the new ones start anywhere, and the next sweep draws them."""
+    """Room for more items and positions; the new ones start anywhere, until a sweep draws them."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
     theta[: state.theta.size] = state.theta
     kappa[: state.kappa.size] = state.kappa
@@ -71,8 +81,7 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """Draw (theta, kappa) from the posterior."""
     last_theta, last_kappa = state.theta, state.kappa
-    learnt = params.prior == Prior.LEARNT
-    stride, sweeps = params.stride, params.sweeps
+    learnt, stride, sweeps = params.prior, params.stride, params.sweeps
     sample(state.counts, last_theta, last_kappa, state.beta, learnt, 0, state.ridges, stride, RARELY, sweeps, rng)
     for item in range(theta.size):
         theta[item] = last_theta[item]

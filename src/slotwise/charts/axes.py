@@ -11,17 +11,21 @@ SHORT = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 0.1 rat
 
 
 def log_axis(alt: Any, low: float, high: float) -> dict[str, Any]:
-    """A logarithmic axis from `low` to `high`, with a grid line at each power of ten and no others."""
+    """A logarithmic axis from `low` to `high`, with a grid line at each of its ticks and no others."""
     return {
         "scale": alt.Scale(type="log", nice=False, domain=[low, high]),
-        "axis": alt.Axis(values=decades(low, high), labelExpr=SHORT, gridOpacity=0.6),
+        "axis": alt.Axis(values=log_ticks(low, high), labelExpr=SHORT, gridOpacity=0.6),
     }
 
 
-def decades(low: float, high: float) -> list[float]:
-    """The powers of ten in a range; where there is none, its two ends."""
-    powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
-    return [10.0**k for k in powers] or [low, high]
+def log_ticks(low: float, high: float) -> list[float]:
+    """The powers of ten in a range; where there are fewer than three, twice and five times them as well."""
+    powers = [10.0**k for k in range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)]
+    inside = [power for power in powers if low * (1 - 1e-9) <= power]
+    if len(inside) >= 3:
+        return inside
+    finer = [factor * power for power in powers for factor in (1, 2, 5)]
+    return [tick for tick in finer if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
 
 
 def titled(alt: Any, title: str, notes: list[str]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, SHORT, WIDTH, decades, titled
+from slotwise.charts.axes import COLOURS, SHORT, WIDTH, log_ticks, titled
 from slotwise.checks import BadInput, Floats
 
 BINS_PER_DECADE = 12
@@ -34,7 +34,7 @@ def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[
         for k, name in enumerate(names)
     ]
     x: dict[str, Any] = {"scale": alt.Scale(type="log", nice=False, domain=[edges[0], edges[-1]])}
-    axis = alt.Axis(values=decades(edges[0], edges[-1]), labelExpr=SHORT, gridOpacity=0.6)
+    axis = alt.Axis(values=log_ticks(edges[0], edges[-1]), labelExpr=SHORT, gridOpacity=0.6)
     label = f"{names[::-1]!r}[datum.value]"
     y = alt.Y(
         "low:Q",

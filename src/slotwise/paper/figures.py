@@ -24,7 +24,7 @@ from slotwise.simulation.result import Result
 
 QUICK = "QUICK: fewer runs and rounds; do not cite"
 WHERE = {"near-zero": "theta close to 0", "standard": "theta close to real data", "near-one": "theta close to 1"}
-WHERE |= {POOLED: "mean of eight queries"}
+WHERE |= {POOLED: "mean of eight queries, as many runs of each"}
 DASHED = [5, 3]
 # what differs in one respect shares a colour: random starts are dashed, so are single sweeps and the other fill
 DASHES = {hyper(c, SWEEPS[0]).label: DASHED for c in WIDTHS} | {random_start(m).label: DASHED for m in RANDOM_SWEEPS}

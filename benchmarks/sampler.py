@@ -1,7 +1,7 @@
 """How well the sampler that mixes does against the paper's random walk, and what a display of slot_ts costs.
 
-Effective samples per second of the worst theta or kappa, on what PB-MHB has counted after T rounds. Both samplers are
-given time enough to be worth some hundreds of independent draws; ratios of effective sample sizes are good to 20 %.
+Effective samples per second of the worst theta or kappa, on what PB-MHB has counted after T rounds. The walk gets two
+million sweeps; after 1e5 rounds these are worth some dozens of independent draws only, so that ratios there are rough.
 """
 
 import time
@@ -11,6 +11,7 @@ import numpy as np
 import slotwise as sw
 from benchmarks.measure import Row, ratio, report, take_turns
 from benchmarks.speed import play
+from slotwise.inference.beta_prior import Learnt
 from slotwise.inference.chain import Chain, Sampler, Target
 from slotwise.inference.effective import ess, tail_ess
 from slotwise.paper.settings import SIMULATED, setting
@@ -42,7 +43,7 @@ def against_random_walk() -> list[Row]:
         for name in NAMES:
             for rounds in ROUNDS:
                 counts = counts_after("pb_mhb", setting(name), rounds, params={"reference": reference})
-                target = Target(counts.tally(), (1.0, 1.0), False, free_from)
+                target = Target(counts.tally(), (1.0, 1.0), Learnt.NOTHING, free_from)
                 ours, chain = rate(target, Sampler.MIXING, None, 2)
                 walk, _ = rate(target, Sampler.RANDOM_WALK, chain, 200)
                 # with kappa_1 = 1 the walk does so well after 1,000 rounds that no sampler could be 20 times as good
@@ -57,7 +58,7 @@ def log_odds() -> list[Row]:
     rows = []
     for name in NAMES:
         counts = counts_after("pb_mhb", setting(name), 10_000, params={"reference": "none"})
-        target = Target(counts.tally(), (1.0, 1.0), False, 0)
+        target = Target(counts.tally(), (1.0, 1.0), Learnt.NOTHING, 0)
         ours, chain = rate(target, Sampler.MIXING, None, 2)
         walks = {
             (sampler, width): rate(target, sampler, chain, 100, width)[0]
@@ -95,7 +96,7 @@ def growth() -> list[Row]:
     sizes, seconds = [100, 1_000, 10_000], []
     for n_items in sizes:
         clicks = np.random.default_rng(0).poisson(20.0, (n_items, 5)).astype(float)
-        target = Target(sw.Counts(clicks, 10.0 * clicks + 50.0).tally(), (1.0, 1.0), False, 0)
+        target = Target(sw.Counts(clicks, 10.0 * clicks + 50.0).tally(), (1.0, 1.0), Learnt.NOTHING, 0)
         chain = Chain(target, Sampler.MIXING, WIDTH, np.random.default_rng(0))
         chain.burn_in(10)
         begun = time.thread_time()

@@ -1,5 +1,8 @@
 """Slot TS: its sampler is tested against the exact posterior; here, what the policy makes of it."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from replay import best_first
@@ -57,3 +60,15 @@ def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
         shown = counts.clicks[0] + counts.skips[0]
         rate, error = counts.clicks[0, 0] / shown[0], (0.3 * 0.7 / shown[0]) ** 0.5
         assert theta[0] * kappa[0] == pytest.approx(rate, abs=8 * error)
+
+
+@pytest.mark.parametrize(("field", "value"), [("theta", 1.5), ("kappa", -0.1), ("beta", 0.0)])
+def test_a_damaged_chain_in_a_saved_page_is_refused(tmp_path: Path, field: str, value: float) -> None:
+    """A prior or a chain that no sampler could have left would stay wrong for good."""
+    page = sw.Recommender(["hat", "tie", "bag"], ["hero", "side"])
+    page.save(tmp_path / "page.json")
+    saved = json.loads((tmp_path / "page.json").read_text())
+    saved["body"]["state"][field][0] = value
+    (tmp_path / "bad.json").write_text(json.dumps(saved))
+    with pytest.raises(sw.BadInput, match=f"damaged slotwise recommender: {field}"):
+        sw.Recommender.load(tmp_path / "bad.json")

@@ -54,10 +54,15 @@ class Fit(PBM):
 
     def intervals(self, level: float = 0.9) -> Intervals:
         """Confidence intervals exp(log x ± z error / x), cut at 1; [0, 1] for those without a standard error."""
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
-            raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
-        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+        z = NormalDist().inv_cdf((1.0 + check_level(level)) / 2.0)
         return Intervals(_interval(self.theta, self.theta_error, z), _interval(self.kappa, self.kappa_error, z))
+
+
+def check_level(level: float) -> float:
+    """`level` itself when it is a probability that an interval can have."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
+        raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
+    return level
 
 
 def _interval(value: Floats, error: Floats, z: float) -> Floats:

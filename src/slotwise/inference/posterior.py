@@ -16,7 +16,7 @@ from slotwise.counts import Counts
 from slotwise.inference.beta_prior import Learnt
 from slotwise.inference.chain import Chain, Sampler, Target
 from slotwise.inference.effective import ess, r_hat, tail_ess
-from slotwise.inference.fit import Intervals
+from slotwise.inference.fit import Intervals, check_level
 from slotwise.inference.parts import components, normalise
 from slotwise.inference.summary import Row, Summary
 from slotwise.jit import kernel
@@ -86,7 +86,7 @@ class Posterior:
 
     def intervals(self, level: float = 0.9) -> Intervals:
         """Central intervals that hold each theta and kappa with probability `level`."""
-        ends = [(1.0 - _level(level)) / 2.0, (1.0 + level) / 2.0]
+        ends = [(1.0 - check_level(level)) / 2.0, (1.0 + level) / 2.0]
         return Intervals(np.quantile(self.theta, ends, axis=0).T, np.quantile(self.kappa, ends, axis=0).T)
 
     def summary(self, level: float = 0.9) -> Summary:
@@ -244,9 +244,3 @@ def unnamed(target: Target) -> Named:
     """Numbers for names; every item may be shown."""
     n_items, n_positions = target.shape
     return Named([str(k) for k in range(n_items)], [str(k) for k in range(n_positions)], np.ones(n_items, np.bool_))
-
-
-def _level(level: float) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0.0 < level < 1.0:
-        raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
-    return level

@@ -65,7 +65,7 @@ def slide(
     """For every `stride`-th position: log kappa - delta, and log theta + delta for the items at home there.
 
     A random walk in log coordinates, so the density there counts (an extra 1 in every exponent); its width comes from
-    the counts alone. Where kappa is fixed all the rest of its part moves the other way: the same products change.
+    counts and prior alone. Where kappa is fixed all the rest of its part moves the other way: the same products change.
     """
     for position in range(first, kappa.size, stride):
         information, exponent, volume, highest = _counted(clicks, skips, theta, homes, position, more_clicks)

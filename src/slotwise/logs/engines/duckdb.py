@@ -1,0 +1,212 @@
+"""DuckDB: on this machine, on all cores, in bounded memory: what does not fit is spilled to disk."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import duckdb as bare
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from slotwise.checks import BadInput
+from slotwise.logs.engines import Progress, Unreadable
+from slotwise.logs.source import Source, open_text
+
+MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
+_ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart
+_TICK = 0.1
+
+
+@contextmanager
+def duckdb(memory: str | None) -> Iterator["DuckDB"]:
+    """A database in memory that spills into a folder of its own, removed in the end."""
+    folder = Path(tempfile.mkdtemp(prefix="slotwise-"))
+    try:
+        connection = ibis.duckdb.connect(temp_directory=str(folder), preserve_insertion_order=False)
+        try:
+            connection.raw_sql(f"SET memory_limit = {_text(memory or MEMORY)}")
+        except bare.Error:
+            raise BadInput(f"memory = {memory!r} is not an amount such as 500MB or 4GB") from None
+        connection.raw_sql("SET enable_progress_bar = false")
+        try:
+            yield DuckDB(connection, folder)
+        finally:
+            connection.disconnect()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class DuckDB:
+    """An embedded database as an engine."""
+
+    def __init__(self, connection: Any, folder: Path) -> None:
+        self._connection = connection
+        self._folder = folder
+        self._garbled = False
+
+    def readings(self, source: Source) -> Iterator[ir.Table]:
+        """Files as a view: nothing is read before the counting asks for it.
+
+        Csv is read as numbers first, which is fast and stops at the first malformed line; then as text, which does
+        not. Bytes that are not UTF-8 stop that too: then a copy is read, in which they are marked.
+        """
+        # DuckDB has no reader for these: it gets a plain copy
+        files = [self._plain(file) if file.endswith((".bz2", ".xz")) else file for file in source.files]
+        if source.schema.kind == "parquet":
+            yield self._view(_parquet(files, source))
+            return
+        if source.schema.kind == "csv":
+            yield self._view(_strict_csv(files, source))
+        read = _csv if source.schema.kind == "csv" else _ndjson
+        yield self._view(read(files, source))
+        if self._garbled:
+            yield self._view(read([self._plain(file) for file in source.files], source))
+
+    def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+        """A temporary table, spilled to disk where memory is short."""
+        make = f"CREATE OR REPLACE TEMP TABLE kept AS {self._connection.compile(expression)}"
+        with self._explained(), self._watched(progress):
+            self._connection.raw_sql(make)
+        return self._connection.table("kept")
+
+    def rows(self, expression: ir.Table) -> pa.Table:
+        """The rows of a small table."""
+        return expression.to_pyarrow()
+
+    def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """The rows of a table of any size, piece by piece."""
+        yield from expression.to_pyarrow_batches(chunk_size=100_000)
+
+    def _view(self, select: str) -> ir.Table:
+        with self._explained():
+            self._connection.raw_sql(f"CREATE OR REPLACE TEMP VIEW lines AS {select}")
+            return self._connection.table("lines")
+
+    def _plain(self, file: str) -> str:
+        """A decompressed copy in which bytes that are not UTF-8 are marked as such."""
+        copy = self._folder / f"{len(list(self._folder.iterdir()))}-{Path(file).name}.txt"
+        with open_text(file) as text, copy.open("w", encoding="utf-8", newline="") as out:
+            shutil.copyfileobj(text, out, 1 << 20)
+        return str(copy)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """DuckDB's complaint in one line."""
+        try:
+            yield
+        except bare.OutOfMemoryException as error:
+            raise BadInput(f"{_first_line(error)}; --memory allows more") from None
+        except bare.IOException as error:
+            raise BadInput(f"cannot count: {_first_line(error)}") from None
+        except bare.Error as error:
+            self._garbled = "unicode" in str(error).lower()
+            raise Unreadable(_open_quote(str(error)) or f"cannot count: {_first_lines(error)}") from None
+
+    @contextmanager
+    def _watched(self, progress: Progress | None) -> Iterator[None]:
+        """Report how far DuckDB is, while it works."""
+        if progress is None:
+            yield
+            return
+        done = Event()
+
+        def watch() -> None:
+            while not done.wait(_TICK):
+                progress(max(self._connection.con.query_progress(), 0.0) / 100.0)
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+        progress(1.0)
+
+
+def _strict_csv(files: list[str], source: Source) -> str:
+    """Numbers read as numbers: as floats, since DuckDB would round 1.5 to a whole number."""
+    kinds = {name: "DOUBLE" if name in source.schema.numbers else "VARCHAR" for name in source.read.values()}
+    read = ", ".join(_name(name) for name in kinds)
+    return f"SELECT {read}, false AS torn FROM {_csv_reader(files, source, kinds)})"
+
+
+def _csv(files: list[str], source: Source) -> str:
+    """All as text. One column more than there should be, and null where one is missing, tell torn lines."""
+    read, last = ", ".join(map(_name, source.read.values())), _name(_csv_names(source)[-1])
+    reader = _csv_reader(files, source, {"surplus": "VARCHAR"})
+    return (
+        f"SELECT {read}, surplus IS NOT NULL OR {last} IS NULL AS torn FROM {reader}, "
+        f"nullstr = {_text(_ABSENT)}, null_padding = true, strict_mode = false)"
+    )
+
+
+def _csv_names(source: Source) -> list[str]:
+    return [source.read.get(column, f"column{k}") for k, column in enumerate(source.columns)]
+
+
+def _csv_reader(files: list[str], source: Source, kinds: dict[str, str]) -> str:
+    """The call that both readings share, open for more options."""
+    schema = source.schema
+    names = {name: kinds.get(name, "VARCHAR") for name in _csv_names(source)} | kinds
+    columns = ", ".join(f"{_text(name)}: '{kind}'" for name, kind in names.items())
+    return (
+        f"read_csv({_list(files)}, columns = {{{columns}}}, delim = {_text(schema.delimiter)}, "
+        f"quote = {_text(schema.quote)}, escape = {_text(schema.quote)}, header = {schema.names is None}, "
+        "auto_detect = false"
+    )
+
+
+def _ndjson(files: list[str], source: Source) -> str:
+    """Values as text; a line that is no JSON object is all null."""
+    columns = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in source.read)
+    read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in source.read.items())
+    torn = " AND ".join(f"{_name(column)} IS NULL" for column in source.read)
+    return (
+        f"SELECT {read}, {torn} AS torn FROM read_json({_list(files)}, columns = {{{columns}}}, "
+        "format = 'newline_delimited', ignore_errors = true)"
+    )
+
+
+def _parquet(files: list[str], source: Source) -> str:
+    read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in source.read.items())
+    return f"SELECT {read}, false AS torn FROM read_parquet({_list(files)}, union_by_name = true)"
+
+
+def _list(files: list[str]) -> str:
+    """Files by name: what looks like a glob in a name is not one."""
+    return "[" + ", ".join(_text(re.sub(r"([*?\[\]])", r"[\1]", file)) for file in files) + "]"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+def _first_lines(error: Exception) -> str:
+    """Where and what: DuckDB tells it in two lines, and goes on for a page."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("Original Line")]
+    return ": ".join(lines[:2])
+
+
+def _open_quote(text: str) -> str | None:
+    if "quoted new line" not in text:
+        return None
+    line, file = re.search(r"Line: (\d+)", text), re.search(r"file ?= ?(.*)", text)
+    return (
+        f"{file[1].strip() if file else 'the log'}, line {line[1] if line else '?'}: a quote is opened and not closed "
+        "before the line ends; next to malformed lines a record must end with its line (--quote '' if quotes mean nothing)"
+    )

@@ -1,0 +1,177 @@
+"""Spark: the same counting on a cluster, or on this machine with local[2]."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from slotwise.checks import BadInput
+from slotwise.logs.engines import Progress
+from slotwise.logs.source import Source
+
+_TORN = "_torn"
+_TICK = 0.3
+
+
+@contextmanager
+def spark(master: str | None) -> Iterator["Spark"]:
+    """A session for as long as it is needed; one that the program has started already is used and left running."""
+    try:
+        from pyspark.errors import PySparkException, PySparkRuntimeError
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BadInput("Spark is not installed: pip install 'slotwise[spark]', and Java 17 or newer") from None
+    running = SparkSession.getActiveSession()
+    try:
+        session: Any = running or _session(SparkSession.builder, master)
+    except (PySparkException, PySparkRuntimeError, OSError) as error:
+        raise BadInput(f"Spark does not start: {str(error).splitlines()[0]}; it needs Java 17 or newer") from None
+    try:
+        yield Spark(session)
+    finally:
+        if running is None:
+            session.stop()
+
+
+def _session(builder: Any, master: str | None) -> Any:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.log.level": "FATAL",  # what goes wrong is told in one line, not in pages of Java
+    }
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings |= {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.master(master or "local[*]").appName("slotwise").getOrCreate()
+
+
+class Spark:
+    """A Spark session as an engine."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        # a line with too few or too many fields is told by counting them all, not only those that are read
+        session.conf.set("spark.sql.csv.parser.columnPruning.enabled", "false")
+        self._connection = ibis.pyspark.connect(session)
+
+    def readings(self, source: Source) -> Iterator[ir.Table]:
+        """The files as a view of text."""
+        read = {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[source.schema.kind]
+        with _explained():
+            read(self._session.read, [_address(file) for file in source.files], source).createOrReplaceTempView("lines")
+            yield self._connection.table("lines")
+
+    def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+        """A table that the cluster keeps: in memory, and on disk where memory is short."""
+        with _explained(), self._watched(progress):
+            kept = expression.cache()
+            kept.count().execute()  # Spark puts everything off until something is asked for
+            return kept
+
+    def rows(self, expression: ir.Table) -> pa.Table:
+        """The rows of a small table."""
+        with _explained():
+            return expression.to_pyarrow()
+
+    def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """The rows of a table of any size, piece by piece."""
+        with _explained():
+            yield from expression.to_pyarrow_batches(chunk_size=100_000)
+
+    @contextmanager
+    def _watched(self, progress: Progress | None) -> Iterator[None]:
+        """Report the share of tasks that are done, of the stages that Spark has begun."""
+        if progress is None:
+            yield
+            return
+        done, tracker = Event(), self._session.sparkContext.statusTracker()
+
+        def watch() -> None:
+            while not done.wait(_TICK):
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage]
+                if tasks:
+                    progress(sum(ended for ended, _ in tasks) / max(sum(begun for _, begun in tasks), 1))
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+        progress(1.0)
+
+
+def _address(file: str) -> str:
+    """A local file as Spark wants it: what looks like a glob in a name is not one."""
+    if "://" in file:
+        return file
+    return "file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", str(Path(file).resolve()))
+
+
+def _csv(reader: Any, files: list[str], source: Source) -> Any:
+    schema = source.schema
+    names = [source.read.get(column, f"column{k}") for k, column in enumerate(source.columns)]
+    frame = reader.csv(
+        files,
+        schema=", ".join(f"`{name}` STRING" for name in [*names, _TORN]),
+        sep=schema.delimiter,
+        header=schema.names is None,
+        enforceSchema=True,
+        mode="PERMISSIVE",
+        columnNameOfCorruptRecord=_TORN,
+        quote=schema.quote or "\0",  # none, in Spark's words
+        escape=schema.quote or "\0",
+        nullValue="\x01",
+        emptyValue="",
+        ignoreLeadingWhiteSpace=False,
+        ignoreTrailingWhiteSpace=False,
+        maxCharsPerColumn=-1,
+    )
+    return frame.select(*[frame[name] for name in source.read.values()], frame[_TORN].isNotNull().alias("torn"))
+
+
+def _ndjson(reader: Any, files: list[str], source: Source) -> Any:
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    schema = StructType([StructField(column, StringType()) for column in source.read])
+    frame = reader.json(files, schema=schema, mode="PERMISSIVE")
+    columns = [frame[f"`{column}`"] for column in source.read]
+    torn = columns[0].isNull()
+    for column in columns[1:]:
+        torn = torn & column.isNull()
+    return frame.select(*_renamed(frame, source), torn.alias("torn"))
+
+
+def _parquet(reader: Any, files: list[str], source: Source) -> Any:
+    from pyspark.sql.functions import lit
+
+    frame = reader.parquet(*files)
+    return frame.select(*_renamed(frame, source), lit(False).alias("torn"))
+
+
+def _renamed(frame: Any, source: Source) -> list[Any]:
+    return [frame["`" + column.replace("`", "``") + "`"].alias(name) for column, name in source.read.items()]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Spark's complaint in one line: the last cause is the one that tells."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:
+        causes = re.findall(r"Caused by: (.*)", str(error)) or str(error).splitlines() or [type(error).__name__]
+        raise BadInput(f"Spark cannot count: {causes[-1]}") from None

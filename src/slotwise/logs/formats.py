@@ -1,0 +1,30 @@
+"""Formats by name: presets for known logs, and plain kinds of files."""
+
+from slotwise.checks import known
+from slotwise.logs import kdd2012, open_bandit
+from slotwise.logs.schema import ANY_POSITION, Schema
+
+FORMATS = {
+    "csv": Schema(),
+    "tsv": Schema(delimiter="\t", quote=""),
+    "ndjson": Schema(kind="ndjson"),
+    "parquet": Schema(kind="parquet"),
+    "slotwise": Schema(kind="ndjson", shown="shown", positions=(ANY_POSITION,)),
+    "kdd2012": kdd2012.SCHEMA,
+    "open-bandit": open_bandit.SCHEMA,
+}
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".json": "ndjson",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def format_of(name: str) -> Schema:
+    """The schema of a format."""
+    return FORMATS[known("format", name, FORMATS)]

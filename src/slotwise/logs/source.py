@@ -1,0 +1,158 @@
+"""Source: the files of a log, found, looked at and named before anything is counted."""
+
+import csv
+import glob
+import io
+import lzma
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import pyarrow as pa
+
+from slotwise.checks import BadInput, known, shown
+from slotwise.logs.formats import SUFFIXES
+from slotwise.logs.schema import Schema
+
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
+
+
+class Source(NamedTuple):
+    """Files of one schema. Columns that are read get names of ours: no name in a log can then get in the way."""
+
+    files: list[str]
+    schema: Schema
+    columns: list[str]  # of csv, in order, as the log names them; of the others, those that are read
+    read: dict[str, str]  # the log's column -> our name: the field that it fills, or one made for a filter
+    empty: list[str]  # files without a line
+
+    @property
+    def remote(self) -> bool:
+        """Whether the files can be read by a cluster only."""
+        return any("://" in file for file in self.files)
+
+
+def find(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
+    """The files that paths and globs stand for, and the name of their format: given, or told by the first suffix."""
+    files: list[str] = []
+    for path in paths:
+        files += [path] if "://" in path else _expanded(path)
+    if not files:
+        raise BadInput("no files given; name the log files, or a glob such as 'logs/*.csv.gz'")
+    twice = [file for file in files if files.count(file) > 1]
+    if twice:
+        raise BadInput(f"{shown(twice[0])} is named twice: its lines would be counted twice")
+    return files, format or _guess(files[0])
+
+
+def _expanded(path: str) -> list[str]:
+    if Path(path).is_dir():
+        raise BadInput(f"{path!r} is a folder; name its files, such as {path.rstrip('/') + '/*'!r}")
+    found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - text in and out
+    files = [file for file in found if not Path(file).is_dir()]
+    if not files:
+        raise BadInput(f"there is no file {path!r}")
+    return files
+
+
+def _guess(file: str) -> str:
+    suffix = _suffix(file)
+    if suffix not in SUFFIXES:
+        raise BadInput(
+            f"what {file!r} holds cannot be told by its name; say --format csv, tsv, ndjson, parquet, kdd2012"
+        )
+    return SUFFIXES[suffix]
+
+
+def _suffix(file: str) -> str:
+    suffixes = [suffix.lower() for suffix in Path(file).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def open_source(files: list[str], schema: Schema, filtered: Iterable[str] = ()) -> Source:
+    """Look at every file: it must be there, readable, and have the columns that are read."""
+    wanted = {column: field for field, column in schema.used.items()}
+    for number, column in enumerate(dict.fromkeys(filtered)):
+        wanted.setdefault(column, f"filter{number}")
+    look = {"csv": _csv_columns, "ndjson": _ndjson_columns, "parquet": _parquet_columns}[schema.kind]
+    columns: list[str] | None = None
+    empty = []
+    for file in files:
+        if "://" in file:
+            continue
+        try:
+            found = look(file, schema, list(wanted))
+        except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+            raise BadInput(f"cannot read {file!r}: {_why(error)}") from None
+        if found is None:
+            empty.append(file)
+        elif columns is None:
+            columns = found
+        elif found != columns:
+            raise BadInput(f"{file!r} has the columns {shown(found)}, other files have {shown(columns)}")
+    if len(empty) == len(files):
+        raise BadInput(f"{files[0]!r} is empty: a log needs at least one line" + _and_others(len(files) - 1))
+    if columns is None:
+        columns = list(schema.names or wanted)
+    return Source([file for file in files if file not in empty], schema, columns, wanted, empty)
+
+
+def open_bytes(file: str) -> BinaryIO:
+    """The file's content, decompressed as it is read."""
+    if file.endswith(".xz"):
+        return cast(BinaryIO, lzma.open(file))
+    return cast(BinaryIO, pa.input_stream(file, compression="detect", buffer_size=1 << 20))
+
+
+def open_text(file: str) -> io.TextIOWrapper:
+    """The same as text; bytes that are not UTF-8 become U+FFFD, which no honest name holds."""
+    return io.TextIOWrapper(open_bytes(file), "utf-8-sig", errors="replace", newline="\n")
+
+
+def _csv_columns(file: str, schema: Schema, wanted: list[str]) -> list[str] | None:
+    with open_text(file) as text:
+        line = text.readline(1 << 20)
+    if line == "":
+        return None
+    if schema.names is not None:
+        return list(schema.names)
+    header = split(line.rstrip("\r\n"), schema)
+    for column in wanted:
+        if header.count(column) != 1:
+            hint = "; is the delimiter right?" if len(header) == 1 else ""
+            raise BadInput(
+                f"{file!r} has {'no' if column not in header else 'more than one'} column {column!r}; "
+                f"its first line says {shown(header)}{hint}"
+            )
+    return header
+
+
+def split(line: str, schema: Schema) -> list[str]:
+    """One line of a csv file as its fields."""
+    if not schema.quote:
+        return line.split(schema.delimiter)
+    return next(csv.reader([line], delimiter=schema.delimiter, quotechar=schema.quote), [])
+
+
+def _ndjson_columns(file: str, schema: Schema, wanted: list[str]) -> list[str] | None:
+    with open_bytes(file) as content:
+        return wanted if content.read(1) else None
+
+
+def _parquet_columns(file: str, schema: Schema, wanted: list[str]) -> list[str] | None:
+    import pyarrow.parquet as parquet
+
+    there = parquet.ParquetFile(file)
+    for column in wanted:
+        known(f"column of {file!r}", column, there.schema_arrow.names)
+    return wanted if there.metadata.num_rows else None
+
+
+def _why(error: Exception) -> Any:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+
+
+def _and_others(count: int) -> str:
+    return f" (so are {count:,} others)" if count else ""

@@ -67,7 +67,7 @@ class Recommender:
         policy: str | ModuleType = "slot_ts",
         params: Mapping[str, Any] | None = None,
         seed: int | np.random.Generator = 0,
-        displays: float | None = 1000,
+        displays: float | None = 100,
     ) -> "Recommender":
         """A page that starts from what was fitted to a log: a fit, or the file or list of fits that `query` is in.
 

@@ -55,7 +55,8 @@ def fit_queries(
     listed = _checked(queries)
     bayes = known("method", method, METHODS) == "bayes"
     pieces = list(_pieces(listed, "em" if bayes else method, fill, prior, bayes, None if bayes else progress))
-    drawn = estimates(listed, level, prior or "uniform", draws, budget, seed, threads, progress) if bayes else None
+    law = "uniform" if prior is None else prior
+    drawn = estimates(listed, level, law, draws, budget, seed, threads, progress) if bayes else None
     believed = _believed(pieces, len(listed))
     fits: list[Any] = [None] * len(listed)
     for piece in pieces:
@@ -208,8 +209,6 @@ def _misfit_rows(piece: _Piece, queries: Sequence[Query]) -> list[Misfit | None]
 
 def _misfit_text(misfit: Misfit | None) -> str:
     assert misfit is not None
-    return (
-        f"a position-based model does not hold (p = {misfit.p_value:.1g}): click rates are off by {misfit.size:.0%}, "
-        f"most of all {shown(misfit.item)} at {shown(misfit.position)}: "
-        f"{misfit.observed:.3g} instead of {misfit.fitted:.3g}"
-    )
+    cell = f"{shown(misfit.item)} at {shown(misfit.position)}: {misfit.observed:.3g} instead of {misfit.fitted:.3g}"
+    off = f"click rates are off by {100 * misfit.size:.0f} %, most of all {cell}"
+    return f"a position-based model does not hold (p = {misfit.p_value:.1g}): {off}"

@@ -51,6 +51,33 @@ def many_by_svd(how_many: int = 10_000) -> list[Row]:
     return [Row(f"fit_many, svd, {how_many:,} queries", float(np.median(seconds["svd"])), "s")]
 
 
+def queries_of_a_log(how_many: int = 10_000) -> list[Row]:
+    """`fit_queries`: names, intervals, warnings and misfits included, of small queries, each of its own size."""
+    rng, kappa = np.random.default_rng(2), np.array([1.0, 0.5, 0.35])
+    log = []
+    for k in range(how_many):
+        size = int(rng.integers(3, 9))
+        views = rng.integers(50, 2_000, (size, 3))
+        clicks = rng.binomial(views, np.outer(0.02 + 0.28 * rng.random(size), kappa))
+        log.append(
+            sw.Query(f"q{k}", [f"ad {j}" for j in range(size)], ["1", "2", "3"], sw.Counts(clicks, views - clicks))
+        )
+    rates = [query.counts.clicks / (query.counts.clicks + query.counts.skips) for query in log]
+    stacks = [np.stack([rate for rate in rates if len(rate) == size]) for size in range(3, 9)]
+    contenders = {
+        "numpy": lambda: [np.linalg.svd(stack, full_matrices=False) for stack in stacks],
+        "svd": lambda: sw.fit_queries(log, "svd"),
+        "em": lambda: sw.fit_queries(log, "em"),
+    }
+    seconds = take_turns(contenders, turns=5)
+    rows = []
+    for method in ("svd", "em"):
+        name = f"fit_queries, {method}, {how_many:,} queries of 3 to 8 x 3"
+        rows.append(Row(name, float(np.median(seconds[method])), "s"))
+        rows.append(Row(f"{name} / numpy.linalg.svd", ratio(seconds, method, "numpy"), "x", 25))
+    return rows
+
+
 def growth(how_many: int = 200) -> list[Row]:
     """Ten times the items must cost about ten times as much: a Newton step is O(N L^2)."""
     rng, kappa = np.random.default_rng(1), setting("standard").kappa
@@ -67,5 +94,5 @@ def growth(how_many: int = 200) -> list[Row]:
 
 
 def main() -> bool:
-    rows = against_svd() + many_by_svd() + growth()
+    rows = against_svd() + many_by_svd() + queries_of_a_log() + growth()
     return report("The estimators against numpy's SVD", Path(__file__).stem, rows)

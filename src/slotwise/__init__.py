@@ -7,12 +7,16 @@ from slotwise.policies import policies
 from slotwise.version import __version__
 
 if TYPE_CHECKING:
-    from slotwise.charts import regret_chart, save_chart
+    from slotwise.charts import fit_chart, regret_chart, save_chart
     from slotwise.checks import BadInput
     from slotwise.clickmodels.pbm import PBM
     from slotwise.counts import Counts
     from slotwise.inference.fit import Fit, fit, fit_many
+    from slotwise.inference.fit_files import load_fits, save_fits
     from slotwise.inference.posterior import Posterior, posterior
+    from slotwise.inference.queries import fit_queries
+    from slotwise.inference.query_fit import QueryFit
+    from slotwise.logs.query import Query
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -23,15 +27,21 @@ __all__ = [
     "Counts",
     "Fit",
     "Posterior",
+    "Query",
+    "QueryFit",
     "Recommender",
     "Result",
     "__version__",
     "fit",
+    "fit_chart",
     "fit_many",
+    "fit_queries",
+    "load_fits",
     "policies",
     "posterior",
     "regret_chart",
     "save_chart",
+    "save_fits",
     "simulate",
 ]
 
@@ -41,13 +51,19 @@ _HOMES = {
     "Counts": "slotwise.counts",
     "Fit": "slotwise.inference.fit",
     "Posterior": "slotwise.inference.posterior",
+    "Query": "slotwise.logs.query",
+    "QueryFit": "slotwise.inference.query_fit",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
     "fit": "slotwise.inference.fit",
+    "fit_chart": "slotwise.charts",
     "fit_many": "slotwise.inference.fit",
+    "fit_queries": "slotwise.inference.queries",
+    "load_fits": "slotwise.inference.fit_files",
     "posterior": "slotwise.inference.posterior",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",
+    "save_fits": "slotwise.inference.fit_files",
     "simulate": "slotwise.simulation.simulate",
 }
 

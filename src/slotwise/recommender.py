@@ -13,11 +13,13 @@ from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Ints, known, mapping, names, whole
 from slotwise.counts import Counts, Tally, move, restore
 from slotwise.files import load_document, save_document
+from slotwise.inference.fit_files import Fits, chosen
 from slotwise.inference.posterior import Named, Posterior, posterior
 from slotwise.jit import kernel
 from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params
 
 FORMAT_VERSION = 1
+SETTLING = 500  # displays asked for and shown to nobody, before the first after a fit: chains start anywhere
 Display = dict[str, str]
 
 
@@ -55,6 +57,38 @@ class Recommender:
         self._state = self._module.init(self._params, len(self._items), len(self._positions), self._rng)
         self._serve = _serve_of(self._module)
         self._make_room()
+
+    @classmethod
+    def from_fit(
+        cls,
+        fit: Fits,
+        query: str | None = None,
+        items: Iterable[str] | None = None,
+        policy: str | ModuleType = "slot_ts",
+        params: Mapping[str, Any] | None = None,
+        seed: int | np.random.Generator = 0,
+        displays: float | None = 100,
+    ) -> "Recommender":
+        """A page that starts from what was fitted to a log: a fit, or the file or list of fits that `query` is in.
+
+        It starts with the clicks and skips of the log, faded so that they weigh no more than so many `displays` (None:
+        all they weigh). `items` are those of the page, by default the fit's; those that the fit does not know start
+        afresh, and those that the page does not have are retired: they still tell how visible positions are.
+        """
+        model = chosen(fit, query, "query=")
+        counts = model.faded(displays)
+        page = cls(model.items if items is None else items, model.positions, policy, params, seed)
+        gone = [name for name in model.items if name not in page._items]
+        if gone:
+            page.add(*gone)
+            page.retire(*gone)
+        clicks, skips = np.zeros((2, len(page._items), len(page._positions)))
+        rows = [page._items[name] for name in model.items]
+        clicks[rows], skips[rows] = counts.clicks, counts.skips
+        restore(page._state.counts, clicks, skips, counts.displays)
+        for _ in range(SETTLING):
+            page.recommend()
+        return page
 
     @property
     def items(self) -> list[str]:

@@ -14,6 +14,7 @@ from slotwise.checks import BadInput
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.inference.fit import Fit, fit, fit_many
+from slotwise.inference.query_fit import QueryFit
 from slotwise.inference.svd import Fill, svd
 from slotwise.paper.settings import BEHAVIORAL, setting
 
@@ -287,10 +288,17 @@ def test_bad_counts_and_levels_are_refused() -> None:
         fit(Counts([[1]], [[1]])).intervals(90)
 
 
-def test_the_page_runs_and_says_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+def test_the_page_runs_and_says_what_is_there(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, *others = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     names: dict[str, object] = {}
-    exec(compile(code, PAGE.name, "exec"), names)
+    exec(compile(first, PAGE.name, "exec"), names)
     assert capsys.readouterr().out.splitlines()[-1] == "[0 1 2] True []"
-    for field in Fit.__dataclass_fields__:
+    for code in others:  # each goes on from the one before
+        exec(compile(code, PAGE.name, "exec"), names)
+    assert (tmp_path / "params.json").is_file()
+    assert "fits.parquet" in {path.name for path in tmp_path.iterdir()}
+    for field in {**Fit.__dataclass_fields__, **QueryFit.__dataclass_fields__}:
         assert f"`{field}`" in PAGE.read_text(), field

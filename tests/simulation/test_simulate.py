@@ -309,3 +309,10 @@ def test_the_result_says_what_was_played() -> None:
     assert result.kappa.tolist() == MODEL.kappa.tolist()
     assert (result.seed, result.delay, result.runs) == (5, 1, 2)
     assert result.seconds > 0
+
+
+def test_a_fitted_model_is_simulated_like_any_other() -> None:
+    fitted = sw.fit(sw.Counts([[40, 20], [20, 10], [5, 3]], [[60, 80], [80, 90], [95, 97]]))
+    typed = sw.PBM(fitted.theta, fitted.kappa)
+    results = [sw.simulate("uniform", model, rounds=50, runs=2, threads=1) for model in (fitted, typed)]
+    np.testing.assert_array_equal(results[0].regret, results[1].regret)

@@ -1,6 +1,7 @@
 """Every picture, as Altair charts: one grammar for image files and for interactive pages."""
 
 from slotwise.charts.files import SUFFIXES, save_chart
+from slotwise.charts.fits import fit_chart
 from slotwise.charts.measured import choice_chart, growth_chart, time_chart
 from slotwise.charts.ranks import rank_chart
 from slotwise.charts.regret import regret_chart
@@ -9,6 +10,7 @@ from slotwise.charts.spread import spread_chart
 __all__ = [
     "SUFFIXES",
     "choice_chart",
+    "fit_chart",
     "growth_chart",
     "rank_chart",
     "regret_chart",

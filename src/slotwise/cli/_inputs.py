@@ -7,7 +7,9 @@ from typing import Any
 from slotwise.checks import BadInput
 
 
-def model_of(setting: str | None, theta: str | None, kappa: str | None, file: Path | None) -> tuple[Any, str]:
+def model_of(
+    setting: str | None, theta: str | None, kappa: str | None, file: Path | None, query: str | None = None
+) -> tuple[Any, str]:
     """The click model that was asked for, and what to call it."""
     from slotwise.clickmodels.pbm import PBM
     from slotwise.paper.settings import setting as named
@@ -15,8 +17,10 @@ def model_of(setting: str | None, theta: str | None, kappa: str | None, file: Pa
     ways = [setting is not None, theta is not None or kappa is not None, file is not None]
     if sum(ways) > 1:
         raise BadInput("give one of --setting, --theta with --kappa, or --model, not several")
+    if query is not None and file is None:
+        raise BadInput(f"--query {query!r} goes with --model, a file of fits")
     if file is not None:
-        return _read_model(file), str(file)
+        return _read_model(file, query)
     if theta is None and kappa is None:
         name = setting or "standard"
         return named(name), f"{name} setting"
@@ -25,13 +29,20 @@ def model_of(setting: str | None, theta: str | None, kappa: str | None, file: Pa
     return PBM(numbers("--theta", theta), numbers("--kappa", kappa)), "given theta and kappa"
 
 
-def _read_model(file: Path) -> Any:
+def _read_model(file: Path, query: str | None) -> tuple[Any, str]:
+    """Theta and kappa alone, or one query of a file of fits."""
     from slotwise.clickmodels.pbm import PBM
+    from slotwise.inference.fit_files import chosen
 
     content = read_json(file)
+    if isinstance(content, dict) and content.get("format") == "slotwise-fit":
+        fit = chosen(file, query, "--query")
+        return fit, f"{file}, query {fit.name}"
     if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
-        raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa"')
-    return PBM(content["theta"], content["kappa"])
+        raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa", or be a file of fits')
+    if query is not None:
+        raise BadInput(f"{str(file)!r} has no queries to choose {query!r} from: it is not a file of fits")
+    return PBM(content["theta"], content["kappa"]), str(file)
 
 
 def read_json(file: Path) -> Any:

@@ -31,8 +31,10 @@ def diagnose(
         str | None, typer.Option(help="Instead of a file: let a policy play in this setting of the paper.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help='Instead of a file: let a policy play on this fitted model, {"theta", "kappa"}.')
+        Path | None,
+        typer.Option(help='Instead of a file: let a policy play on this model, {"theta", "kappa"} or a file of fits.'),
     ] = None,
+    query: Annotated[str | None, typer.Option(help="Which query of a file of fits, when it has several.")] = None,
     policy: Annotated[
         str, typer.Option(help="Who plays with --setting or --model, as in slotwise simulate.")
     ] = "slot_ts",
@@ -61,7 +63,7 @@ def diagnose(
     law: Any = tuple(numbers("--prior", prior)) if "," in prior else prior
     size, spacing = whole_text("--draws", draws), whole_text("--thin", thin)
     with bars(2, quiet or as_json) as bar:
-        counts, named, described = _counts(file, setting, model, policy, rounds, bar)
+        counts, named, described = _counts(file, setting, model, query, policy, rounds, bar)
         ticks = bar(sampler, chains)
         found = judge(counts, sampler, size, chains, spacing, law, reference, width, seed, named, ticks)
     if as_json:
@@ -133,16 +135,24 @@ def _share(share: float) -> str:
 
 
 def _counts(
-    file: Path | None, setting: str | None, model: Path | None, policy: str, rounds: str, bar: Bar
+    file: Path | None,
+    setting: str | None,
+    model: Path | None,
+    query: str | None,
+    policy: str,
+    rounds: str,
+    bar: Bar,
 ) -> tuple[Any, Any, str]:
     """The counts that were asked for, the names of items and positions if any, and what to call them."""
     from slotwise.simulation.simulate import counts_after
 
     if sum(source is not None for source in (file, setting, model)) != 1:
         raise BadInput("give a file of counts, or --setting, or --model: one of the three")
+    if query is not None and model is None:
+        raise BadInput(f"--query {query!r} goes with --model, a file of fits")
     if file is not None:
         return *_read_counts(file), str(file)
-    visitors, described = model_of(setting, None, None, model)
+    visitors, described = model_of(setting, None, None, model, query)
     _, name, params = entry(policy)
     length = whole_text("--rounds", rounds)
     counts = counts_after(name, visitors, length, params=params, progress=bar(policy, length))

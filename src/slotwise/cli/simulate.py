@@ -35,7 +35,11 @@ def simulate(
     ] = None,
     theta: Annotated[str | None, typer.Option(help="Attractiveness of each item: .3,.2,.1")] = None,
     kappa: Annotated[str | None, typer.Option(help="Visibility of each position: 1,.5")] = None,
-    model: Annotated[Path | None, typer.Option(help='A JSON file with both: {"theta": [...], "kappa": [...]}.')] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help='A JSON file with both: {"theta": [...], "kappa": [...]}, or a file of fits.'),
+    ] = None,
+    query: Annotated[str | None, typer.Option(help="Which query of a file of fits, when it has several.")] = None,
     rounds: Annotated[str, typer.Option(help="Rounds in each run; 1e5 is welcome.")] = "100000",
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 20,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
@@ -56,7 +60,7 @@ def simulate(
     from slotwise.simulation.simulate import simulate as play
 
     check_charts(chart)
-    visitors, described = model_of(setting, theta, kappa, model)
+    visitors, described = model_of(setting, theta, kappa, model, query)
     entries = [entry(text) for text in _listed(policies)]
     length = whole_text("--rounds", rounds)
     limits, remarks = _bounds(visitors) if bound else ({}, [])
@@ -147,7 +151,7 @@ def _show(results: dict[str, Any], described: str) -> None:
     """The table, smallest regret first, with paired differences to pb_mhb, or else to the first policy asked for."""
     first_label = "pb_mhb" if "pb_mhb" in results else next(iter(results))
     first = results[first_label]
-    table = Table(show_edge=False, title=f"{described}, {first.runs:,} runs of {first.rounds[-1]:,} rounds")
+    table = Table(show_edge=False, title=f"{escape(described)}, {first.runs:,} runs of {first.rounds[-1]:,} rounds")
     table.add_column("policy", no_wrap=True)
     for heading in ("regret", "median", "95 %", f"minus {first_label}", "µs/round"):
         table.add_column(heading, justify="right")

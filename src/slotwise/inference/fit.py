@@ -7,26 +7,13 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.batch import AT_ONE, AT_ZERO, INSIDE, SILENT, UNSEEN, Batch, fit_em, fit_svd, report
+from slotwise.inference.batch import Batch, fit_em, fit_svd, report
+from slotwise.inference.cautions import cautions, flagged
 from slotwise.inference.svd import Fill
-
-ITEM_WARNINGS = {
-    AT_ZERO: "never clicked: theta is on the boundary, 0, without an error",
-    AT_ONE: "on the boundary: theta is 1, without an error",
-    UNSEEN: "never shown: theta is the mean of the others",
-    SILENT: "shown only at positions without clicks: theta is the mean of the others",
-}
-POSITION_WARNINGS = {
-    AT_ZERO: "without clicks: kappa is on the boundary, 0, without an error",
-    AT_ONE: "on the boundary: kappa is 1, without an error",
-    UNSEEN: "never used: kappa is the mean of the others",
-    SILENT: "showed only items that are never clicked: kappa is the mean of the others",
-}
 
 
 class Intervals(NamedTuple):
@@ -55,7 +42,7 @@ class Fit(PBM):
     def intervals(self, level: float = 0.9) -> Intervals:
         """Confidence intervals exp(log x ± z error / x), cut at 1; [0, 1] for those without a standard error."""
         z = NormalDist().inv_cdf((1.0 + check_level(level)) / 2.0)
-        return Intervals(_interval(self.theta, self.theta_error, z), _interval(self.kappa, self.kappa_error, z))
+        return Intervals(interval(self.theta, self.theta_error, z), interval(self.kappa, self.kappa_error, z))
 
 
 def check_level(level: float) -> float:
@@ -65,7 +52,8 @@ def check_level(level: float) -> float:
     return level
 
 
-def _interval(value: Floats, error: Floats, z: float) -> Floats:
+def interval(value: Floats, error: Floats, z: float) -> Floats:
+    """exp(log x ± z error / x) for each x, cut at 1; [0, 1] where there is no finite error."""
     told = np.isfinite(error)
     # an error of hundreds of times the value leaves nothing but [0, 1]: e^700 is as far as numbers go
     factor = np.exp(np.minimum(z * np.where(told, error, 0.0) / np.where(told, value, 1.0), 700.0))
@@ -93,32 +81,43 @@ def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", p
     for k, counts in enumerate(queries):
         if not isinstance(counts, Counts):
             raise BadInput(f"query {k} is {type(counts).__name__}; Counts(clicks, skips) are needed")
+    estimate = estimator(method, fill, prior)
+    fits: dict[int, Fit] = {}
+    for members in alike(queries):
+        batch = Batch.of([queries[k] for k in members])
+        estimate(batch)
+        fits.update(zip(members, _fits(batch, method), strict=True))
+    return [fits[k] for k in range(len(queries))]
+
+
+def estimator(method: str, fill: str, prior: float) -> Callable[[Batch], None]:
+    """What fills a batch with estimates and with what the counts cannot tell."""
     known("method", method, ["em", "svd"])
     filled = Fill[known("fill", fill, [each.name.lower() for each in Fill]).upper()]
     if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0.0 <= prior < np.inf:
         raise BadInput(f"prior = {prior!r} is not a finite number of at least 0")
-    fits: dict[int, Fit] = {}
-    for members in _alike(queries, lambda counts: counts.clicks.shape[1]):
-        batch = Batch.of([queries[k] for k in members])
+
+    def estimate(batch: Batch) -> None:
         if method == "em":
             fit_em(batch, float(prior))
         else:
             fit_svd(batch, filled)
         report(batch)
-        fits.update(zip(members, _fits(batch, method), strict=True))
-    return [fits[k] for k in range(len(queries))]
+
+    return estimate
 
 
-def _alike(queries: Sequence[Counts], key: Callable[[Counts], object]) -> list[list[int]]:
-    groups: dict[object, list[int]] = defaultdict(list)
+def alike(queries: Sequence[Counts]) -> list[list[int]]:
+    """The numbers of the queries, those with as many positions together."""
+    groups: dict[int, list[int]] = defaultdict(list)
     for k, counts in enumerate(queries):
-        groups[key(counts)].append(k)
+        groups[counts.clicks.shape[1]].append(k)
     return list(groups.values())
 
 
 def _fits(batch: Batch, method: str) -> list[Fit]:
     """One Fit per query, each with its share of the arrays."""
-    flagged = _flagged(batch)
+    doubtful = flagged(batch)
     fits = []
     for query in range(batch.passes.size):
         rows = slice(batch.first[query], batch.first[query + 1])
@@ -133,39 +132,13 @@ def _fits(batch: Batch, method: str) -> list[Fit]:
                 passes=int(batch.passes[query]),
                 components=(batch.item_part[rows], batch.position_part[query]),
                 identifiable=bool(batch.identifiable[query]),
-                warnings=_warnings(batch, query) if flagged[query] else [],
+                warnings=_warnings(batch, query) if doubtful[query] else [],
             )
         )
     return fits
 
 
-def _flagged(batch: Batch) -> NDArray[np.bool_]:
-    """Queries with anything to warn about."""
-    doubtful = np.logical_or.reduceat(batch.item_state != INSIDE, batch.first[:-1])
-    doubtful |= (batch.position_state != INSIDE).any(axis=1)
-    return np.asarray(doubtful | ~batch.identifiable | ~batch.converged, np.bool_)
-
-
 def _warnings(batch: Batch, query: int) -> list[str]:
-    rows = slice(batch.first[query], batch.first[query + 1])
-    found = []
-    n_parts = len(set(batch.position_part[query].tolist()))
-    if n_parts > 1:
-        found.append(f"items and positions fall into {n_parts} parts never shown together: compare within a part only")
-    elif not batch.identifiable[query]:
-        found.append("what was clicked does not link all items and positions: theta and kappa cannot be told apart")
-    found += _named("item", batch.item_state[rows], ITEM_WARNINGS)
-    found += _named("position", batch.position_state[query], POSITION_WARNINGS)
-    if not batch.converged[query]:
-        found.append(f"did not converge in {batch.passes[query]} passes")
-    return found
-
-
-def _named(what: str, states: Ints, texts: dict[int, str]) -> list[str]:
-    """The warnings, each with the numbers of those it is about."""
-    about: dict[int, list[str]] = defaultdict(list)
-    for number, state in enumerate(states.tolist()):
-        if state != INSIDE:
-            about[state].append(str(number))
-    plural = {True: what, False: f"{what}s"}
-    return [f"{plural[len(about[k]) == 1]} {', '.join(about[k])} {texts[k]}" for k in sorted(about)]
+    """With numbers for names."""
+    n_items, n_positions = batch.first[query + 1] - batch.first[query], batch.kappa.shape[1]
+    return cautions(batch, query, [str(k) for k in range(n_items)], [str(k) for k in range(n_positions)])

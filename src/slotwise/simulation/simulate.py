@@ -129,7 +129,8 @@ class _Job:
         params = make_params(module, self.params, model.arrays())
         state = module.init(params, model.theta.size, model.kappa.size, rng)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
-        episode = episode_of(module, sys.modules[type(model).__module__])
+        clickmodel = sys.modules[type(model.arrays()).__module__]  # of a fitted model too, whose class is elsewhere
+        episode = episode_of(module, clickmodel)
         begun = time.thread_time()
         episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, ticks, regret)
         return state, regret, time.thread_time() - begun

@@ -1,0 +1,135 @@
+"""Fits as files: what is saved is read back, and what cannot be known is null."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+import slotwise as sw
+from slotwise.inference.fit_files import chosen
+from slotwise.paper.settings import setting
+
+from .queries_of import drawn
+
+ODD = "a \"name\"\n<b>of</b> ☃ [red] 'letters'"
+
+
+def fits(method: str = "em") -> list[sw.QueryFit]:
+    """With errors that are not known: an item never clicked, one never shown."""
+    odd = sw.Query(
+        ODD, ["hat", ODD, "bag"], ["top", "side"], sw.Counts([[9, 6], [0, 0], [0, 0]], [[9, 9], [5, 5], [0, 0]])
+    )
+    return sw.fit_queries([drawn("q10", setting("q10")), odd], method)
+
+
+@pytest.mark.parametrize("method", ["em", "svd", "bayes"])
+def test_what_is_saved_is_read_back(method: str, tmp_path: Path) -> None:
+    before = fits(method)
+    sw.save_fits(before, tmp_path / "params.json")
+    after = sw.load_fits(tmp_path / "params.json")
+    for old, new in zip(before, after, strict=True):
+        for field in sw.QueryFit.__dataclass_fields__:
+            was, is_ = getattr(old, field), getattr(new, field)
+            if field == "counts":
+                np.testing.assert_array_equal(was.clicks, is_.clicks)
+                np.testing.assert_array_equal(was.skips, is_.skips)
+                assert was.displays == is_.displays
+            elif isinstance(was, np.ndarray):
+                np.testing.assert_array_equal(np.where(np.isinf(was), np.nan, was), is_)
+                assert is_.dtype == np.float64
+            else:
+                assert was == is_ or (was != was and is_ != is_), field
+    assert isinstance(after[0], sw.PBM)
+
+
+def test_the_file_says_what_it_is_and_has_null_for_what_is_not_known(tmp_path: Path) -> None:
+    sw.save_fits(fits(), tmp_path / "params.json")
+    document = json.loads((tmp_path / "params.json").read_text(), parse_constant=pytest.fail)
+    assert (document["format"], document["version"]) == ("slotwise-fit", 1)
+    _, odd = document["body"]["queries"]
+    assert odd["theta_error"][1:] == [None, None]
+    assert odd["theta_low"][1:] == [None, None]
+    assert odd["ess"] is None
+    assert odd["misfit"] is None
+    assert document["body"]["queries"][0]["misfit"]["degrees"] == 10
+    assert sum(document["body"]["queries"][0]["misfit"]["item"] == f"item {k}" for k in range(6)) == 1
+
+
+def test_the_table_has_a_row_for_each_theta_and_kappa(tmp_path: Path) -> None:
+    before = fits()
+    sw.save_fits(before, tmp_path / "fits.parquet")
+    rows = parquet.read_table(tmp_path / "fits.parquet").to_pylist()
+    assert len(rows) == 6 + 3 + 3 + 2
+    assert [row["name"] for row in rows if row["query"] == ODD] == ["hat", ODD, "bag", "top", "side"]
+    kappas = [row for row in rows if row["query"] == "q10" and row["kind"] == "kappa"]
+    assert [row["value"] for row in kappas] == before[0].kappa.tolist()
+    assert [[row["low"], row["high"]] for row in kappas] == before[0].kappa_interval.tolist()
+    assert [row["error"] for row in kappas] == before[0].kappa_error.tolist()
+    assert [row["clicks"] for row in kappas] == before[0].counts.clicks.sum(axis=0).tolist()
+    assert {row["shown"] for row in kappas} == {12_000.0}
+    assert {(row["method"], row["level"], row["identifiable"]) for row in kappas} == {("em", 0.9, True)}
+    never = next(row for row in rows if row["name"] == "bag")
+    assert (never["error"], never["low"], never["high"], never["clicks"], never["shown"]) == (None, None, None, 0, 0)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+def test_no_fits_are_a_file_too(suffix: str, tmp_path: Path) -> None:
+    sw.save_fits([], tmp_path / f"none{suffix}")
+    assert suffix == ".parquet" or sw.load_fits(tmp_path / "none.json") == []
+
+
+def test_one_is_chosen_by_name(tmp_path: Path) -> None:
+    both = fits()
+    sw.save_fits(both, tmp_path / "params.json")
+    assert chosen(both, ODD, "query=") is both[1]
+    assert chosen(both[0], None, "query=") is both[0]
+    assert chosen(tmp_path / "params.json", "q10", "query=").name == "q10"
+    many = [both[0]] * 7
+    for source, query, message in [
+        (both, None, r"2 queries were fitted \('q10', .*\); choose one with query="),
+        (many, None, r"7 queries were fitted \('q10', 'q10', 'q10', 'q10', 'q10', \.\.\.\); choose"),
+        (both, "q11", "no query 'q11' was fitted; there are 2: 'q10', "),
+        ([], None, "no query was fitted"),
+        (5, None, "5 is int; what fit_queries gives is needed"),
+        ([sw.PBM([0.1], [1.0])], None, "is PBM; what fit_queries gives is needed"),
+    ]:
+        with pytest.raises(sw.BadInput, match=message) as caught:
+            chosen(source, query, "query=")  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+
+
+def damaged(tmp_path: Path, **changes: object) -> str:
+    """What is said of a file in which some fields of the first query were changed."""
+    path = tmp_path / "params.json"
+    sw.save_fits(fits(), path)
+    document = json.loads(path.read_text())
+    document["body"]["queries"][0].update(changes)
+    path.write_text(json.dumps(document))
+    with pytest.raises(sw.BadInput) as caught:
+        sw.load_fits(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    assert "query 'q10': theta[0] = 1.5 is not in [0, 1]" in damaged(tmp_path, theta=[1.5, 0, 0, 0, 0, 0])
+    assert "theta has 1 numbers where 6 are needed" in damaged(tmp_path, theta=[0.5])
+    assert "kappa_low has 1 numbers where 3 are needed" in damaged(tmp_path, kappa_low=[None])
+    assert "clicks" in damaged(tmp_path, clicks=[[1, 2, 3]])
+    assert "clicks is (1, 1) where (6, 3) is needed" in damaged(tmp_path, clicks=[[1]], skips=[[1]])
+    assert "damaged slotwise fit" in damaged(tmp_path, items=7)
+
+
+def test_foreign_files_and_names_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text('{"theta": [0.5], "kappa": [1]}')
+    with pytest.raises(sw.BadInput, match="is not a saved slotwise fit"):
+        sw.load_fits(tmp_path / "m.json")
+    sw.Counts([[1]], [[1]]).save(tmp_path / "counts.json")
+    with pytest.raises(sw.BadInput, match="is a 'slotwise-counts' file; a 'slotwise-fit' file is needed"):
+        sw.load_fits(tmp_path / "counts.json")
+    with pytest.raises(sw.BadInput, match=r"the name must end in one of \.json, \.parquet"):
+        sw.save_fits(fits(), tmp_path / "fits.csv")
+    with pytest.raises(sw.BadInput, match="'h' is str; what fit_queries gives is needed"):
+        sw.save_fits("hats", tmp_path / "fits.json")  # type: ignore[arg-type]

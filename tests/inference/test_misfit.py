@@ -1,0 +1,143 @@
+"""Whether the position-based model holds: false alarms at the stated level, power, and what is not tested.
+
+Law of the false alarms: clicks of each cell are Binomial(views, theta kappa). Of 2,000 data sets a share of 0.05 may
+have a p-value below 0.05; a share above 0.07 is four standard deviations of it away, which happens once in 30,000.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import slotwise as sw
+from slotwise.checks import Floats
+from slotwise.counts import Counts
+from slotwise.inference.misfit import FEWEST, _moments, discoveries, misfits
+from slotwise.paper.settings import setting
+
+DATA_SETS = 2_000
+MANY_ITEMS = sw.PBM(np.linspace(0.01, 0.1, 60), [1.0, 0.6, 0.4, 0.3, 0.2])
+
+
+def drawn(model: sw.PBM, views: int, data_sets: int, uneven: bool = False, seed: int = 1) -> list[Counts]:
+    """Counts of so many data sets, each cell shown so often, or as often as a law with a heavy tail will have it."""
+    rng, chances = np.random.default_rng(seed), np.outer(model.theta, model.kappa)
+    shown = np.full((data_sets, *chances.shape), views)
+    if uneven:
+        shown = 1 + (views * rng.pareto(1.2, shown.shape)).astype(int)
+    clicks = rng.binomial(shown, chances)
+    return [Counts(some, all_ - some) for some, all_ in zip(clicks, shown, strict=True)]
+
+
+def share_below(p_values: Floats, level: float) -> float:
+    return float((p_values[~np.isnan(p_values)] < level).mean())
+
+
+@pytest.mark.parametrize("uneven", [False, True], ids=["even", "uneven"])
+@pytest.mark.parametrize(("name", "views"), [("q10", 1000), ("q1", 1000), ("near-zero", 100), ("near-one", 20)])
+def test_false_alarms_are_as_rare_as_stated(name: str, views: int, uneven: bool) -> None:
+    found = misfits(drawn(setting(name), views, DATA_SETS, uneven))
+    assert np.isnan(found.p_value).mean() < 0.01
+    assert 0.02 < share_below(found.p_value, 0.05) < 0.07
+    assert share_below(found.p_value, 0.005) < 0.012  # 0.005, and four standard deviations
+
+
+def test_a_chi_squared_law_would_cry_wolf_where_clicks_are_few() -> None:
+    """The control: 60 items with some 14 clicks each, about three in a cell; 500 data sets, so up to 0.09."""
+    found = misfits(drawn(MANY_ITEMS, 100, 500))
+    assert share_below(found.p_value, 0.05) < 0.09
+    assert share_below(chi2.sf(found.deviance, found.degrees), 0.05) > 0.2
+
+
+def cascade(theta: list[float], n_positions: int, displays: int, seed: int = 0) -> Counts:
+    """Visitors go through random displays from the top and leave at the first click."""
+    rng, n = np.random.default_rng(seed), len(theta)
+    shown = rng.permuted(np.tile(np.arange(n), (displays, 1)), axis=1)[:, :n_positions]
+    would = rng.random(shown.shape) < np.array(theta)[shown]
+    first = would & (np.cumsum(would, axis=1) == 1)
+    clicks, views = np.zeros((n, n_positions)), np.zeros((n, n_positions))
+    for position in range(n_positions):
+        np.add.at(views[:, position], shown[:, position], 1)
+        np.add.at(clicks[:, position], shown[first[:, position], position], 1)
+    return Counts(clicks, views - clicks)
+
+
+def test_visitors_who_leave_at_the_first_click_are_noticed_when_that_differs_from_a_pbm() -> None:
+    """What lies below an item that everybody clicks is seen by nobody; with its own theta it is seen by others."""
+    found = misfits([cascade([0.9, 0.5, 0.05, 0.05], 3, 20_000)])
+    assert found.p_value[0] < 1e-9
+    assert found.size[0] > 0.05
+
+
+def test_a_rate_of_its_own_is_found_and_its_cell_named() -> None:
+    """One cell in 24 has half as many clicks again, 4,000 views of each: the noncentral chi-squared law with 15 degrees
+    and what exact rates make of the deviance (above 60) gives a power above 0.99 at 0.001 for each of 20 data sets."""
+    chances = np.outer(setting("standard").theta[:6], setting("standard").kappa[:4])
+    chances[1, 2] *= 1.5
+    clicks = np.random.default_rng(3).binomial(4000, chances, (20, *chances.shape))
+    found = misfits([Counts(each, 4000 - each) for each in clicks])
+    assert (found.p_value < 0.001).sum() >= 18
+    assert np.mean((found.item == 1) & (found.position == 2)) > 0.8
+    assert (found.observed > found.fitted)[(found.item == 1) & (found.position == 2)].all()
+
+
+@pytest.mark.parametrize("off", [0.02, 0.1])
+@pytest.mark.parametrize("views", [1e4, 1e7])
+def test_the_size_is_how_far_rates_are_off_however_much_is_counted(off: float, views: float) -> None:
+    """A pattern that no row and no column can take up; without noise, the noise that is taken away shows a little."""
+    rates = 0.1 * np.array([[1 + off, 1 - off], [1 - off, 1 + off]])
+    (size,) = misfits([Counts(views * rates, views * (1 - rates))]).size
+    noise = 1 / (4 * views * 0.1 / 0.9)
+    assert size == pytest.approx(np.sqrt(max(off**2 - noise, 0.0)), rel=0.02)
+
+
+def test_degrees_of_freedom_count_parts_and_leave_out_what_is_rare() -> None:
+    rich = np.full((3, 3), 100.0)
+    two_parts = np.zeros((4, 4))
+    two_parts[:2, :2] = two_parts[2:, 2:] = 100.0
+    rare = np.vstack([rich, [1, 2, 0]])
+    assert rare[3].sum() < FEWEST
+    for clicks, degrees in [(rich, 4), (two_parts, 2), (rare, 4), (np.diag([100.0, 100.0]), 0), (rich[:1], 0)]:
+        found = misfits([Counts(clicks, 5 * clicks)])
+        assert found.degrees.tolist() == [degrees]
+        assert np.isnan(found.p_value[0]) == (degrees == 0)
+
+
+def test_nothing_is_tested_on_fewer_clicks_than_cells() -> None:
+    clicks = np.zeros((20, 30))
+    for k in range(20):
+        clicks[k, (k + np.arange(15)) % 30] = 1.0  # 15 of each item, 10 at each position
+    assert np.isnan(misfits([Counts(clicks, 10.0 - clicks)]).p_value).all()
+
+
+@pytest.mark.parametrize(("views", "chance"), [(7, 0.3), (400, 0.004), (400, 0.996), (5000, 0.002), (900, 0.03)])
+def test_the_moments_of_a_cell_are_those_of_its_binomial_law(views: int, chance: float) -> None:
+    """By drawing: 200,000 draws, five standard errors of the mean and, roughly, of the variance."""
+    clicks = np.random.default_rng(0).binomial(views, chance, 200_000).astype(float)
+    skips, expected = views - clicks, views * chance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = [
+            np.where(x > 0, x * np.log(x / mean), 0) for x, mean in [(clicks, expected), (skips, views - expected)]
+        ]
+    off = 2 * sum(terms)
+    mean, variance = _moments(float(views), chance)
+    assert mean == pytest.approx(off.mean(), abs=5 * off.std() / np.sqrt(off.size))
+    assert variance == pytest.approx(off.var(), rel=0.05)
+
+
+def test_the_moments_join_where_the_series_takes_over() -> None:
+    below, above = _moments(1_000_000.0, 14.99e-6), _moments(1_000_000.0, 15.01e-6)
+    assert below == pytest.approx(above, rel=0.01)
+
+
+def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
+    p = np.array([0.01, np.nan, 0.04, 0.02, 0.5, 0.034])  # limits 0.01, 0.02, 0.03, 0.04, 0.05 for five tests
+    assert discoveries(p).tolist() == [True, False, True, True, False, True]
+    assert discoveries(p, 0.01).tolist() == [False] * 6
+    assert discoveries(np.full(3, np.nan)).tolist() == [False] * 3
+
+
+def test_when_nothing_is_wrong_discoveries_are_rare() -> None:
+    """2,000 times 20 uniform p-values: some are believed in 5 % of them, four standard deviations being 2 %."""
+    rng = np.random.default_rng(5)
+    some = [discoveries(rng.random(20)).any() for _ in range(2_000)]
+    assert 0.03 < np.mean(some) < 0.07

@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,27 +15,32 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write next to `path`, flush to the disk, then rename over it: a reader never sees half a file."""
+    """Write all of the content, or nothing."""
+    with beside(path) as draft:
+        draft.write_bytes(content)
+
+
+@contextmanager
+def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A draft next to `path`, flushed to the disk and renamed over it in the end: a reader never sees half a file."""
     target = _path(path)
     if not target.parent.is_dir():
         raise BadInput(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
     try:
-        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
+    draft = Path(name)
     try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(beside).chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file is an ordinary file
-        Path(beside).replace(target)
+        yield draft
+        os.fsync(handle)
+        draft.chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file is an ordinary file
+        draft.replace(target)
     except OSError as error:
-        Path(beside).unlink(missing_ok=True)
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    finally:
+        os.close(handle)
+        draft.unlink(missing_ok=True)
 
 
 def save_document(path: str | os.PathLike[str], kind: str, version: int, body: msgspec.Struct) -> None:

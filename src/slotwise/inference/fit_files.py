@@ -168,8 +168,8 @@ def _ends(name: str, low: Numbers, high: Numbers, size: int) -> Floats:
 
 def _parquet(fits: Sequence[QueryFit]) -> bytes:
     """One long table: a row for each theta, then a row for each kappa, of each query."""
-    import pyarrow as arrow  # type: ignore[import-untyped]
-    import pyarrow.parquet as parquet  # type: ignore[import-untyped]
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
 
     sizes = [(len(fit.items), len(fit.positions)) for fit in fits]
     rows = [sum(size) for size in sizes]

@@ -13,6 +13,7 @@ FORMATS = {
     "kdd2012": kdd2012.SCHEMA,
     "open-bandit": open_bandit.SCHEMA,
 }
+PLAIN = ("csv", "tsv", "ndjson", "parquet")
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",

@@ -17,10 +17,10 @@ from slotwise.logs import aggregate
 from slotwise.logs.account import Account, judge
 from slotwise.logs.engines import Engine, Progress, Unreadable, start
 from slotwise.logs.filters import Filter
-from slotwise.logs.formats import format_of
+from slotwise.logs.formats import PLAIN, format_of
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, changed, natural
-from slotwise.logs.source import Source, find, open_source
+from slotwise.logs.source import Source, columns_of, find, open_source
 
 MOST_CELLS = 5_000_000  # that fit into memory as Python objects; `counted` has no limit
 
@@ -86,7 +86,7 @@ def counted(
 ) -> Iterator[Counted]:
     """The cells of a log, still in the engine, for as long as the context lasts."""
     paths, name = find([str(files)] if isinstance(files, str | Path) else map(str, files), format)
-    schema = changed(format_of(name), dict(changes or {}))
+    schema = _counted_already(changed(format_of(name), dict(changes or {})), name, dict(changes or {}), paths)
     source = open_source(paths, schema, [each.column for each in where])
     filters = [each._replace(ours=source.read[each.column]) for each in where]
     with start(engine, memory, master) as running:
@@ -94,6 +94,14 @@ def counted(
         found = running.rows(aggregate.reasons(cells)).to_pylist()
         account = judge(source, filters, {row["bad"]: row["lines"] for row in found}, max_bad)
         yield Counted(running, aggregate.chosen(cells, schema), schema, account)
+
+
+def _counted_already(schema: Schema, format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
+    """Lines with a column `shown` are counted already, where no preset and nobody says otherwise."""
+    local = [path for path in paths if "://" not in path]
+    if format not in PLAIN or "shown" in changes or not local or "shown" not in columns_of(local[0], schema):
+        return schema
+    return changed(schema, {"shown": "shown"})
 
 
 def _cells(engine: Engine, source: Source, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:

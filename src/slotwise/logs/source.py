@@ -4,10 +4,12 @@ import csv
 import glob
 import io
 import lzma
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+import msgspec
 import pyarrow as pa
 
 from slotwise.checks import BadInput, known, shown
@@ -42,7 +44,7 @@ def find(paths: Iterable[str], format: str | None = None) -> tuple[list[str], st
     twice = [file for file in files if files.count(file) > 1]
     if twice:
         raise BadInput(f"{shown(twice[0])} is named twice: its lines would be counted twice")
-    return files, format or _guess(files[0])
+    return files, format or find_format(files[0])
 
 
 def _expanded(path: str) -> list[str]:
@@ -55,7 +57,8 @@ def _expanded(path: str) -> list[str]:
     return files
 
 
-def _guess(file: str) -> str:
+def find_format(file: str) -> str:
+    """The format that a file's name tells."""
     suffix = _suffix(file)
     if suffix not in SUFFIXES:
         raise BadInput(
@@ -82,10 +85,8 @@ def open_source(files: list[str], schema: Schema, filtered: Iterable[str] = ()) 
     for file in files:
         if "://" in file:
             continue
-        try:
+        with readable(file):
             found = look(file, schema, list(wanted))
-        except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
-            raise BadInput(f"cannot read {file!r}: {_why(error)}") from None
         if found is None:
             empty.append(file)
         elif columns is None:
@@ -97,6 +98,39 @@ def open_source(files: list[str], schema: Schema, filtered: Iterable[str] = ()) 
     if columns is None:
         columns = list(schema.names or wanted)
     return Source([file for file in files if file not in empty], schema, columns, wanted, empty)
+
+
+def columns_of(file: str, schema: Schema) -> list[str]:
+    """All the columns that a file of its own account has: in its header, its first line, or its schema."""
+    with readable(file):
+        if schema.kind == "parquet":
+            import pyarrow.parquet as parquet
+
+            return list(parquet.ParquetFile(file).schema_arrow.names)
+        with open_text(file) as text:
+            line = text.readline(1 << 20).rstrip("\r\n")
+        if schema.kind == "csv":
+            return split(line, schema) if schema.names is None else list(schema.names)
+        try:
+            return list(msgspec.json.decode(line, type=dict[str, Any]))
+        except msgspec.DecodeError:
+            return []
+
+
+def check_whole(file: str) -> None:
+    """Read a compressed file to its end, to see that it has one."""
+    with readable(file), open_bytes(file) as content:
+        while content.read(1 << 20):
+            pass
+
+
+@contextmanager
+def readable(file: str) -> Iterator[None]:
+    """What goes wrong in reading a file, in one line that names it."""
+    try:
+        yield
+    except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+        raise BadInput(f"cannot read {file!r}: {_why(error)}") from None
 
 
 def open_bytes(file: str) -> BinaryIO:

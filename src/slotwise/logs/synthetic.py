@@ -1,7 +1,6 @@
 """synth: logs of any size in any format, from visitors whose parameters are known."""
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from slotwise.checks import BadInput, known
+from slotwise.checks import known
+from slotwise.files import beside
 from slotwise.logs import kdd2012
 from slotwise.logs.traffic import Lines, Traffic
 
@@ -25,7 +25,7 @@ def synth(path: str | os.PathLike[str], traffic: Traffic, format: str, seed: int
     """Write a log, whole or not at all, compressed as the name says (.gz, .zst, .bz2); the number of its lines."""
     table = _TABLES[known("format", format, _TABLES)]
     rng = np.random.default_rng([seed, 2])
-    with _beside(Path(path)) as beside, _writer(beside, Path(path), format) as write:
+    with beside(path) as draft, _writer(draft, Path(path), format) as write:
         written = 0
         for lines in traffic.lines(rng, AT_ONCE):
             write(table(lines, rng, written))
@@ -36,33 +36,14 @@ def synth(path: str | os.PathLike[str], traffic: Traffic, format: str, seed: int
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A file next to the target that takes its place in the end, or goes."""
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
-    os.close(handle)
-    beside = Path(name)
-    try:
-        yield beside
-        beside.chmod(0o644)
-        beside.replace(target)
-    except OSError as error:
-        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writer(beside: Path, target: Path, format: str) -> Iterator[Callable[[pa.Table], None]]:
+def _writer(draft: Path, target: Path, format: str) -> Iterator[Callable[[pa.Table], None]]:
     """What appends a table to the file, in its format."""
     if format == "parquet":
-        with _Late(lambda table: pa.parquet.ParquetWriter(beside, table.schema)) as writer:
+        with _Late(lambda table: pa.parquet.ParquetWriter(draft, table.schema)) as writer:
             yield writer.write
         return
     compression = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}.get(target.suffix.lower())
-    with pa.output_stream(str(beside), compression=compression) as out:
+    with pa.output_stream(str(draft), compression=compression) as out:
         if format == "ndjson":
             yield lambda table: out.write(b"".join(msgspec.json.encode(row) + b"\n" for row in table.to_pylist()))
             return

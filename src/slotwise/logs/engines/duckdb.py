@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from slotwise.checks import BadInput
 from slotwise.logs.engines import Progress, Unreadable
-from slotwise.logs.source import Source, open_text
+from slotwise.logs.source import Source, check_whole, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
 _ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart
 _TICK = 0.1
+_AT_ONCE = 100_000
 
 
 @contextmanager
@@ -56,6 +57,9 @@ class DuckDB:
         Csv is read as numbers first, which is fast and stops at the first malformed line; then as text, which does
         not. Bytes that are not UTF-8 stop that too: then a copy is read, in which they are marked.
         """
+        for file in source.files:
+            if file.endswith(".zst"):
+                check_whole(file)  # DuckDB takes a truncated one for whole
         # DuckDB has no reader for these: it gets a plain copy
         files = [self._plain(file) if file.endswith((".bz2", ".xz")) else file for file in source.files]
         if source.schema.kind == "parquet":
@@ -81,7 +85,8 @@ class DuckDB:
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
         """The rows of a table of any size, piece by piece."""
-        yield from expression.to_pyarrow_batches(chunk_size=100_000)
+        # Ibis 12 still asks DuckDB for this by a name that DuckDB 2 has dropped
+        yield from self._connection.con.execute(self._connection.compile(expression)).to_arrow_reader(_AT_ONCE)
 
     def _view(self, select: str) -> ir.Table:
         with self._explained():
@@ -91,7 +96,7 @@ class DuckDB:
     def _plain(self, file: str) -> str:
         """A decompressed copy in which bytes that are not UTF-8 are marked as such."""
         copy = self._folder / f"{len(list(self._folder.iterdir()))}-{Path(file).name}.txt"
-        with open_text(file) as text, copy.open("w", encoding="utf-8", newline="") as out:
+        with readable(file), open_text(file) as text, copy.open("w", encoding="utf-8", newline="") as out:
             shutil.copyfileobj(text, out, 1 << 20)
         return str(copy)
 
@@ -207,6 +212,6 @@ def _open_quote(text: str) -> str | None:
         return None
     line, file = re.search(r"Line: (\d+)", text), re.search(r"file ?= ?(.*)", text)
     return (
-        f"{file[1].strip() if file else 'the log'}, line {line[1] if line else '?'}: a quote is opened and not closed "
-        "before the line ends; next to malformed lines a record must end with its line (--quote '' if quotes mean nothing)"
+        f"{file[1].strip() if file else 'the log'}, line {line[1] if line else '?'}: a quote is not closed "
+        "on its line; next to malformed lines a record must end with its line (--quote none if they mean nothing)"
     )

@@ -66,6 +66,9 @@ class Spark:
 
     def readings(self, source: Source) -> Iterator[ir.Table]:
         """The files as a view of text."""
+        foreign = [file for file in source.files if file.endswith((".zst", ".xz"))]
+        if foreign:
+            raise BadInput(f"Spark cannot read {foreign[0]!r}; of compressed files it takes .gz and .bz2")
         read = {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[source.schema.kind]
         with _explained():
             read(self._session.read, [_address(file) for file in source.files], source).createOrReplaceTempView("lines")

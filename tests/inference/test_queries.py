@@ -1,5 +1,6 @@
 """fit_queries: every query by itself, what it warns of by name, and that order and threads change nothing."""
 
+import doctest
 import re
 
 import numpy as np
@@ -69,6 +70,10 @@ def test_a_fit_is_a_model_with_names() -> None:
     assert isinstance(model, sw.PBM)
     assert model.best == {"top": "bag", "side": "hat"}
     assert sw.simulate("oracle", model, rounds=10, runs=1, threads=1).mean()[-1] == 0.0
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(queries_module) == (0, 3)
 
 
 def test_pieces_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def fit_queries(
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])
     >>> model.best, model.kappa_interval.round(2).tolist(), model.warnings
-    ({'top': 'felt', 'side': 'straw'}, [[1.0, 1.0], [0.44, 0.56]], [])
+    ({'top': 'felt', 'side': 'straw'}, [[1.0, 1.0], [0.45, 0.55]], [])
     """
     listed, wanted = _checked(queries), check_level(level)
     bayes = known("method", method, METHODS) == "bayes"

@@ -6,6 +6,9 @@ have a p-value below 0.05; a share above 0.07 is four standard deviations of it 
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
 import slotwise as sw
@@ -141,3 +144,20 @@ def test_when_nothing_is_wrong_discoveries_are_rare() -> None:
     rng = np.random.default_rng(5)
     some = [discoveries(rng.random(20)).any() for _ in range(2_000)]
     assert 0.03 < np.mean(some) < 0.07
+
+
+NUMBERS = st.integers(0, 40).map(float) | st.sampled_from([0.0, 0.0, 1e-9, 0.5, 1e6, 1e12])
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.tuples(st.integers(1, 5), st.integers(1, 5)), st.data())
+def test_any_counts_whatever_give_a_probability_or_none(shape: tuple[int, int], data: st.DataObject) -> None:
+    clicks, skips = (data.draw(arrays(np.float64, shape, elements=NUMBERS)) for _ in range(2))
+    found = misfits([Counts(clicks, skips)])
+    (p_value,), (size,) = found.p_value, found.size
+    assert np.isnan(p_value) == np.isnan(size)
+    if not np.isnan(p_value):
+        assert 0 <= p_value <= 1
+        assert 0 <= size < np.inf
+        assert found.degrees[0] > 0
+        assert clicks[found.item[0], found.position[0]] + skips[found.item[0], found.position[0]] > 0

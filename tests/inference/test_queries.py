@@ -1,11 +1,13 @@
 """fit_queries: every query by itself, what it warns of by name, and that order and threads change nothing."""
 
+import doctest
 import re
 
 import numpy as np
 import pytest
 
 import slotwise as sw
+from slotwise.inference import queries as queries_module
 from slotwise.inference.bayes import WORTH, seed_of
 from slotwise.inference.queries import FEW_OF_ITEM, FEW_OF_POSITION
 from slotwise.paper.settings import BEHAVIORAL, setting
@@ -68,6 +70,20 @@ def test_a_fit_is_a_model_with_names() -> None:
     assert isinstance(model, sw.PBM)
     assert model.best == {"top": "bag", "side": "hat"}
     assert sw.simulate("oracle", model, rounds=10, runs=1, threads=1).mean()[-1] == 0.0
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(queries_module) == (0, 3)
+
+
+def test_pieces_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, told = sw.fit_queries([*papers(), interacting("moody", 0.3, seed=1)]), []
+    monkeypatch.setattr(queries_module, "_PIECE", 3)
+    pieces = sw.fit_queries([*papers(), interacting("moody", 0.3, seed=1)], progress=told.append)
+    for one, other in zip(whole, pieces, strict=True):
+        np.testing.assert_array_equal(one.theta, other.theta)
+        assert (one.warnings, one.misfit) == (other.warnings, other.misfit)
+    assert told == [3, 6, 8, 9]
 
 
 def test_progress_counts_queries() -> None:

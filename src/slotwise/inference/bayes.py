@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, whole
 from slotwise.inference.cautions import about
-from slotwise.inference.fit import check_level
 from slotwise.inference.posterior import MOST_SWEEPS, Posterior, posterior, target_of
 from slotwise.logs.query import Query
 
@@ -71,7 +70,7 @@ def estimates(
     """Every query's, whatever the order of the queries and the number of threads."""
     cores = (os.cpu_count() or 1) if threads is None else whole("threads", threads, least=1)
     settings = Settings(
-        check_level(level),
+        level,
         prior,
         whole("draws", draws, least=WORTH),
         None if budget is None else whole("budget", budget, least=1),

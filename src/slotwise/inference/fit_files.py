@@ -23,7 +23,7 @@ Numbers = list[float | None]  # None: not known, NaN or infinite
 def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str]) -> None:
     """Save fits, whole: as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa."""
     listed = listed_fits(fits)
-    suffix = Path(path).suffix.lower()
+    suffix = Path(path).suffix.lower() if isinstance(path, str | os.PathLike) else ""
     if suffix not in SUFFIXES:
         raise BadInput(f"cannot save fits as {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
     if suffix == ".json":

@@ -143,7 +143,7 @@ def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, row:
     for item in range(theta.size):
         for position in range(kappa.size):
             views, chance = clicks[item, position] + skips[item, position], theta[item] * kappa[position]
-            if views == 0.0 or chance >= 1.0:
+            if views == 0.0 or not 0.0 < chance < 1.0:
                 continue
             off = _deviance(clicks[item, position], skips[item, position], views * chance)
             mean, variance = _moments(views, chance)

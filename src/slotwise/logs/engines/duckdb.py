@@ -58,7 +58,7 @@ class DuckDB:
         not. Bytes that are not UTF-8 stop that too: then a copy is read, in which they are marked.
         """
         for file in source.files:
-            if file.endswith(".zst"):
+            if file.endswith((".gz", ".zst")):
                 check_whole(file)  # DuckDB takes a truncated one for whole
         # DuckDB has no reader for these: it gets a plain copy
         files = [self._plain(file) if file.endswith((".bz2", ".xz")) else file for file in source.files]
@@ -85,8 +85,8 @@ class DuckDB:
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
         """The rows of a table of any size, piece by piece."""
-        # Ibis 12 still asks DuckDB for this by a name that DuckDB 2 has dropped
-        yield from self._connection.con.execute(self._connection.compile(expression)).to_arrow_reader(_AT_ONCE)
+        # DuckDB's own call: the one that Ibis 12 makes is deprecated
+        yield from self._connection.con.sql(self._connection.compile(expression)).to_arrow_reader(_AT_ONCE)
 
     def _view(self, select: str) -> ir.Table:
         with self._explained():

@@ -124,6 +124,19 @@ def check_whole(file: str) -> None:
             pass
 
 
+def check_quotes(file: str, schema: Schema) -> None:
+    """Next to malformed lines a record must end with its line: nobody could tell what an open quote was to hold."""
+    if not schema.quote:
+        return
+    with readable(file), open_text(file) as text:
+        for number, line in enumerate(text, 1):
+            if schema.quote in line and line.count(schema.quote) % 2:
+                raise BadInput(
+                    f"{file}, line {number:,}: a quote is not closed on its line, and there are malformed lines; "
+                    "mend it, or say --quote none if quotes mean nothing here"
+                )
+
+
 @contextmanager
 def readable(file: str) -> Iterator[None]:
     """What goes wrong in reading a file, in one line that names it."""

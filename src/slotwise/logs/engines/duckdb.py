@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from slotwise.checks import BadInput
 from slotwise.logs.engines import Progress, Unreadable
-from slotwise.logs.source import Source, check_whole, open_text, readable
+from slotwise.logs.source import Source, check_quotes, check_whole, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
 _ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart
@@ -29,16 +29,11 @@ def duckdb(memory: str | None) -> Iterator["DuckDB"]:
     """A database in memory that spills into a folder of its own, removed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="slotwise-"))
     try:
-        connection = ibis.duckdb.connect(temp_directory=str(folder), preserve_insertion_order=False)
+        engine = DuckDB(memory or MEMORY, folder)
         try:
-            connection.raw_sql(f"SET memory_limit = {_text(memory or MEMORY)}")
-        except bare.Error:
-            raise BadInput(f"memory = {memory!r} is not an amount such as 500MB or 4GB") from None
-        connection.raw_sql("SET enable_progress_bar = false")
-        try:
-            yield DuckDB(connection, folder)
+            yield engine
         finally:
-            connection.disconnect()
+            engine.disconnect()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -46,10 +41,23 @@ def duckdb(memory: str | None) -> Iterator["DuckDB"]:
 class DuckDB:
     """An embedded database as an engine."""
 
-    def __init__(self, connection: Any, folder: Path) -> None:
-        self._connection = connection
+    def __init__(self, memory: str, folder: Path) -> None:
+        self._memory = memory
         self._folder = folder
-        self._garbled = False
+        self._connection = self._connect()
+
+    def _connect(self) -> Any:
+        connection = ibis.duckdb.connect(temp_directory=str(self._folder), preserve_insertion_order=False)
+        connection.raw_sql("SET enable_progress_bar = false")
+        try:
+            connection.raw_sql(f"SET memory_limit = {_text(self._memory)}")
+        except bare.Error:
+            raise BadInput(f"memory = {self._memory!r} is not an amount such as 500MB or 4GB") from None
+        return connection
+
+    def disconnect(self) -> None:
+        """Forget everything."""
+        self._connection.disconnect()
 
     def readings(self, source: Source) -> Iterator[ir.Table]:
         """Files as a view: nothing is read before the counting asks for it.
@@ -67,10 +75,11 @@ class DuckDB:
             return
         if source.schema.kind == "csv":
             yield self._view(_strict_csv(files, source))
+            for file in source.files:
+                check_quotes(file, source.schema)  # or DuckDB takes all that follows an open one for one field
         read = _csv if source.schema.kind == "csv" else _ndjson
         yield self._view(read(files, source))
-        if self._garbled:
-            yield self._view(read([self._plain(file) for file in source.files], source))
+        yield self._view(read([self._plain(file) for file in source.files], source))
 
     def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
         """A temporary table, spilled to disk where memory is short."""
@@ -89,6 +98,8 @@ class DuckDB:
         yield from self._connection.con.sql(self._connection.compile(expression)).to_arrow_reader(_AT_ONCE)
 
     def _view(self, select: str) -> ir.Table:
+        self.disconnect()
+        self._connection = self._connect()  # a malformed line may have broken the one before, to DuckDB's own surprise
         with self._explained():
             self._connection.raw_sql(f"CREATE OR REPLACE TEMP VIEW lines AS {select}")
             return self._connection.table("lines")
@@ -100,8 +111,9 @@ class DuckDB:
             shutil.copyfileobj(text, out, 1 << 20)
         return str(copy)
 
+    @staticmethod
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained() -> Iterator[None]:
         """DuckDB's complaint in one line."""
         try:
             yield
@@ -110,8 +122,7 @@ class DuckDB:
         except bare.IOException as error:
             raise BadInput(f"cannot count: {_first_line(error)}") from None
         except bare.Error as error:
-            self._garbled = "unicode" in str(error).lower()
-            raise Unreadable(_open_quote(str(error)) or f"cannot count: {_first_lines(error)}") from None
+            raise Unreadable(f"cannot count: {_first_lines(error)}") from None
 
     @contextmanager
     def _watched(self, progress: Progress | None) -> Iterator[None]:
@@ -205,13 +216,3 @@ def _first_lines(error: Exception) -> str:
     """Where and what: DuckDB tells it in two lines, and goes on for a page."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("Original Line")]
     return ": ".join(lines[:2])
-
-
-def _open_quote(text: str) -> str | None:
-    if "quoted new line" not in text:
-        return None
-    line, file = re.search(r"Line: (\d+)", text), re.search(r"file ?= ?(.*)", text)
-    return (
-        f"{file[1].strip() if file else 'the log'}, line {line[1] if line else '?'}: a quote is not closed "
-        "on its line; next to malformed lines a record must end with its line (--quote none if they mean nothing)"
-    )

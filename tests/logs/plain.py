@@ -1,0 +1,70 @@
+"""Logs as lists of rows, written in each format, and counted line by line in plain Python."""
+
+import csv
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from slotwise.logs.read import Log
+
+Row = tuple[str, str, int, int]  # page, item, position, clicked
+Cells = dict[tuple[str, str, str], tuple[int, int]]  # page, item, position: shown, clicked
+NAMES = ("page", "item", "position", "clicked")
+
+
+def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",", header: Sequence[str] = NAMES) -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue()
+
+
+def write(path: Path, rows: Sequence[Row]) -> Path:
+    """A log in the format that its name tells."""
+    if path.suffix == ".parquet":
+        columns = zip(*rows, strict=True)
+        parquet.write_table(pa.table(dict(zip(NAMES, map(list, columns), strict=True))), path)
+    elif ".ndjson" in path.name:
+        _write(path, "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in rows))
+    else:
+        _write(path, csv_text(rows, "\t" if ".tsv" in path.name else ","))
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    content = text.encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content)
+    elif path.suffix in (".zst", ".bz2"):
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, {".zst": "zstd", ".bz2": "bz2"}[path.suffix]) as out:
+            out.write(content)
+        content = sink.getvalue().to_pybytes()
+    path.write_bytes(content)
+
+
+def count(rows: Iterable[Row]) -> Cells:
+    """The counts, one line after the other."""
+    shown: Counter[tuple[str, str, str]] = Counter()
+    clicked: Counter[tuple[str, str, str]] = Counter()
+    for page, item, position, click in rows:
+        shown[page, item, str(position)] += 1
+        clicked[page, item, str(position)] += click
+    return {cell: (number, clicked[cell]) for cell, number in shown.items()}
+
+
+def cells(log: Log) -> Cells:
+    """What a log was counted to, cell by cell."""
+    found = {}
+    for page, items, positions, counts in log.queries:
+        for i, item in enumerate(items):
+            for k, position in enumerate(positions):
+                shown = int(counts.clicks[i, k] + counts.skips[i, k])
+                if shown:
+                    found[page, item, position] = (shown, int(counts.clicks[i, k]))
+    return found

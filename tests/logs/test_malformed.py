@@ -1,0 +1,246 @@
+"""Malformed lines: each is counted and told with its number, and none is dropped in silence."""
+
+import gzip
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+import slotwise as sw
+from slotwise.logs import kdd2012
+from slotwise.logs.bad import Bad
+from slotwise.logs.engines.duckdb import DuckDB
+from slotwise.logs.read import read_log
+
+from .plain import NAMES, cells, csv_text
+
+GOOD = ["0", "1", "143", "7", "8", "2", "1", "99", "1", "1", "1", "1"]
+SIZE = 2_000
+EVERYTHING = {"min_shown": 0, "min_items": 1}
+
+
+def session(**fields: str) -> bytes:
+    """A line of the competition's file, with some fields changed."""
+    return "\t".join(fields.get(name, value) for name, value in zip(kdd2012.NAMES, GOOD, strict=True)).encode()
+
+
+def log(path: Path, **lines: bytes) -> str:
+    """A log of good lines but for some, by number: line_7=..."""
+    content = [session()] * SIZE
+    for name, line in lines.items():
+        content[int(name.removeprefix("line_")) - 1] = line
+    path.write_bytes(b"\n".join(content) + b"\n")
+    return str(path)
+
+
+CASES = {
+    "too few columns": (b"\t".join(session().split(b"\t")[:11]), Bad.COLUMNS),
+    "too many columns": (session() + b"\t5", Bad.COLUMNS),
+    "far too many columns": (session() + b"\t" + session(), Bad.COLUMNS),
+    "one word": (b"oops", Bad.COLUMNS),
+    "text for a query": (session(QueryID="abc"), Bad.NUMBER),
+    "text for an ad": (session(AdID="7a"), Bad.NUMBER),
+    "half a query": (session(QueryID="98.5"), Bad.NUMBER),  # which DuckDB would round
+    "half a click": (session(Click="0.5"), Bad.NUMBER),
+    "no clicks": (session(Click=""), Bad.NUMBER),
+    "infinitely many": (session(Impression="inf"), Bad.NUMBER),
+    "not a number": (session(Impression="nan"), Bad.NUMBER),
+    "clicks below zero": (session(Click="-1"), Bad.CLICKS),
+    "clicks above impressions": (session(Click="3", Impression="2"), Bad.CLICKS),
+    "position 0": (session(Position="0"), Bad.POSITION),
+    "position 99": (session(Position="99"), Bad.POSITION),
+    "position 1.5": (session(Position="1.5"), Bad.POSITION),
+    "no position": (session(Position=""), Bad.POSITION),
+    "not UTF-8": (session(QueryID="9").replace(b"\t9\t", b"\t\xff\xfe\t"), Bad.NUMBER),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_malformed_line_is_counted_and_told(tmp_path: Path, case: str) -> None:
+    line, reason = CASES[case]
+    path = log(tmp_path / "a.txt", line_1234=line)
+    with pytest.raises(sw.BadInput, match=r"1 of 2,000 lines is malformed.*--max-bad 1\)") as stopped:
+        read_log(path, "kdd2012", EVERYTHING)
+    assert f"{path}, line 1,234: " in str(stopped.value)
+    found = read_log(path, "kdd2012", EVERYTHING, max_bad=1)
+    assert found.account.bad == {reason: 1}
+    assert [(each.line, each.bad) for each in found.account.first] == [(1234, reason)]
+    assert cells(found) == {("99", "7", "1"): (SIZE - 1, 0)}
+
+
+def test_a_column_that_nobody_reads_may_hold_anything(tmp_path: Path) -> None:
+    path = log(tmp_path / "a.txt", line_3=session(KeywordID="?").replace(b"?", b"\xff"), line_5=session(UserID=""))
+    assert cells(read_log(path, "kdd2012", EVERYTHING)) == {("99", "7", "1"): (SIZE, 0)}
+
+
+def test_several_reasons_are_counted_apart_and_the_first_lines_told(tmp_path: Path) -> None:
+    lines = {f"line_{10 * k}": CASES["position 99"][0] for k in range(1, 8)} | {
+        "line_15": b"oops",
+        "line_2000": b"oops",
+    }
+    path = log(tmp_path / "a.txt", **lines)
+    with pytest.raises(sw.BadInput) as stopped:
+        read_log(path, "kdd2012", EVERYTHING, max_bad=8)
+    assert "9 of 2,000 lines are malformed, --max-bad tolerates 8; nothing was written" in str(stopped.value)
+    assert "2 lines: wrong number of columns" in str(stopped.value)
+    assert "7 lines: no such position" in str(stopped.value)
+    found = read_log(path, "kdd2012", EVERYTHING, max_bad=9).account
+    assert found.bad == {Bad.COLUMNS: 2, Bad.POSITION: 7}
+    assert [each.line for each in found.first] == [10, 15, 20, 30, 40]
+    assert found.good + 9 == SIZE
+    assert read_log(path, "kdd2012", EVERYTHING, max_bad=0.0045).account.bad == found.bad  # a share of the lines
+    with pytest.raises(sw.BadInput, match=r"tolerates 0\.44%"):
+        read_log(path, "kdd2012", EVERYTHING, max_bad=0.0044)
+
+
+def test_blank_lines_are_no_lines(tmp_path: Path) -> None:
+    assert read_log(log(tmp_path / "a.txt", line_7=b""), "kdd2012", EVERYTHING).account.lines == SIZE - 1
+
+
+def test_wrong_delimiter(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\n".join([session().replace(b"\t", b",")] * 50))
+    with pytest.raises(sw.BadInput, match=r"no line has 12 columns separated by '\\t': is the delimiter right"):
+        read_log(str(tmp_path / "a.txt"), "kdd2012")
+    (tmp_path / "a.csv").write_text(csv_text([("p", "a", 1, 0)], ";"))
+    with pytest.raises(sw.BadInput, match=r"no column 'page'; its first line says .*is the delimiter right"):
+        read_log(str(tmp_path / "a.csv"))
+
+
+def test_a_file_that_is_empty_or_has_a_header_only(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"")
+    with pytest.raises(sw.BadInput, match=r"a\.csv' is empty: a log needs at least one line"):
+        read_log(str(tmp_path / "a.csv"))
+    with gzip.open(tmp_path / "a.csv.gz", "w"):
+        pass
+    with pytest.raises(sw.BadInput, match="is empty"):
+        read_log(str(tmp_path / "a.csv.gz"))
+    (tmp_path / "b.csv").write_text("page,item,position,clicked\n")
+    with pytest.raises(sw.BadInput, match="no lines but its header"):
+        read_log(str(tmp_path / "b.csv"))
+    (tmp_path / "c.csv").write_text(csv_text([("p", "a", 1, 0)]))
+    found = read_log([str(tmp_path / "a.csv"), str(tmp_path / "c.csv")])  # among others it is only told
+    assert found.account.told() == [f"{str(tmp_path / 'a.csv')!r} is empty"]
+    assert cells(found) == {("p", "a", "1"): (1, 0)}
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst", ".bz2", ".xz"])
+def test_truncated_and_damaged_files_stop_the_run(tmp_path: Path, suffix: str) -> None:
+    content = b"".join(session(UserID=str(k * k * 7919)) + b"\n" for k in range(20_000))
+    if suffix in (".gz", ".xz"):
+        packed = gzip.compress(content) if suffix == ".gz" else lzma.compress(content)
+    else:
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, {".zst": "zstd", ".bz2": "bz2"}[suffix]) as out:
+            out.write(content)
+        packed = sink.getvalue().to_pybytes()
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(packed)
+    assert read_log(str(path), "kdd2012", EVERYTHING).account.good == 20_000
+    for damaged in (packed[: len(packed) // 2], packed[:-9], b"this is not compressed"):
+        path.write_bytes(damaged)
+        with pytest.raises(sw.BadInput, match=rf"cannot read '.*a\.txt\{suffix}'"):
+            read_log(str(path), "kdd2012", EVERYTHING, max_bad=10**9)  # nobody can tell how many lines are missing
+
+
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
+    rows = [("café", "a", 1, 0), ("thé", "a", 1, 1), ("tea", "a", 1, 1)]
+    (tmp_path / "a.csv").write_bytes(csv_text(rows).encode("latin-1"))
+    with pytest.raises(sw.BadInput, match=r"2 of 3 lines are malformed.*\n.*2 lines: not UTF-8\n.*line 2: "):
+        read_log(str(tmp_path / "a.csv"))
+    found = read_log(str(tmp_path / "a.csv"), max_bad=2)
+    assert (found.account.bad, cells(found)) == ({Bad.ENCODING: 2}, {("tea", "a", "1"): (1, 1)})
+    (tmp_path / "b.csv").write_bytes(csv_text(rows).encode("utf-16"))
+    with pytest.raises(sw.BadInput, match="no column 'page'"):
+        read_log(str(tmp_path / "b.csv"))
+
+
+def test_a_quote_that_never_closes_swallows_nothing(tmp_path: Path) -> None:
+    text = csv_text([("p", "a", 1, 0)] * 100).splitlines()
+    text[50] = 'p,"a,1,0'
+    (tmp_path / "a.csv").write_text("\n".join(text) + "\n")
+    with pytest.raises(sw.BadInput, match=r"line \d+: a quote is not closed on its line"):
+        read_log(str(tmp_path / "a.csv"), max_bad=10**9)
+    found = read_log(str(tmp_path / "a.csv"), changes={"quote": ""}, max_bad=0)
+    assert cells(found) == {("p", "a", "1"): (99, 0), ("p", '"a', "1"): (1, 0)}
+
+
+def test_missing_names(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(csv_text([("", "a", 1, 0), ("p", "", 1, 0), ("p", "a", 1, 0)]))
+    found = read_log(str(tmp_path / "a.csv"), max_bad=2)
+    assert (found.account.bad, [each.line for each in found.account.first]) == ({Bad.MISSING: 2}, [2, 3])
+
+
+def test_json_that_is_none(tmp_path: Path) -> None:
+    good = b'{"page": "p", "item": "a", "position": 1, "clicked": 0}'
+    bad = [
+        b"not json",
+        b"[1, 2]",
+        b'{"page": "p"}',
+        good[:-1],
+        good.replace(b"1", b'"one"'),
+        good.replace(b"0", b"null"),
+    ]
+    (tmp_path / "a.ndjson").write_bytes(b"\n".join([good, *bad, good]) + b"\n")
+    found = read_log(str(tmp_path / "a.ndjson"), max_bad=6)
+    assert found.account.bad == {Bad.COLUMNS: 3, Bad.NUMBER: 2, Bad.POSITION: 1}
+    assert [each.line for each in found.account.first] == [2, 3, 4, 5, 6]
+    assert "3 lines: no JSON object with these fields" in found.account.told()
+    assert cells(found) == {("p", "a", "1"): (2, 0)}
+
+
+def test_rows_of_parquet(tmp_path: Path) -> None:
+    table = {"page": ["p"] * 4, "item": ["a", None, "a", "a"], "position": [1, 1, 0, 1], "clicked": [0, 0, 0, 7]}
+    parquet.write_table(pa.table(table), tmp_path / "a.parquet")
+    found = read_log(str(tmp_path / "a.parquet"), max_bad=3)
+    assert found.account.bad == {Bad.CLICKS: 1, Bad.POSITION: 1, Bad.MISSING: 1}
+    assert [(each.line, each.bad) for each in found.account.first] == [
+        (2, Bad.MISSING),
+        (3, Bad.POSITION),
+        (4, Bad.CLICKS),
+    ]
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(sw.BadInput, match=r"cannot read '.*b\.parquet'"):
+        read_log(str(tmp_path / "b.parquet"))
+    parquet.write_table(pa.table({"page": ["p"]}), tmp_path / "c.parquet")
+    with pytest.raises(sw.BadInput, match=r"unknown column of .*'item'"):
+        read_log(str(tmp_path / "c.parquet"))
+
+
+def test_dates_that_are_none(tmp_path: Path) -> None:
+    from slotwise.logs.filters import between
+
+    rows = [("p", "a", 1, 0, day) for day in ("2024-01-01", "yesterday", "", "2024-01-02T10:00:00")]
+    (tmp_path / "a.csv").write_text(csv_text(rows, header=(*NAMES, "day")))
+    found = read_log(str(tmp_path / "a.csv"), where=between("day", "2024-01-02", None), max_bad=2)
+    assert (found.account.bad, found.account.left_out, found.account.good) == ({Bad.DATE: 2}, 1, 1)
+
+
+def test_a_clean_file_is_read_once_and_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patient reading is for logs that need it: a spy on the engine's real readings counts them."""
+    used: list[str] = []
+    honest = DuckDB._view
+    monkeypatch.setattr(DuckDB, "_view", lambda self, select: used.append(select) or honest(self, select))
+    read_log(log(tmp_path / "a.txt"), "kdd2012", EVERYTHING)
+    assert ["null_padding" in select for select in used] == [False]
+    used.clear()
+    read_log(log(tmp_path / "a.txt", line_9=b"oops"), "kdd2012", EVERYTHING, max_bad=1)
+    assert ["null_padding" in select for select in used] == [False, True]
+
+
+def test_half_of_the_lines_bad_takes_no_more_memory(tmp_path: Path) -> None:
+    """DuckDB's own table of rejected lines takes gigabytes for that; a process of its own tells the peak."""
+    path = tmp_path / "a.txt"
+    path.write_bytes((session() + b"\n" + session() + b"\t1\n") * 500_000)
+    script = (
+        "import resource, sys\n"
+        "from slotwise.logs.read import read_log\n"
+        f"found = read_log({str(path)!r}, 'kdd2012', {EVERYTHING}, max_bad=500_000)\n"
+        "print(sum(found.account.bad.values()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert int(told[0]) == 500_000
+    assert int(told[1]) < 600  # megabytes; with the rejects table 2,000

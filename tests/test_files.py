@@ -1,7 +1,6 @@
 """Saved files are whole or not there at all, and anything foreign is refused in one line that names the path."""
 
 import errno
-import os
 import stat
 import threading
 from pathlib import Path
@@ -66,7 +65,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file_whole(
     before = target.read_bytes()
     with monkeypatch.context() as broken:
         if step == "write":
-            broken.setattr("slotwise.files.os.fdopen", failing_writer(error))
+            broken.setattr(Path, "write_bytes", failing_writer(error))
         elif step == "flush to the disk":
             broken.setattr("slotwise.files.os.fsync", raiser(error))
         else:
@@ -80,27 +79,14 @@ def test_a_failure_in_the_middle_leaves_the_old_file_whole(
 
 
 def failing_writer(error: BaseException) -> Any:
-    """An os.fdopen whose files take half of what they are given, then fail."""
-    real = os.fdopen
+    """A Path.write_bytes that writes half of what it is given, then fails."""
+    real = Path.write_bytes
 
-    def fdopen(handle: int, mode: str) -> Any:
-        out = real(handle, mode, buffering=0)
-        write = out.write
+    def write_bytes(path: Path, content: bytes) -> int:
+        real(path, content[: len(content) // 2])
+        raise error
 
-        class Half:
-            def __enter__(self) -> "Half":
-                return self
-
-            def __exit__(self, *_: object) -> None:
-                out.close()
-
-            def write(self, content: bytes) -> None:
-                write(content[: len(content) // 2])
-                raise error
-
-        return Half()
-
-    return fdopen
+    return write_bytes
 
 
 def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -18,29 +19,24 @@ from slotwise.logs.source import Source
 
 _TORN = "_torn"
 _TICK = 0.3
+_AT_ONCE = 100_000
 
 
 @contextmanager
 def spark(master: str | None) -> Iterator["Spark"]:
     """A session for as long as it is needed; one that the program has started already is used and left running."""
+    running = _builder().getActiveSession()
+    fresh = None if running else session(master)
     try:
-        from pyspark.errors import PySparkException, PySparkRuntimeError
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise BadInput("Spark is not installed: pip install 'slotwise[spark]', and Java 17 or newer") from None
-    running = SparkSession.getActiveSession()
-    try:
-        session: Any = running or _session(SparkSession.builder, master)
-    except (PySparkException, PySparkRuntimeError, OSError) as error:
-        raise BadInput(f"Spark does not start: {str(error).splitlines()[0]}; it needs Java 17 or newer") from None
-    try:
-        yield Spark(session)
+        yield Spark(running or fresh)
     finally:
-        if running is None:
-            session.stop()
+        if fresh is not None:
+            fresh.stop()
 
 
-def _session(builder: Any, master: str | None) -> Any:
+def session(master: str | None = None) -> Any:
+    """A Spark session with few words, on this machine unless `master` says where."""
+    builder = _builder().builder
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -48,11 +44,24 @@ def _session(builder: Any, master: str | None) -> Any:
         "spark.log.level": "FATAL",  # what goes wrong is told in one line, not in pages of Java
     }
     if master is None or master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
+    if master is None or master.startswith(("local", "spark://127.0.0.1")):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.master(master or "local[*]").appName("slotwise").getOrCreate()
+    try:
+        return builder.master(master or "local[*]").appName("slotwise").getOrCreate()
+    except Exception as error:
+        why = str(error).splitlines()[0]
+        raise BadInput(f"Spark does not start: {why}; it needs Java 17 or newer, and a master that answers") from None
+
+
+def _builder() -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BadInput("Spark is not installed: pip install 'slotwise[spark]', and Java 17 or newer") from None
+    return SparkSession
 
 
 class Spark:
@@ -77,19 +86,26 @@ class Spark:
     def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
         """A table that the cluster keeps: in memory, and on disk where memory is short."""
         with _explained(), self._watched(progress):
-            kept = expression.cache()
-            kept.count().execute()  # Spark puts everything off until something is asked for
-            return kept
+            kept = self._frame(expression).persist()
+            kept.count()  # Spark puts everything off until something is asked for
+            kept.createOrReplaceTempView("kept")
+            return self._connection.table("kept")
 
     def rows(self, expression: ir.Table) -> pa.Table:
         """The rows of a small table."""
         with _explained():
-            return expression.to_pyarrow()
+            return self._frame(expression).toArrow()
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """The rows of a table of any size, piece by piece."""
+        """The rows of a table of any size, one partition after the other."""
         with _explained():
-            yield from expression.to_pyarrow_batches(chunk_size=100_000)
+            rows = self._frame(expression).toLocalIterator(prefetchPartitions=True)
+            while chunk := [row.asDict() for row in islice(rows, _AT_ONCE)]:
+                yield pa.RecordBatch.from_pylist(chunk)
+
+    def _frame(self, expression: ir.Table) -> Any:
+        """The expression as Spark's own: Ibis would fetch its rows by way of pandas."""
+        return self._session.sql(self._connection.compile(expression))
 
     @contextmanager
     def _watched(self, progress: Progress | None) -> Iterator[None]:

@@ -1,0 +1,96 @@
+"""The same counts from Spark as from DuckDB: the very same expressions, on a real Spark with two threads."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import slotwise as sw
+from slotwise.logs.engines.spark import session
+from slotwise.logs.filters import between, parse
+from slotwise.logs.read import read_log
+from slotwise.logs.synthetic import synth
+from slotwise.logs.traffic import Zipf
+
+from .plain import Row, cells, count, csv_text, write
+from .test_malformed import CASES, log
+
+# Spark's bridge to Java leaves its sockets to the garbage collector
+UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"
+pytestmark = pytest.mark.filterwarnings(UNCLOSED)
+pytest.importorskip("pyspark", reason="no Spark here: pip install 'slotwise[spark]'")
+if not shutil.which("java"):
+    pytest.skip("no Java here, which Spark needs: install Java 17 or newer", allow_module_level=True)
+
+ROWS: list[Row] = [("p" if k % 3 else "é, q", f"i{k % 5}", 1 + k % 4, int(k % 7 == 0)) for k in range(300)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _spark() -> Iterator[None]:
+    """One session for all the tests: starting it takes longer than any of them."""
+    running = session("local[2]")
+    yield
+    running.stop()
+
+
+def same(files: str | list[str], format: str | None = None, **options: object) -> sw.BadInput | None:
+    """Both engines agree on all queries and on the account of the lines, or on refusing them."""
+    found = []
+    for engine in ("duckdb", "spark"):
+        try:
+            found.append(read_log(files, format, engine=engine, **options))  # type: ignore[arg-type]
+        except sw.BadInput as error:
+            found.append(error)
+    if isinstance(found[0], sw.BadInput):
+        assert str(found[0]) == str(found[1])
+        return found[0]
+    assert cells(found[0]) == cells(found[1])
+    assert [query[:3] for query in found[0].queries] == [query[:3] for query in found[1].queries]
+    assert found[0].account == found[1].account
+    return None
+
+
+@pytest.mark.parametrize("format", ["kdd2012", "parquet", "ndjson"])
+def test_synthetic_logs(tmp_path: Path, format: str) -> None:
+    synth(tmp_path / "log", Zipf(20_000, pages=50, items=8), format)
+    changes = {"min_shown": 20, "min_items": 3, "positions": ["1", "2", "3"]}
+    assert same(str(tmp_path / "log"), format, changes=changes) is None
+
+
+def test_csv_with_quotes_names_and_filters(tmp_path: Path) -> None:
+    header = ("page", "item", "position", "clicked", "segment", "day")
+    rows = [
+        (*row[:2], ("hero", "left", "right", "foot")[row[2] - 1], row[3], "ab"[k % 2], f"2024-01-{1 + k % 28:02}")
+        for k, row in enumerate(ROWS)
+    ]
+    (tmp_path / "a [1].csv").write_text(csv_text(rows, header=header))
+    changes = {"positions": ["right", "hero", "left", "foot"]}
+    where = [parse("segment=a"), *between("day", "2024-01-03", "2024-01-20")]
+    assert same(str(tmp_path / "a [1].csv"), changes=changes, where=where) is None
+
+
+def test_many_compressed_files(tmp_path: Path) -> None:
+    files = [str(write(tmp_path / f"{k}.tsv.gz", ROWS[k::3])) for k in range(3)]
+    assert same(files) is None
+    assert cells(read_log(files, engine="spark")) == count(ROWS)
+
+
+def test_malformed_lines(tmp_path: Path) -> None:
+    path = log(tmp_path / "a.txt", **{f"line_{100 * k}": line for k, (line, _) in enumerate(CASES.values(), 1)})
+    changes = {"min_shown": 0, "min_items": 1}
+    refused = same(path, "kdd2012", changes=changes)
+    assert refused is not None
+    assert f"{len(CASES)} of 2,000 lines are malformed" in str(refused)
+    assert same(path, "kdd2012", changes=changes, max_bad=len(CASES)) is None
+
+
+def test_what_spark_cannot_read_is_told(tmp_path: Path) -> None:
+    whole = write(tmp_path / "a.csv.gz", ROWS).read_bytes()
+    (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(sw.BadInput, match=r"cannot read .*: Truncated compressed stream"):
+        read_log(str(tmp_path / "a.csv.gz"), engine="spark")
+    with pytest.raises(sw.BadInput, match=r"of compressed files it takes \.gz and \.bz2"):
+        read_log(str(write(tmp_path / "b.csv.zst", ROWS)), engine="spark")
+    with pytest.raises(sw.BadInput, match="--memory is DuckDB's"):
+        read_log(str(write(tmp_path / "c.csv", ROWS)), engine="spark", memory="1GB")

@@ -164,7 +164,7 @@ def test_a_quote_that_never_closes_swallows_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\n".join(text) + "\n")
     with pytest.raises(sw.BadInput, match=r"line \d+: a quote is not closed on its line"):
         read_log(str(tmp_path / "a.csv"), max_bad=10**9)
-    found = read_log(str(tmp_path / "a.csv"), changes={"quote": ""}, max_bad=0)
+    found = read_log(str(tmp_path / "a.csv"), schema={"quote": ""}, max_bad=0)
     assert cells(found) == {("p", "a", "1"): (99, 0), ("p", '"a', "1"): (1, 0)}
 
 

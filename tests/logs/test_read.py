@@ -61,32 +61,32 @@ def test_lines_that_are_counted_already(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(csv_text(rows, header=header))
     assert cells(read_log(str(tmp_path / "a.csv"))) == count(ROWS)  # a column `shown` tells
     (tmp_path / "b.csv").write_text(csv_text(rows, header=("page", "item", "position", "n", "clicked")))
-    assert cells(read_log(str(tmp_path / "b.csv"), changes={"shown": "n"})) == count(ROWS)
+    assert cells(read_log(str(tmp_path / "b.csv"), schema={"shown": "n"})) == count(ROWS)
 
 
 def test_columns_by_any_name_and_one_page_without_a_column(tmp_path: Path) -> None:
     header = ("'; DROP TABLE lines; --", 'the "ad"', "slot", "click")
     (tmp_path / "a.csv").write_text(csv_text(ROWS, header=header))
     names = dict(zip(("page", "item", "position", "clicked"), header, strict=True))
-    assert cells(read_log(str(tmp_path / "a.csv"), changes=names)) == count(ROWS)
-    log = read_log(str(tmp_path / "a.csv"), changes={**names, "page": None})
+    assert cells(read_log(str(tmp_path / "a.csv"), schema=names)) == count(ROWS)
+    log = read_log(str(tmp_path / "a.csv"), schema={**names, "page": None})
     assert cells(log) == count([("all", *row[1:]) for row in ROWS])
 
 
 def test_a_file_without_a_header_and_another_delimiter(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(csv_text(PLAIN, ";").split("\n", 1)[1])
     told = {"names": ["page", "item", "position", "clicked"], "delimiter": ";"}
-    assert cells(read_log(str(tmp_path / "a.csv"), changes=told)) == count(PLAIN)
+    assert cells(read_log(str(tmp_path / "a.csv"), schema=told)) == count(PLAIN)
 
 
 def test_positions_by_name_in_the_order_given(tmp_path: Path) -> None:
     rows = [("p", "a", "side", 1), ("p", "a", "hero", 0), ("p", "b", "hero", 1)]
     (tmp_path / "a.csv").write_text(csv_text(rows))
-    (query,) = read_log(str(tmp_path / "a.csv"), changes={"positions": ["hero", "side"]}).queries
+    (query,) = read_log(str(tmp_path / "a.csv"), schema={"positions": ["hero", "side"]}).queries
     assert query.positions == ["hero", "side"]
     assert query.counts.clicks.tolist() == [[0, 1], [1, 0]]
     assert query.counts.skips.tolist() == [[1, 0], [0, 0]]
-    (query,) = read_log(str(tmp_path / "a.csv"), changes={"positions": ["*"]}).queries
+    (query,) = read_log(str(tmp_path / "a.csv"), schema={"positions": ["*"]}).queries
     assert query.positions == ["hero", "side"]  # by the alphabet, for want of an order
     with pytest.raises(sw.BadInput, match="if they have names: --positions"):
         read_log(str(tmp_path / "a.csv"))
@@ -141,8 +141,8 @@ def test_thresholds(tmp_path: Path) -> None:
     rows += lines("r", "a", 7) + lines("r", "b", 5)  # a page with one position
     path = str(write(tmp_path / "a.csv", rows))
 
-    def kept(**changes: object) -> dict[str, list[str]]:
-        return {query.name: query.items for query in read_log(path, changes=changes).queries}
+    def kept(**schema: object) -> dict[str, list[str]]:
+        return {query.name: query.items for query in read_log(path, schema=schema).queries}
 
     assert kept() == {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}
     assert kept(min_shown=5) == {"p": ["a", "c"], "q": ["a"], "r": ["a", "b"]}  # of the positions that a page has
@@ -159,7 +159,7 @@ def test_the_busiest_queries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("schema", "message"),
     [
         ({"page": "item"}, "must be different"),
         ({"delimiter": ""}, "not one character"),
@@ -171,9 +171,9 @@ def test_the_busiest_queries(tmp_path: Path) -> None:
         ({"sessions": True}, "needs a column of impressions"),
     ],
 )
-def test_a_wrong_schema_is_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+def test_a_wrong_schema_is_refused(tmp_path: Path, schema: dict[str, object], message: str) -> None:
     with pytest.raises(sw.BadInput, match=message):
-        read_log(str(write(tmp_path / "a.csv", ROWS)), changes=changes)
+        read_log(str(write(tmp_path / "a.csv", ROWS)), schema=schema)
 
 
 def test_files_that_are_not_there_or_cannot_be_told(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def same(files: str | list[str], format: str | None = None, **options: object) -
 @pytest.mark.parametrize("format", ["kdd2012", "parquet", "ndjson"])
 def test_synthetic_logs(tmp_path: Path, format: str) -> None:
     synth(tmp_path / "log", Zipf(20_000, pages=50, items=8), format)
-    changes = {"min_shown": 20, "min_items": 3, "positions": ["1", "2", "3"]}
-    assert same(str(tmp_path / "log"), format, changes=changes) is None
+    schema = {"min_shown": 20, "min_items": 3, "positions": ["1", "2", "3"]}
+    assert same(str(tmp_path / "log"), format, schema=schema) is None
 
 
 def test_csv_with_quotes_names_and_filters(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_csv_with_quotes_names_and_filters(tmp_path: Path) -> None:
         for k, row in enumerate(ROWS)
     ]
     (tmp_path / "a [1].csv").write_text(csv_text(rows, header=header))
-    changes = {"positions": ["right", "hero", "left", "foot"]}
+    schema = {"positions": ["right", "hero", "left", "foot"]}
     where = [parse("segment=a"), *between("day", "2024-01-03", "2024-01-20")]
-    assert same(str(tmp_path / "a [1].csv"), changes=changes, where=where) is None
+    assert same(str(tmp_path / "a [1].csv"), schema=schema, where=where) is None
 
 
 def test_many_compressed_files(tmp_path: Path) -> None:
@@ -78,11 +78,11 @@ def test_many_compressed_files(tmp_path: Path) -> None:
 
 def test_malformed_lines(tmp_path: Path) -> None:
     path = log(tmp_path / "a.txt", **{f"line_{100 * k}": line for k, (line, _) in enumerate(CASES.values(), 1)})
-    changes = {"min_shown": 0, "min_items": 1}
-    refused = same(path, "kdd2012", changes=changes)
+    schema = {"min_shown": 0, "min_items": 1}
+    refused = same(path, "kdd2012", schema=schema)
     assert refused is not None
     assert f"{len(CASES)} of 2,000 lines are malformed" in str(refused)
-    assert same(path, "kdd2012", changes=changes, max_bad=len(CASES)) is None
+    assert same(path, "kdd2012", schema=schema, max_bad=len(CASES)) is None
 
 
 def test_what_spark_cannot_read_is_told(tmp_path: Path) -> None:

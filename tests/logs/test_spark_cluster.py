@@ -71,9 +71,9 @@ def test_two_workers_count_what_one_machine_does(tmp_path: Path, master: str) ->
     for seed in range(4):
         files.append(str(tmp_path / f"{seed}.txt"))
         synth(files[-1], Zipf(50_000, pages=100, items=8), "kdd2012", seed=seed)
-    changes = {"min_shown": 50, "min_items": 2}
-    alone = read_log(files, "kdd2012", changes)
-    together = read_log(files, "kdd2012", changes, engine="spark", master=master)
+    schema = {"min_shown": 50, "min_items": 2}
+    alone = read_log(files, "kdd2012", schema)
+    together = read_log(files, "kdd2012", schema, engine="spark", master=master)
     assert len(alone.queries) > 5
     assert cells(alone) == cells(together)
     assert alone.account == together.account

@@ -36,16 +36,18 @@ class Account(NamedTuple):
         ]
 
 
-def judge(source: Source, filters: Sequence[Filter], lines: Mapping[int | None, int], max_bad: int | float) -> Account:
+def judge(source: Source, filters: Sequence[Filter], lines: Mapping[int, int], max_bad: int | float) -> Account:
     """The account of the lines counted, by reason; or an error when more of them are bad than is tolerated."""
     if isinstance(max_bad, bool) or not isinstance(max_bad, int | float) or not max_bad >= 0:
         raise BadInput(f"max_bad = {max_bad!r} is not a number of lines, or a share of them below 1")
-    bad = {Bad(code): lines[code] for code in sorted(code for code in lines if code) if code != Bad.LEFT_OUT}
+    bad = {Bad(code): lines[code] for code in sorted(lines) if code not in (Bad.NOTHING, Bad.LEFT_OUT)}
     wrong, total = sum(bad.values()), sum(lines.values())
     if not total:
         raise BadInput(f"{source.files[0]!r} has no lines but its header; a log needs at least one")
     first = first_bad(source, filters, min(FIRST_FEW, wrong)) if wrong and not source.remote else []
-    account = Account(lines.get(None, 0), lines.get(Bad.LEFT_OUT, 0), bad, first, source.empty, source.schema.kind)
+    account = Account(
+        lines.get(Bad.NOTHING, 0), lines.get(Bad.LEFT_OUT, 0), bad, first, source.empty, source.schema.kind
+    )
     if wrong > (max_bad * total if 0 < max_bad < 1 else max_bad):
         raise BadInput("\n  ".join([_refusal(account, wrong, max_bad), *account.told(), *_hint(account, source)]))
     return account

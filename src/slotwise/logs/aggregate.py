@@ -1,7 +1,8 @@
 """The counting, as Ibis expressions: the same on DuckDB and on Spark.
 
-Lines become cells, (page, item, position) with the number of times shown and clicked. A line that is malformed is
-never dropped: it goes into cells of its own, marked with the reason, and so is counted in the same pass.
+Lines become cells, (page, item, position) with the number of times shown and clicked. Of a line only its clicks are
+looked at; what is wrong with names is found out once for each cell. A line that is malformed is never dropped: it goes
+into cells of its own, marked with the reason, and so is counted in the same pass.
 """
 
 from collections.abc import Sequence
@@ -17,23 +18,60 @@ MOST = 2**53  # up to here engines agree on whole numbers, however they are writ
 
 
 def marked(lines: ir.Table, schema: Schema, filters: Sequence[Filter] = (), also: Sequence[str] = ()) -> ir.Table:
-    """Every line with its fields read, and the reason why it is not counted, if there is one; and `also` columns."""
-    page = _name(lines["page"], schema) if schema.page else ibis.literal(ONE_PAGE)
-    item = _name(lines["item"], schema)
-    clicked = _whole(lines["clicked"], words=schema.shown is None)
-    shown = _whole(lines["shown"]) if schema.shown else ibis.literal(1, "int64")
+    """Every line with its clicks read, and the reason why it is not counted, if there is one; and `also` columns."""
+    page = lines["page"] if schema.page else ibis.literal(ONE_PAGE)
+    item, position = lines["item"], lines["position"]
+    clicked, shown = _number(lines["clicked"], words=schema.shown is None), ibis.literal(1, "int64")
+    usual, exact = (clicked == 0) | (clicked == 1), _exact(clicked)
+    if schema.shown:
+        shown = _number(lines["shown"])
+        usual, exact = usual & (shown == 1), exact & _exact(shown)
     reasons: list[tuple[ir.BooleanValue, Bad]] = [(lines["torn"], Bad.COLUMNS)]
     reasons += [(each.undated(lines), Bad.DATE) for each in filters if each.date]
     reasons += [(~each.passes(lines), Bad.LEFT_OUT) for each in filters]
-    numbers = [clicked] + ([shown] if schema.shown else []) + ([page, item] if schema.whole_ids else [])
-    reasons += [(_any([number.isnull() for number in numbers]), Bad.NUMBER)]
-    reasons += [((clicked < 0) | (clicked > shown), Bad.CLICKS)]
+    reasons += [(usual, Bad.NOTHING)]  # most lines are, and need no further question
+    reasons += [(~exact.fill_null(False), Bad.NUMBER), ((clicked < 0) | (clicked > shown), Bad.CLICKS)]
     bad = _first(reasons)
     if filters:  # what is left out needs no cells of its own
-        gone = bad.fill_null(0) == int(Bad.LEFT_OUT)
-        page, item = ibis.ifelse(gone, ibis.null(page.type()), page), ibis.ifelse(gone, ibis.null(item.type()), item)
-    place = _place(lines["position"], schema)
-    return lines.select(*also, page=page, item=item, place=place, shown=shown, clicked=clicked, bad=bad)
+        gone = bad == int(Bad.LEFT_OUT)
+        page, item, position = (ibis.ifelse(gone, ibis.null(key.type()), key) for key in (page, item, position))
+    return lines.select(*also, page=page, item=item, position=position, shown=shown, clicked=clicked, bad=bad)
+
+
+def cells(lines: ir.Table, schema: Schema) -> ir.Table:
+    """The counts of each page, item and position as they are written, and of each reason for a line to be bad."""
+    groups = lines.group_by(["page", "item", "position", "bad"])
+    if schema.sessions or schema.shown is None:
+        return groups.agg(lines=lines.count(), clicked=lines.count(where=lines["clicked"] > 0))
+    return groups.agg(lines=lines.count(), shown=_sum(lines["shown"]), clicked=_sum(lines["clicked"]))
+
+
+def judged(table: ir.Table, schema: Schema) -> ir.Table:
+    """Lines or cells with their names read, and what is wrong with these."""
+    page, item = _name(table["page"], schema), _name(table["item"], schema)
+    place = _place(table["position"], schema)
+    read = table.mutate(page=page, item=item, place=place).drop("position")
+    return read.mutate(bad=ibis.ifelse(read["bad"] != 0, read["bad"], _first(_wrong_names(read, schema))))
+
+
+def merged(table: ir.Table, schema: Schema) -> ir.Table:
+    """Judged cells, those with the same names as one: 1 and 1.0 are two texts and one number."""
+    keys = ["page", "item", "place", "bad"]
+    sums = {name: _sum(table[name]) for name in table.columns if name not in keys}
+    return table.group_by(keys).agg(**sums)
+
+
+def as_text(cells: ir.Table, schema: Schema) -> bool:
+    """Whether numbers among the names are still text."""
+    return any(cells[name].type().is_string() for name in ("page", "item", "position") if name in schema.numbers)
+
+
+def _wrong_names(table: ir.Table, schema: Schema) -> list[tuple[ir.BooleanValue, Bad]]:
+    texts = [table[name] for name in ("page", "item", "place") if table[name].type().is_string()]
+    lost = _any([table["page"].isnull(), table["item"].isnull()] + [text == "" for text in texts])
+    found = [(lost, Bad.NUMBER)] if schema.whole_ids else []
+    found += [(table["place"].isnull(), Bad.POSITION), (lost, Bad.MISSING)]
+    return found + ([(_any([text.contains("\ufffd") for text in texts]), Bad.ENCODING)] if texts else [])
 
 
 def _place(position: ir.Value, schema: Schema) -> ir.Value:
@@ -47,27 +85,6 @@ def _place(position: ir.Value, schema: Schema) -> ir.Value:
     return ibis.cases(*[(text == name, ibis.literal(k, "int16")) for k, name in enumerate(schema.allowed, 1)])
 
 
-def cells(lines: ir.Table, schema: Schema) -> ir.Table:
-    """The counts of each page, item and position, and of each reason for a line to be bad."""
-    one_each = schema.sessions or schema.shown is None
-    groups = lines.group_by(["page", "item", "place", "bad"])
-    if one_each:
-        return groups.agg(lines=lines.count(), clicked=lines.count(where=lines["clicked"] > 0))
-    return groups.agg(lines=lines.count(), shown=_sum(lines["shown"]), clicked=_sum(lines["clicked"]))
-
-
-def judged(table: ir.Table, schema: Schema) -> ir.Table:
-    """Lines or cells with what is wrong with their names: looked at once for each cell, not for each line."""
-    return table.mutate(bad=ibis.coalesce(table["bad"], _first(_wrong_names(table, schema))))
-
-
-def _wrong_names(table: ir.Table, schema: Schema) -> list[tuple[ir.BooleanValue, Bad]]:
-    texts = [table[name] for name in ("page", "item", "place") if table[name].type().is_string()]
-    lost = [table["page"].isnull(), table["item"].isnull()] + [text == "" for text in texts]
-    found = [(table["place"].isnull(), Bad.POSITION), (_any(lost), Bad.MISSING)]
-    return found + ([(_any([text.contains("\ufffd") for text in texts]), Bad.ENCODING)] if texts else [])
-
-
 def reasons(table: ir.Table) -> ir.Table:
     """How many lines are good, left out, or bad, by reason."""
     return table.group_by("bad").agg(lines=_sum(table["lines"]))
@@ -76,7 +93,7 @@ def reasons(table: ir.Table) -> ir.Table:
 def chosen(table: ir.Table, schema: Schema) -> ir.Table:
     """The good cells of items shown at least `min_shown` times at every position, of pages with enough such items."""
     shown = "shown" if "shown" in table.columns else "lines"
-    strong = table.filter(table["bad"].isnull(), table[shown] >= max(schema.min_shown, 1))
+    strong = table.filter(table["bad"] == 0, table[shown] >= max(schema.min_shown, 1))
     items = strong.group_by(["page", "item"]).agg(places=strong.count())
     if schema.min_shown > 0:
         items = _everywhere(items, strong, table, schema)
@@ -96,7 +113,7 @@ def _everywhere(items: ir.Table, strong: ir.Table, table: ir.Table, schema: Sche
     """The items that are strong at every position: at those declared, or at all where their page was ever shown."""
     if schema.positions is not None and schema.allowed is not None:
         return items.filter(items["places"] == len(schema.allowed))
-    seen = table.filter(table["bad"].isnull()).semi_join(strong, ["page"])
+    seen = table.filter(table["bad"] == 0).semi_join(strong, ["page"])
     every = seen.group_by("page").agg(every=seen["place"].nunique())
     joined = items.join(every, "page")
     return joined.filter(joined["places"] == joined["every"])
@@ -115,7 +132,7 @@ def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
 
 def _first(reasons: Sequence[tuple[ir.BooleanValue, Bad]]) -> ir.IntegerValue:
     """The first reason that applies, as a small number: cheaper to group by than a text."""
-    return ibis.cases(*[(holds, ibis.literal(int(bad), "int8")) for holds, bad in reasons])
+    return ibis.cases(*[(holds, int(bad)) for holds, bad in reasons], else_=int(Bad.NOTHING)).cast("int8")
 
 
 def _any(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
@@ -132,20 +149,28 @@ def _text(value: ir.Value) -> ir.StringValue:
 
 
 def _name(value: ir.Value, schema: Schema) -> ir.Value:
-    """Pages and items: whole numbers stay numbers, which are cheaper to group by; all else is text."""
-    if schema.whole_ids:
-        return _whole(value)
-    return value if value.type().is_integer() else _text(value)
+    """Pages and items: whole numbers as numbers, all else as text."""
+    return _whole(value) if schema.whole_ids or value.type().is_integer() else _text(value)
 
 
-def _whole(value: ir.Value, words: bool = False) -> ir.IntegerValue:
-    """A whole number, or null. Read as a float first: casts of '1.5' to an integer round, each engine in its way."""
+def _whole(value: ir.Value) -> ir.IntegerValue:
+    """A whole number, or null."""
+    number = _number(value)
+    return ibis.ifelse(_exact(number), number.try_cast("int64"), ibis.null("int64"))
+
+
+def _number(value: ir.Value, words: bool = False) -> ir.NumericValue:
+    """A number, whole or not: a cast of '1.5' to an integer would round, in each engine in its way."""
     kind = value.type()
     if kind.is_integer() or kind.is_boolean():
         return value.cast("int64")
-    number = value if kind.is_floating() else value.try_cast("float64")
-    whole = ibis.ifelse(number.between(-MOST, MOST) & (number == number.floor()), number, ibis.null("float64"))
-    exact = whole.try_cast("int64")
     if words and kind.is_string():
-        return ibis.cases((value.lower() == "false", 0), (value.lower() == "true", 1), else_=exact).cast("int64")
-    return exact
+        value = ibis.cases((value.lower() == "false", "0"), (value.lower() == "true", "1"), else_=value)
+    return value if kind.is_floating() else value.try_cast("float64")
+
+
+def _exact(number: ir.NumericValue) -> ir.BooleanValue:
+    """Whether a number is whole, and small enough for engines to agree on it."""
+    if number.type().is_integer():
+        return number.notnull()
+    return (number.try_cast("int64").cast("float64") == number) & number.between(-MOST, MOST)

@@ -6,6 +6,7 @@ from enum import IntEnum
 class Bad(IntEnum):
     """Why a line is not counted; the first reason that applies."""
 
+    NOTHING = 0  # it is counted
     COLUMNS = 1
     DATE = 2
     NUMBER = 3

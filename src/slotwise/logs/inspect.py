@@ -40,7 +40,7 @@ def first_bad(source: Source, filters: Sequence[Filter], count: int) -> list[Bad
         for chunk in _chunks(file, source):
             lines = marked(ibis.memtable(chunk.table), source.schema, filters, also=["row"])
             table = judged(lines, source.schema)
-            table = table.filter(table["bad"].notnull(), table["bad"] != int(Bad.LEFT_OUT)).select("row", "bad")
+            table = table.filter(~table["bad"].isin([int(Bad.NOTHING), int(Bad.LEFT_OUT)])).select("row", "bad")
             for each in connection.to_pyarrow(table.order_by("row").limit(count - len(found))).to_pylist():
                 row = each["row"]
                 found.append(BadLine(file, chunk.numbers[row], Bad(each["bad"]), chunk.texts[row][:_SHOWN]))

@@ -16,7 +16,7 @@ from slotwise.counts import Counts
 from slotwise.logs import aggregate
 from slotwise.logs.account import Account, judge
 from slotwise.logs.engines import Engine, Progress, Unreadable, start
-from slotwise.logs.filters import Filter
+from slotwise.logs.filters import Filter, parse
 from slotwise.logs.formats import PLAIN, format_of
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, changed, natural
@@ -48,9 +48,9 @@ class Counted(NamedTuple):
 def read_log(
     files: str | Iterable[str],
     format: str | None = None,
-    changes: Mapping[str, Any] | None = None,
+    schema: Mapping[str, Any] | None = None,
     *,
-    where: Sequence[Filter] = (),
+    where: Sequence[str | Filter] = (),
     max_bad: int | float = 0,
     top: int | None = None,
     engine: str = "duckdb",
@@ -60,12 +60,13 @@ def read_log(
 ) -> Log:
     """Count a log and hand over its queries.
 
-    `files` are paths or globs; `format` is a preset or a kind of file, told by the suffix when it is None; `changes`
-    set fields of its `Schema` anew: {"page": "query", "min_items": 3}. `max_bad` malformed lines are tolerated, a
-    number, or a share of all lines when below 1. `top` keeps the queries with the most displays only.
+    `files` are paths or globs; `format` is a preset or a kind of file, told by the suffix when it is None; `schema`
+    sets fields of its `Schema` anew: {"page": "query", "min_items": 3}. `where` has comparisons of columns, such as
+    "segment=mobile". `max_bad` malformed lines are tolerated, a number, or a share of all lines when below 1. `top`
+    keeps the queries with the most displays only.
     """
     with counted(
-        files, format, changes, where=where, max_bad=max_bad, engine=engine, memory=memory, master=master,
+        files, format, schema, where=where, max_bad=max_bad, engine=engine, memory=memory, master=master,
         progress=progress,
     ) as found:  # fmt: skip
         return Log(_queries(found, top), found.account)
@@ -75,9 +76,9 @@ def read_log(
 def counted(
     files: str | Iterable[str],
     format: str | None = None,
-    changes: Mapping[str, Any] | None = None,
+    schema: Mapping[str, Any] | None = None,
     *,
-    where: Sequence[Filter] = (),
+    where: Sequence[str | Filter] = (),
     max_bad: int | float = 0,
     engine: str = "duckdb",
     memory: str | None = None,
@@ -86,18 +87,20 @@ def counted(
 ) -> Iterator[Counted]:
     """The cells of a log, still in the engine, for as long as the context lasts."""
     paths, name = find([str(files)] if isinstance(files, str | Path) else map(str, files), format)
-    schema = _counted_already(changed(format_of(name), dict(changes or {})), name, dict(changes or {}), paths)
-    source = open_source(paths, schema, [each.column for each in where])
-    filters = [each._replace(ours=source.read[each.column]) for each in where]
+    plan = _plan(name, dict(schema or {}), paths)
+    wanted = [parse(each) if isinstance(each, str) else each for each in where]
+    source = open_source(paths, plan, [each.column for each in wanted])
+    filters = [each._replace(ours=source.read[each.column]) for each in wanted]
     with start(engine, memory, master) as running:
-        cells = aggregate.judged(_cells(running, source, filters, progress), schema)
+        cells = _cells(running, source, filters, progress)
         found = running.rows(aggregate.reasons(cells)).to_pylist()
         account = judge(source, filters, {row["bad"]: row["lines"] for row in found}, max_bad)
-        yield Counted(running, aggregate.chosen(cells, schema), schema, account)
+        yield Counted(running, aggregate.chosen(cells, plan), plan, account)
 
 
-def _counted_already(schema: Schema, format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
-    """Lines with a column `shown` are counted already, where no preset and nobody says otherwise."""
+def _plan(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
+    """The schema asked for. Lines with a column `shown` are counted already, where no preset and nobody says not."""
+    schema = changed(format_of(format), changes)
     local = [path for path in paths if "://" not in path]
     if format not in PLAIN or "shown" in changes or not local or "shown" not in columns_of(local[0], schema):
         return schema
@@ -106,14 +109,16 @@ def _counted_already(schema: Schema, format: str, changes: dict[str, Any], paths
 
 def _cells(engine: Engine, source: Source, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
     """The cells, by the first reading that can."""
-    failure: Unreadable | None = None
+    schema, failure = source.schema, BadInput("no way to read this log")
     for lines in engine.readings(source):
         try:
-            marked = aggregate.marked(lines, source.schema, filters)
-            return engine.keep(aggregate.cells(marked, source.schema), progress)
+            cells = engine.keep(aggregate.cells(aggregate.marked(lines, schema, filters), schema), progress)
         except Unreadable as error:
             failure = error
-    raise failure or BadInput("no way to read this log")
+            continue
+        judged = aggregate.judged(cells, schema)
+        return aggregate.merged(judged, schema) if aggregate.as_text(cells, schema) else judged
+    raise failure
 
 
 def _queries(found: Counted, top: int | None) -> list[Query]:

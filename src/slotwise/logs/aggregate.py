@@ -26,7 +26,9 @@ def marked(lines: ir.Table, schema: Schema, filters: Sequence[Filter] = (), also
     if schema.shown:
         shown = _number(lines["shown"])
         usual, exact = usual & (shown == 1), exact & _exact(shown)
-    reasons: list[tuple[ir.BooleanValue, Bad]] = [(lines["torn"], Bad.COLUMNS)]
+    reasons: list[tuple[ir.BooleanValue, Bad]] = []
+    if "torn" in lines.columns:
+        reasons += [(lines["torn"], Bad.COLUMNS)]
     reasons += [(each.undated(lines), Bad.DATE) for each in filters if each.date]
     reasons += [(~each.passes(lines), Bad.LEFT_OUT) for each in filters]
     reasons += [(usual, Bad.NOTHING)]  # most lines are, and need no further question
@@ -132,7 +134,8 @@ def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
 
 def _first(reasons: Sequence[tuple[ir.BooleanValue, Bad]]) -> ir.IntegerValue:
     """The first reason that applies, as a small number: cheaper to group by than a text."""
-    return ibis.cases(*[(holds, int(bad)) for holds, bad in reasons], else_=int(Bad.NOTHING)).cast("int8")
+    codes = [(holds, ibis.literal(int(bad), "int16")) for holds, bad in reasons]
+    return ibis.cases(*codes, else_=ibis.literal(int(Bad.NOTHING), "int16")).cast("int8")
 
 
 def _any(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:

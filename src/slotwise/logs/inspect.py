@@ -102,7 +102,7 @@ def _parquet_chunks(file: str, source: Source) -> Iterator[_Chunk]:
     for batch in parquet.ParquetFile(file).iter_batches(_AT_ONCE, columns=list(source.read)):
         rows = batch.num_rows
         table = pa.Table.from_batches([batch]).rename_columns([source.read[name] for name in batch.schema.names])
-        table = table.append_column("torn", pa.array([False] * rows)).append_column("row", pa.array(range(rows)))
+        table = table.append_column("row", pa.array(range(rows)))
         texts = [msgspec.json.encode(row, enc_hook=str).decode() for row in batch.to_pylist()]
         yield _Chunk(list(range(first, first + rows)), texts, table)
         first += rows

@@ -117,6 +117,17 @@ def columns_of(file: str, schema: Schema) -> list[str]:
             return []
 
 
+def may_have_fractions(file: str) -> bool:
+    """Whether a file has a sign with which a number can be written that is not plain digits."""
+    if file.endswith(COMPRESSED):
+        return True
+    with readable(file), Path(file).open("rb", buffering=0) as content:
+        while chunk := content.read(1 << 18):  # small enough for the processor's cache: it is looked at five times
+            if any(sign in chunk for sign in (b".", b"e", b"E", b"x", b"_")):
+                return True
+    return False
+
+
 def check_whole(file: str) -> None:
     """Read a compressed file to its end, to see that it has one."""
     with readable(file), open_bytes(file) as content:

@@ -24,7 +24,7 @@ class Engine(Protocol):
     def readings(self, source: Source) -> Iterator[ir.Table]:
         """Ways to read the lines, the fastest first, each with less trust in them than the one before.
 
-        A table has a column for each that is read, and `torn`: whether a line has the wrong number of columns.
+        A table has a column for each that is read, and `torn`, if a line can have the wrong number of columns.
         """
 
     def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from slotwise.checks import BadInput
 from slotwise.logs.engines import Progress, Unreadable
-from slotwise.logs.source import Source, check_quotes, check_whole, open_text, readable
+from slotwise.logs.source import Source, check_quotes, check_whole, may_have_fractions, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
 _ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart
@@ -63,7 +63,8 @@ class DuckDB:
         """Files as a view: nothing is read before the counting asks for it.
 
         Csv is read as numbers first, which is fast and stops at the first malformed line; then as text, which does
-        not. Bytes that are not UTF-8 stop that too: then a copy is read, in which they are marked.
+        not. Bytes that are not UTF-8 stop that too: then a copy is read, in which they are marked. DuckDB rounds 1.5
+        when it is asked for a whole number: so it is asked for floats, unless no file has the signs of a fraction.
         """
         for file in source.files:
             if file.endswith((".gz", ".zst")):
@@ -74,7 +75,8 @@ class DuckDB:
             yield self._view(_parquet(files, source))
             return
         if source.schema.kind == "csv":
-            yield self._view(_strict_csv(files, source))
+            fractions = any(may_have_fractions(file) for file in source.files)
+            yield self._view(_strict_csv(files, source, "DOUBLE" if fractions else "BIGINT"))
             for file in source.files:
                 check_quotes(file, source.schema)  # or DuckDB takes all that follows an open one for one field
         read = _csv if source.schema.kind == "csv" else _ndjson
@@ -146,11 +148,11 @@ class DuckDB:
         progress(1.0)
 
 
-def _strict_csv(files: list[str], source: Source) -> str:
-    """Numbers read as numbers: as floats, since DuckDB would round 1.5 to a whole number."""
-    kinds = {name: "DOUBLE" if name in source.schema.numbers else "VARCHAR" for name in source.read.values()}
+def _strict_csv(files: list[str], source: Source, number: str) -> str:
+    """Numbers read as numbers."""
+    kinds = {name: number if name in source.schema.numbers else "VARCHAR" for name in source.read.values()}
     read = ", ".join(_name(name) for name in kinds)
-    return f"SELECT {read}, false AS torn FROM {_csv_reader(files, source, kinds)})"
+    return f"SELECT {read} FROM {_csv_reader(files, source, kinds)})"
 
 
 def _csv(files: list[str], source: Source) -> str:
@@ -192,7 +194,7 @@ def _ndjson(files: list[str], source: Source) -> str:
 
 def _parquet(files: list[str], source: Source) -> str:
     read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in source.read.items())
-    return f"SELECT {read}, false AS torn FROM read_parquet({_list(files)}, union_by_name = true)"
+    return f"SELECT {read} FROM read_parquet({_list(files)}, union_by_name = true)"
 
 
 def _list(files: list[str]) -> str:

@@ -174,10 +174,8 @@ def _ndjson(reader: Any, files: list[str], source: Source) -> Any:
 
 
 def _parquet(reader: Any, files: list[str], source: Source) -> Any:
-    from pyspark.sql.functions import lit
-
     frame = reader.parquet(*files)
-    return frame.select(*_renamed(frame, source), lit(False).alias("torn"))
+    return frame.select(*_renamed(frame, source))
 
 
 def _renamed(frame: Any, source: Source) -> list[Any]:

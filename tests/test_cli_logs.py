@@ -1,6 +1,7 @@
 """`slotwise fit` and `slotwise logs`, as a person types them."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -163,3 +164,18 @@ def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
     _, told = process.communicate(timeout=60)
     assert (process.returncode, "Traceback" in told) == (130, False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_page_about_logs_shows_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "logs.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    commands = page.partition("```\n")[2].partition("```")[0].splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        words = shlex.split(command.replace("400000", "40000").replace("1e4", "1e2"), comments=True)
+        assert words[0] == "slotwise"
+        assert run(*words[1:]) == 0
+    exec(page.partition("```python\n")[2].partition("```")[0], {})
+    (tmp_path / "log.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    (tmp_path / "a.csv").write_text("q;'an ad';hero;0;monday\n" * 200 + "q;b;left;1;monday\n" * 200)
+    assert run("fit", "a.csv", "--schema", "log.toml", "--min-shown", "0") == 0

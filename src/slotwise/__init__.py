@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slotwise.inference.queries import fit_queries
     from slotwise.inference.query_fit import QueryFit
     from slotwise.logs.query import Query
+    from slotwise.logs.read import read_log
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -39,6 +40,7 @@ __all__ = [
     "load_fits",
     "policies",
     "posterior",
+    "read_log",
     "regret_chart",
     "save_chart",
     "save_fits",
@@ -61,6 +63,7 @@ _HOMES = {
     "fit_queries": "slotwise.inference.queries",
     "load_fits": "slotwise.inference.fit_files",
     "posterior": "slotwise.inference.posterior",
+    "read_log": "slotwise.logs.read",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",
     "save_fits": "slotwise.inference.fit_files",

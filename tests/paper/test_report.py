@@ -120,7 +120,8 @@ def test_figures_data_and_page_lie_beside_the_report(folder: Path) -> None:
 
 
 def test_csv_and_parquet_hold_the_same(folder: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="no pyarrow here: pip install 'slotwise[parquet]'")
+    import pyarrow.parquet as parquet
+
     lines = (folder / "data" / "fig-warm.csv").read_text().splitlines()
     rows = parquet.read_table(folder / "data" / "fig-warm.parquet").to_pylist()
     assert len(rows) == len(lines) - 1

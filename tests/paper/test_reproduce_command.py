@@ -63,14 +63,3 @@ def test_the_table_of_queries_alone(monkeypatch, capsys, tmp_path: Path) -> None
     page = (out / "paper.md").read_text()
     assert "QUICK" in page
     assert str(tmp_path) not in page
-
-
-def test_without_pyarrow_there_is_csv_and_a_word_of_it(monkeypatch, capsys, tmp_path: Path) -> None:
-    from slotwise.paper import data
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(data, "has_parquet", lambda: False)
-    assert run(monkeypatch, "--only", "tab-data") == 0
-    assert "pip install 'slotwise[parquet]'" in capsys.readouterr().out
-    assert list((tmp_path / "out" / "paper" / "data").glob("*.csv"))
-    assert not list((tmp_path / "out" / "paper" / "data").glob("*.parquet"))

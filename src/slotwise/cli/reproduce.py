@@ -124,7 +124,6 @@ def _summary(found: "Reproduction", folder: Path) -> dict[str, Any]:
 
 def _show(found: "Reproduction", folder: Path) -> None:
     """The verdicts, where the time went, and where everything lies."""
-    from slotwise.paper.data import has_parquet
     from slotwise.paper.figures import QUICK
     from slotwise.paper.publish import DATA, REPORT
     from slotwise.paper.sections import SIGNS, spent_table, tally
@@ -144,7 +143,5 @@ def _show(found: "Reproduction", folder: Path) -> None:
     shared.screen.print(f"played and measured in {found.wall_seconds:.0f} s", highlight=False)
     if found.quick:
         shared.screen.print(f"[bold yellow]{QUICK}[/]")
-    if not has_parquet():
-        shared.screen.print("no Parquet files, only CSV: pip install 'slotwise\\[parquet]' brings what writes them")
     for name in (REPORT, DATA):
         shared.screen.print(f"{name.partition('.')[0]}: {folder / name}", highlight=False, soft_wrap=True)

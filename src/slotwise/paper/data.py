@@ -1,12 +1,9 @@
-"""The numbers behind figures and claims, as CSV and, where pyarrow is installed, as Parquet."""
+"""The numbers behind figures and claims, as CSV and as Parquet."""
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
@@ -25,19 +22,13 @@ from slotwise.paper.tables import (
 TIMES = "times"  # a folder apart: what is in it is never the same twice
 
 
-def has_parquet() -> bool:
-    """Whether Parquet can be written."""
-    return find_spec("pyarrow") is not None
-
-
 def write_data(found: Reproduction, folder: Path) -> None:
     """Every table of numbers; times and what is judged by them in a folder of their own."""
     (folder / TIMES).mkdir(parents=True, exist_ok=True)
     for name, rows in tables(found):
         if rows:
             write_whole(folder / f"{name}.csv", _csv(rows))
-            if has_parquet():
-                write_whole(folder / f"{name}.parquet", _parquet(rows))
+            write_whole(folder / f"{name}.parquet", _parquet(rows))
 
 
 def tables(found: Reproduction) -> Iterator[tuple[str, list[Row]]]:
@@ -84,8 +75,9 @@ def _csv(rows: list[Row]) -> bytes:
 
 
 def _parquet(rows: list[Row]) -> bytes:
-    arrow: Any = import_module("pyarrow")
-    parquet: Any = import_module("pyarrow.parquet")
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
     sink = arrow.BufferOutputStream()
     parquet.write_table(arrow.Table.from_pylist(rows), sink)
     return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,73 @@
+"""The outcome of a display: for each position a register that only moves up, skipped < clicked < discarded.
+
+Counts are a function of the registers, so duplicates, reordering and retries cannot change them. This is the only
+place that says how an event moves a register and what a register counts; nothing here knows of stores or clocks.
+"""
+
+from enum import IntEnum
+from typing import Literal, NamedTuple
+
+Status = Literal["accepted", "duplicate", "late", "unknown", "conflict", "rejected"]
+
+
+class Kind(IntEnum):
+    """Of an event."""
+
+    VIEW = 0
+    CLICK = 1
+    DISCARD = 2
+
+
+class Counting(IntEnum):
+    """From when on the registers of a display count."""
+
+    NEVER = 0
+    ISSUED = 1
+    VIEWED = 2
+
+
+class Total(NamedTuple):
+    """What the registers of a display count for: clicks and skips by position, and the display itself."""
+
+    clicks: tuple[int, ...]
+    skips: tuple[int, ...]
+    displays: int
+
+
+class Registers:
+    """The outcomes of one display; `size` positions showed an item."""
+
+    __slots__ = ("clicked", "counting", "discarded", "size", "viewed")
+
+    def __init__(self, size: int, counting: Counting) -> None:
+        self.size, self.counting = size, counting
+        self.viewed, self.discarded = False, False
+        self.clicked = 0  # bit l: the register of place l has moved up from skipped to clicked
+
+    def receive(self, kind: Kind, place: int, in_time: bool) -> Status:
+        """Move the register that an event is about, if it moves up; say what became of the event."""
+        if self.discarded:
+            return "duplicate"  # nothing is above discarded
+        if kind is Kind.DISCARD:
+            self.discarded = True
+            return "accepted"  # whenever it comes
+        moves = not self.viewed if kind is Kind.VIEW else not self.clicked >> place & 1
+        if not moves:
+            return "duplicate"
+        if not in_time:
+            return "late"
+        if kind is Kind.VIEW:
+            self.viewed = True
+        else:
+            self.clicked |= 1 << place
+        return "accepted"
+
+    def total(self) -> Total:
+        """What the registers count for now; a click says that the display was viewed."""
+        begun = self.counting is Counting.ISSUED or (
+            self.counting is Counting.VIEWED and (self.viewed or self.clicked > 0)
+        )
+        if not begun or self.discarded:
+            return Total((0,) * self.size, (0,) * self.size, 0)
+        clicks = tuple([self.clicked >> place & 1 for place in range(self.size)])
+        return Total(clicks, tuple([1 - click for click in clicks]), 1)

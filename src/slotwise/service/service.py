@@ -1,0 +1,303 @@
+"""The service while it runs: pages in memory over a store, on one event loop.
+
+All that is in memory changes on the loop's thread only, and only as the store commits it: an answer of the store is
+applied by a callback in the order of the groups, so a page that is read in between has each change exactly once.
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from slotwise.checks import BadInput
+from slotwise.service.clock import Clock
+from slotwise.service.feedback import Counting
+from slotwise.service.metrics import Metrics
+from slotwise.service.page import ItemSpec, PageBody, PageSpec
+from slotwise.service.problems import Problem
+from slotwise.service.recommender import Ask, PageModel
+from slotwise.service.store.base import (
+    Answer,
+    Cell,
+    Display,
+    Event,
+    Ledger,
+    Operation,
+    PageCounts,
+    Received,
+    StaleVersion,
+    StoreDown,
+    StoredPage,
+)
+from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.tokens import Named, Tokens, rotated
+
+MOST_RECENT = 20_000  # displays kept in memory, so that the same id gives the same display at once
+MOST_WAITING = 10_000  # displays that wait for the disk, before new ones are not learnt
+DROP_MARGIN = 7200.0  # a clock that jumps an hour must not drop what can still be clicked
+PRUNE_MOST = 1_000  # displays in one group
+TICK_SECONDS = 1.0
+
+_COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
+_TRIAL = PageSpec(positions=["one"])
+
+
+class Service:
+    """Made inside a running event loop by `started`."""
+
+    def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
+        self.clock, self.metrics = clock, Metrics()
+        self._rng = np.random.default_rng(seed)
+        self._models: dict[str, PageModel] = {}
+        self._by_number: dict[int, PageModel] = {}
+        self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
+        self._recent: OrderedDict[str, Display] = OrderedDict()
+        self.degraded, self.ready = False, False
+        self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered)
+        self.metrics.store_up.set(1)
+
+    async def open(self) -> None:
+        """Read the secrets, or make them."""
+        await self._rotate()
+
+    async def compile(self) -> None:
+        """Compile the kernels, which takes seconds once per installation; then the service is ready."""
+        await asyncio.to_thread(compile_kernels)
+        self.ready = True
+
+    async def close(self) -> None:
+        """Commit what waits."""
+        self.ready = False
+        await self.store.close()
+
+    # pages
+
+    async def model(self, name: str) -> PageModel:
+        """A page by its name, read from the store when it is not in memory; 404 when there is none."""
+        if not self.ready:
+            raise Problem(503, "starting: the kernels are not compiled yet")
+        model = self._models.get(name)
+        if model is None:
+            model = await self._load(name)
+        if model is None:
+            raise Problem(404, f"there is no page {name!r}; PUT /v1/pages/... defines one")
+        return model
+
+    async def _load(self, name: str) -> PageModel | None:
+        loading = self._loading.get(name)
+        if loading is None:
+            now = self.clock()
+            future = self.store.do(lambda ledger: _read_page(ledger, name, now))
+            loading = asyncio.ensure_future(self._install(name, future))
+            self._loading[name] = loading
+        return await asyncio.shield(loading)
+
+    async def _install(
+        self, name: str, future: "asyncio.Future[tuple[StoredPage, list[tuple[str, ItemSpec]], PageCounts] | None]"
+    ) -> PageModel | None:
+        try:
+            read = await future
+            if read is None:
+                return None
+            model = PageModel(*read, self._rng)
+            self._models[name] = self._by_number[model.page.number] = model
+            self.metrics.pages.set(len(self._models))
+            return model
+        finally:
+            del self._loading[name]
+
+    def _forget(self, name: str) -> None:
+        """Read the page anew when it is next asked for."""
+        model = self._models.pop(name, None)
+        if model is not None:
+            del self._by_number[model.page.number]
+
+    async def _settled(self, operation: Operation[Answer], apply: Callable[[Answer], None]) -> Answer:
+        """Commit an operation and apply its answer, even when whoever asked has gone."""
+        future = self.store.do(operation)
+        future.add_done_callback(lambda done: None if done.exception() else apply(done.result()))
+        return await asyncio.shield(future)
+
+    async def save_page(
+        self, name: str, change: Callable[[StoredPage | None], PageBody], expected: int | None, archived: bool = False
+    ) -> tuple[StoredPage, bool]:
+        """Define a page anew from what it was; whether it is a new one. 412 when it is not `expected` any more."""
+        now = self.clock()
+
+        def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
+            before = ledger.page(name)
+            there = before is not None and not before.archived
+            if expected is not None and (before is None or not there or before.version != expected):
+                raise StaleVersion
+            saved = ledger.save_page(name, change(before), before and before.version, now, archived)
+            return saved, not there
+
+        return await self._settled(operation, lambda _: self._forget(name))
+
+    async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool]:
+        """Add or change items; for each whether it is new."""
+        name, page = model.page.name, model.page.number
+
+        def apply(numbers: list[tuple[int, bool]]) -> None:
+            now = self._models.get(name)
+            if now is not None:
+                for (number, _), (item, spec) in zip(numbers, items, strict=True):
+                    now.set_item(number, item, spec)
+
+        answers = await self._settled(lambda ledger: ledger.save_items(page, items), apply)
+        return [fresh for _, fresh in answers]
+
+    async def import_counts(self, model: PageModel, cells: list[Cell], displays: float, expected: int | None) -> int:
+        """Take these for all that was learnt on a page; the new revision."""
+        name, page = model.page.name, model.page.number
+        return await self._settled(
+            lambda ledger: ledger.import_counts(page, cells, displays, expected), lambda _: self._forget(name)
+        )
+
+    # displays
+
+    async def recommend(self, name: str, ask: Ask, id: str | None) -> tuple[PageModel, Display, bool, list[str]]:
+        """A display for a page view: (its page, it, whether it is new, positions left out)."""
+        model = await self.model(name)
+        if id is not None:
+            issued = self._issued(id)
+            if issued is not None:
+                return self._again(model, issued, ask)
+        now, spec = self.clock(), model.page.body.spec
+        degraded = self.degraded or self.store.waiting > MOST_WAITING
+        counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
+        choice = model.choose(ask, now, counting is Counting.ISSUED and not degraded)
+        until = now + spec.click_window
+        display = Display(
+            id or secrets.token_urlsafe(12),
+            secrets.randbits(63),
+            model.page.number,
+            choice.layout,
+            choice.segment,
+            now,
+            until,
+            max(until, now + spec.keep_seconds()) + DROP_MARGIN,
+            choice.arm,
+            model.page.epoch,
+            Counting.NEVER if degraded else counting,
+            choice.places,
+        )
+        display.degraded = degraded
+        if degraded:
+            self.metrics.degraded.inc()
+        else:
+            self.store.add(display)
+        self._recent[display.id] = display
+        if len(self._recent) > MOST_RECENT:
+            self._recent.popitem(last=False)
+        return model, display, True, choice.left_out
+
+    def _issued(self, id: str) -> Display | None:
+        found = self._recent.get(id)
+        if found is None and not self.degraded:
+            found = self.store.peek(id)
+        return found
+
+    def _again(self, model: PageModel, display: Display, ask: Ask) -> tuple[PageModel, Display, bool, list[str]]:
+        """The same display for the same id; an id that was used for something else is a conflict."""
+        segment = model.page.body.segments[display.segment]
+        same_page = display.page == model.page.number
+        if not same_page or ask.layout not in (None, display.layout) or (ask.segment or "") != segment:
+            raise Problem(409, f"the id {display.id!r} was used for another page, layout or segment")
+        shown = {place.position for place in display.places}
+        positions = model.page.body.spec.all_layouts().get(display.layout, [])
+        return model, display, False, [position for position in positions if position not in shown]
+
+    def token(self, display: Display) -> str:
+        """What lets a browser say that the display was viewed or clicked."""
+        return self.tokens.sign(Named(display.id, display.nonce, display.page), display.until)
+
+    async def receive(self, events: list[Event]) -> Received:
+        """Commit events and learn from them."""
+        now = self.clock()
+        return await self._settled(lambda ledger: ledger.receive(events, now), self._moved)
+
+    def _moved(self, received: Received) -> None:
+        for page in {move.display.page for move in received.moves}:
+            model = self._by_number.get(page)
+            if model is not None:
+                model.move([move for move in received.moves if move.display.page == page])
+
+    # health and time
+
+    def _failed(self) -> None:
+        self.degraded = True
+        self.metrics.store_up.set(0)
+
+    def _recovered(self) -> None:
+        """What was issued meanwhile is not in the store: read every page anew."""
+        for kept in (self._models, self._by_number, self._recent):
+            kept.clear()
+        self.degraded = False
+        self.metrics.store_up.set(1)
+
+    async def keep_house(self) -> None:
+        """For ever: let counts fade, drop what is old, rotate the secrets."""
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            try:
+                await self.tick()
+            except StoreDown:
+                continue  # the store says so itself, and recovers by itself
+
+    async def tick(self) -> None:
+        """What is due now."""
+        now = self.clock()
+        await self._rotate()
+        for name, model in list(self._models.items()):
+            passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
+            if passed > 0:
+                await self._begin_epoch(name, model, model.page.epoch + passed, began)
+        while await self.store.do(lambda ledger: ledger.prune(now, PRUNE_MOST)) == PRUNE_MOST:
+            await asyncio.sleep(0)
+
+    async def _begin_epoch(self, name: str, model: PageModel, epoch: int, began: float) -> None:
+        def apply(_: None) -> None:
+            if self._models.get(name) is model:
+                model.begin_epoch(epoch, began)
+
+        await self._settled(lambda ledger: ledger.begin_epoch(model.page.number, epoch, began), apply)
+
+    async def _rotate(self) -> None:
+        now = self.clock()
+
+        def operation(ledger: Ledger) -> list[tuple[float, str]]:
+            before = ledger.secrets()
+            after = rotated(before, now)
+            if after != before:
+                ledger.save_secrets(after)
+            return after
+
+        self.tokens = Tokens(await self.store.do(operation))
+
+
+def _read_page(
+    ledger: Ledger, name: str, now: float
+) -> tuple[StoredPage, list[tuple[str, ItemSpec]], PageCounts] | None:
+    page = ledger.page(name)
+    if page is None or page.archived:
+        return None
+    passed, began = page.body.spec.epochs_since(page.epoch_began, now)
+    if passed > 0:
+        page = page._replace(epoch=page.epoch + passed, epoch_began=began)
+        ledger.begin_epoch(page.number, page.epoch, began)
+    return page, ledger.items(page.number), ledger.counts(page.number)
+
+
+def compile_kernels() -> None:
+    """Compile, or read from the cache, what the default policy needs."""
+    body = PageBody(_TRIAL, [("default", "one")], [""])
+    page = StoredPage(0, "trial", 1, False, 0, 0.0, body)
+    model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
+    choice = model.choose(Ask(), 0.0, True)
+    model.set_item(1, "b", ItemSpec())
+    if not choice.places:
+        raise BadInput("the kernels do not work on this machine")

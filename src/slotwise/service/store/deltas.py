@@ -1,0 +1,64 @@
+"""What the displays and events of one group change in the counts, summed before it is written."""
+
+from collections import defaultdict
+from sqlite3 import Connection
+
+from slotwise.service.store.base import Display
+
+HOUR = 3600
+CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
+
+
+class Deltas:
+    """Sums of changes; `write` puts them into the tables."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing has changed."""
+        self.cells: dict[CellKey, list[int]] = defaultdict(lambda: [0, 0])
+        self.epochs: dict[tuple[int, int], int] = defaultdict(int)
+        self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+
+    def change(
+        self, display: Display, clicks: tuple[int, ...], skips: tuple[int, ...], displays: int, rated: bool = True
+    ) -> None:
+        """Count these changes, by place, of one display; those that are folded away stay in the rates."""
+        page, epoch, segment, cells = display.page, display.epoch, display.segment, self.cells
+        for place, click, skip in zip(display.places, clicks, skips, strict=True):
+            if click or skip:
+                cell = cells[page, epoch, place.item, segment, place.column]
+                cell[0] += click
+                cell[1] += skip
+        self.epochs[page, epoch] += displays
+        if rated:
+            rate = self.rates[page, int(display.issued // HOUR), display.arm]
+            rate[0] += displays
+            rate[1] += sum(clicks) + sum(skips)
+            rate[2] += sum(clicks)
+
+    def write(self, connection: Connection) -> None:
+        """Add the sums to the tables, and count a revision of every page among them."""
+        if not self.epochs:
+            return
+        many = connection.executemany
+        # two steps, since an upsert checks the row that it would insert, which may be negative
+        cells = [(*key, *change) for key, change in self.cells.items() if change != [0, 0]]
+        many("INSERT INTO counts VALUES (?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING", [row[:5] for row in cells])
+        many(
+            "UPDATE counts SET clicks = clicks + ?6, skips = skips + ?7 WHERE page = ?1 AND epoch = ?2 AND item = ?3 "
+            'AND segment = ?4 AND "column" = ?5',
+            cells,
+        )
+        epochs = [(*key, change) for key, change in self.epochs.items() if change]
+        many("INSERT INTO epochs VALUES (?, ?, 0) ON CONFLICT DO NOTHING", [row[:2] for row in epochs])
+        many("UPDATE epochs SET displays = displays + ?3 WHERE page = ?1 AND epoch = ?2", epochs)
+        many(
+            "INSERT INTO rates VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET displays = displays + "
+            "excluded.displays, shown = shown + excluded.shown, clicks = clicks + excluded.clicks",
+            [(*key, *change) for key, change in self.rates.items()],
+        )
+        pages = {page for page, _ in self.epochs}
+        many("UPDATE pages SET revision = revision + 1 WHERE page = ?", [(page,) for page in pages])
+        self.clear()

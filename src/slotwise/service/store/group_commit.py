@@ -1,0 +1,183 @@
+"""Group commit: one thread owns the connection; everything that waits is committed together, and only then answered."""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from slotwise.checks import BadInput
+from slotwise.service.store.base import Answer, Display, Operation, Refused, StoreDown
+from slotwise.service.store.ledger import SqliteLedger
+
+MOST_IN_GROUP = 2_000
+LINGER_SECONDS = 0.01  # displays, for which nobody waits, gather that long
+PROBE_SECONDS = 0.5  # a store that failed is tried that often
+MOST_WAITING = 50_000
+
+Done = Callable[[Any, Exception | None], None]
+
+
+class _Job(NamedTuple):
+    operation: Callable[[SqliteLedger], Any]
+    done: Done
+
+
+class GroupCommit:
+    """Takes displays and operations from the event loop's thread, and answers there.
+
+    `watch(size, seconds)` hears of every group, `failed()` and `recovered()` of the store's health; all of them, and
+    all answers, are called on the loop, in the order of the groups.
+    """
+
+    def __init__(
+        self,
+        open_ledger: Callable[[], tuple[sqlite3.Connection, SqliteLedger]],
+        watch: Callable[[int, float], None],
+        failed: Callable[[], None],
+        recovered: Callable[[], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiting: queue.SimpleQueue[Display | _Job | None] = queue.SimpleQueue()
+        self._open_ledger, self._watch, self._failed, self._recovered = open_ledger, watch, failed, recovered
+        self._down, self._closing = False, False
+        self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
+        self._thread.start()
+        problem = self._opened.get()
+        if problem is not None:
+            raise problem
+
+    @property
+    def waiting(self) -> int:
+        """How much waits to be committed."""
+        return self._waiting.qsize()
+
+    def add(self, display: Display) -> None:
+        """Commit a display with the next group; nobody waits for it."""
+        self._waiting.put(display)
+
+    def do(self, operation: Operation[Answer]) -> "asyncio.Future[Answer]":
+        """Run an operation in the next group; answered when the group is committed."""
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        if self._closing or self.waiting > MOST_WAITING:
+            future.set_exception(StoreDown())
+            return future
+
+        def done(answer: Answer, problem: Exception | None) -> None:
+            if future.done():
+                return  # whoever waited has gone
+            if problem is None:
+                future.set_result(answer)
+            else:
+                future.set_exception(problem)
+
+        self._waiting.put(_Job(operation, done))
+        return future
+
+    async def close(self) -> None:
+        """Commit what waits, then end the thread."""
+        self._closing = True
+        self._waiting.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        try:
+            self._connection, self._ledger = self._open_ledger()
+        except Exception as error:
+            self._opened.put(error)
+            return
+        self._opened.put(None)
+        try:
+            while not self._closing or not self._waiting.empty():
+                group = self._gather()
+                if group:
+                    self._commit(group)
+                elif self._down:
+                    self._commit([_Job(SqliteLedger.beat, lambda _, __: None)])
+        finally:
+            self._connection.close()
+
+    def _gather(self) -> list[Display | _Job]:
+        """What waits; when only displays do, whatever comes shortly after."""
+        group: list[Display | _Job] = []
+        patience: float | None = PROBE_SECONDS if self._down else None
+        deadline = 0.0
+        while len(group) < MOST_IN_GROUP:
+            try:
+                one = self._waiting.get(timeout=patience) if patience != 0.0 else self._waiting.get_nowait()
+            except queue.Empty:
+                break
+            if one is None:
+                break
+            group.append(one)
+            if isinstance(one, _Job):
+                patience = 0.0
+            elif patience != 0.0:
+                deadline = deadline or time.monotonic() + LINGER_SECONDS
+                patience = max(deadline - time.monotonic(), 0.0)
+        return group
+
+    def _commit(self, group: list[Display | _Job]) -> None:
+        began = time.perf_counter()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            answers = self._apply(group)
+            self._ledger.flush()
+            self._connection.execute("COMMIT")
+        except Exception as error:
+            self._roll_back()
+            self._answer([(job.done, None, StoreDown(str(error))) for job in group if isinstance(job, _Job)])
+            return
+        back, self._down = self._down, False
+        self._answer(answers, len(group), time.perf_counter() - began, back)
+
+    def _apply(self, group: list[Display | _Job]) -> list[tuple[Done, Any, Exception | None]]:
+        """Everything in its order; an operation that refuses has changed nothing, and the others stand."""
+        answers: list[tuple[Done, Any, Exception | None]] = []
+        displays: list[Display] = []
+        for one in group:
+            if isinstance(one, Display):
+                displays.append(one)
+                continue
+            if displays:
+                self._ledger.add(displays)
+                displays = []
+            try:
+                answers.append((one.done, one.operation(self._ledger), None))
+            except (BadInput, Refused) as refusal:
+                answers.append((one.done, None, refusal))
+        if displays:
+            self._ledger.add(displays)
+        return answers
+
+    def _roll_back(self) -> None:
+        first, self._down = not self._down, True
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._ledger.forget()
+        except sqlite3.Error:
+            pass  # nothing was committed either way; the next group tries again
+        if first:
+            self._call(self._failed)
+
+    def _answer(
+        self, answers: list[tuple[Done, Any, Exception | None]], size: int = 0, seconds: float = 0.0, back: bool = False
+    ) -> None:
+        def tell() -> None:
+            if size:
+                self._watch(size, seconds)
+            if back:
+                self._recovered()
+            for done, answer, problem in answers:
+                done(answer, problem)
+
+        self._call(tell)
+
+    def _call(self, what: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop has ended: nobody is left to hear of it
+            self._loop.call_soon_threadsafe(what)

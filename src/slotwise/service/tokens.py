@@ -1,0 +1,49 @@
+"""Tokens: each names one display, and lets its bearer say that the display was viewed or clicked, for a time."""
+
+import hashlib
+import math
+import secrets
+from typing import NamedTuple
+
+from itsdangerous import BadSignature, Signer
+
+ROTATE_SECONDS = 86400.0
+KEEP_SECONDS = 31 * 86400.0  # longer than any click window
+Secrets = list[tuple[float, str]]
+
+
+class Named(NamedTuple):
+    """What a token says."""
+
+    display: str
+    nonce: int
+    page: int
+
+
+class Tokens:
+    """Signs with the newest secret, and knows what older ones signed."""
+
+    def __init__(self, known: Secrets) -> None:
+        self._signer = Signer([secret for _, secret in known], digest_method=hashlib.sha256, key_derivation="none")
+
+    def sign(self, named: Named, until: float) -> str:
+        """A token for this display that expires at `until`."""
+        return self._signer.sign(f"{named.display}.{named.nonce:x}.{named.page:x}.{math.ceil(until):x}").decode()
+
+    def read(self, token: str, now: float) -> Named | str:
+        """What the token says; when it is not to be believed, why."""
+        try:
+            display, nonce, page, until = self._signer.unsign(token).decode().rsplit(".", 3)
+        except (BadSignature, ValueError):
+            return "the token is not one of this service"
+        if now > int(until, 16):
+            return "the token has expired"
+        return Named(display, int(nonce, 16), int(page, 16))
+
+
+def rotated(known: Secrets, now: float) -> Secrets:
+    """The secrets to have now: a new one when the newest has served its day, none that outlived every token."""
+    kept = [(made, secret) for made, secret in known if now - made < KEEP_SECONDS]
+    if not kept or now - kept[-1][0] >= ROTATE_SECONDS:
+        kept.append((now, secrets.token_urlsafe(32)))
+    return kept

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,9 @@ async def running(path: Path, clock: Clock = machine_clock, seed: int | None = N
         await service.close()
 
 
-def make_app(service: Service) -> Litestar:
-    """The application of a running service."""
-    routes = [*pages.ROUTES, *items.ROUTES, *recommendations.ROUTES, *events.ROUTES, *operations.ROUTES]
+def make_app(service: Service, more: Sequence[Route] = ()) -> Litestar:
+    """The application of a running service; with `more` routes, for those who measure."""
+    routes = [*pages.ROUTES, *items.ROUTES, *recommendations.ROUTES, *events.ROUTES, *operations.ROUTES, *more]
     routes.append(_openapi_route(routes))
     allowed = [(re.compile(re.sub(r"{\w+}", "[^/]+", route.path) + "$"), route.method) for route in routes]
 

@@ -343,7 +343,7 @@ class _Layout(NamedTuple):
 
 @cache
 def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    @kernel(depends=(policy,))
+    @kernel(depends=(policy,), nogil=False)
     def serve(params, state, rng, theta, kappa, segment, width, columns, allowed, pinned, display, count):  # type: ignore[no-untyped-def]
         policy.score(params, state, rng, theta, kappa)
         arrange_among(theta[segment::width].copy(), kappa[columns], allowed, pinned, display)

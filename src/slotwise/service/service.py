@@ -5,7 +5,6 @@ applied by a callback in the order of the groups, so a page that is read in betw
 """
 
 import asyncio
-import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from slotwise.service.feedback import Counting
 from slotwise.service.metrics import Metrics
 from slotwise.service.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.problems import Problem
+from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
 from slotwise.service.store.base import (
     Answer,
@@ -50,7 +50,7 @@ class Service:
 
     def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
         self.clock, self.metrics = clock, Metrics()
-        self._rng = np.random.default_rng(seed)
+        self._rng, self._random = np.random.default_rng(seed), Randomness()
         self._models: dict[str, PageModel] = {}
         self._by_number: dict[int, PageModel] = {}
         self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
@@ -172,8 +172,8 @@ class Service:
         choice = model.choose(ask, now, counting is Counting.ISSUED and not degraded)
         until = now + spec.click_window
         display = Display(
-            id or secrets.token_urlsafe(12),
-            secrets.randbits(63),
+            id or self._random.name(),
+            self._random.nonce(),
             model.page.number,
             choice.layout,
             choice.segment,

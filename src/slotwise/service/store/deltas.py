@@ -4,6 +4,7 @@ from collections import defaultdict
 from sqlite3 import Connection
 
 from slotwise.service.store.base import Display
+from slotwise.service.store.rows import insert
 
 HOUR = 3600
 CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
@@ -42,23 +43,25 @@ class Deltas:
         """Add the sums to the tables, and count a revision of every page among them."""
         if not self.epochs:
             return
-        many = connection.executemany
-        # two steps, since an upsert checks the row that it would insert, which may be negative
-        cells = [(*key, *change) for key, change in self.cells.items() if change != [0, 0]]
-        many("INSERT INTO counts VALUES (?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING", [row[:5] for row in cells])
-        many(
-            "UPDATE counts SET clicks = clicks + ?6, skips = skips + ?7 WHERE page = ?1 AND epoch = ?2 AND item = ?3 "
-            'AND segment = ?4 AND "column" = ?5',
-            cells,
+        insert(
+            connection,
+            "counts",
+            [(*key, *change) for key, change in self.cells.items() if change != [0, 0]],
+            "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
         )
-        epochs = [(*key, change) for key, change in self.epochs.items() if change]
-        many("INSERT INTO epochs VALUES (?, ?, 0) ON CONFLICT DO NOTHING", [row[:2] for row in epochs])
-        many("UPDATE epochs SET displays = displays + ?3 WHERE page = ?1 AND epoch = ?2", epochs)
-        many(
-            "INSERT INTO rates VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET displays = displays + "
-            "excluded.displays, shown = shown + excluded.shown, clicks = clicks + excluded.clicks",
+        insert(
+            connection,
+            "epochs",
+            [(*key, change) for key, change in self.epochs.items()],
+            "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays",
+        )
+        insert(
+            connection,
+            "rates",
             [(*key, *change) for key, change in self.rates.items()],
+            "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown, "
+            "clicks = clicks + excluded.clicks",
         )
         pages = {page for page, _ in self.epochs}
-        many("UPDATE pages SET revision = revision + 1 WHERE page = ?", [(page,) for page in pages])
+        connection.executemany("UPDATE pages SET revision = revision + 1 WHERE page = ?", [(page,) for page in pages])
         self.clear()

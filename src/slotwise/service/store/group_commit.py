@@ -5,6 +5,7 @@ import queue
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from slotwise.service.store.base import Answer, Display, Operation, Refused, Sto
 from slotwise.service.store.ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
-LINGER_SECONDS = 0.01  # displays, for which nobody waits, gather that long
+LINGER_SECONDS = 0.02  # displays, for which nobody waits, gather that long: waking a thread for each costs more
 PROBE_SECONDS = 0.5  # a store that failed is tried that often
 MOST_WAITING = 50_000
 
@@ -41,7 +42,9 @@ class GroupCommit:
         recovered: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: queue.SimpleQueue[Display | _Job | None] = queue.SimpleQueue()
+        self._waiting: deque[Display | _Job] = deque()
+        self._bell = threading.Event()  # rung at once for whoever waits, after a while for displays
+        self._timer: asyncio.TimerHandle | None = None
         self._open_ledger, self._watch, self._failed, self._recovered = open_ledger, watch, failed, recovered
         self._down, self._closing = False, False
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
@@ -54,11 +57,13 @@ class GroupCommit:
     @property
     def waiting(self) -> int:
         """How much waits to be committed."""
-        return self._waiting.qsize()
+        return len(self._waiting)
 
     def add(self, display: Display) -> None:
         """Commit a display with the next group; nobody waits for it."""
-        self._waiting.put(display)
+        self._waiting.append(display)
+        if self._timer is None:
+            self._timer = self._loop.call_later(LINGER_SECONDS, self._ring)
 
     def do(self, operation: Operation[Answer]) -> "asyncio.Future[Answer]":
         """Run an operation in the next group; answered when the group is committed."""
@@ -75,13 +80,20 @@ class GroupCommit:
             else:
                 future.set_exception(problem)
 
-        self._waiting.put(_Job(operation, done))
+        self._waiting.append(_Job(operation, done))
+        self._ring()
         return future
+
+    def _ring(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._bell.set()
 
     async def close(self) -> None:
         """Commit what waits, then end the thread."""
         self._closing = True
-        self._waiting.put(None)
+        self._ring()
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
@@ -92,7 +104,10 @@ class GroupCommit:
             return
         self._opened.put(None)
         try:
-            while not self._closing or not self._waiting.empty():
+            while not self._closing or self._waiting:
+                if not self._waiting:
+                    self._bell.wait(PROBE_SECONDS if self._down else None)
+                self._bell.clear()
                 group = self._gather()
                 if group:
                     self._commit(group)
@@ -102,24 +117,7 @@ class GroupCommit:
             self._connection.close()
 
     def _gather(self) -> list[Display | _Job]:
-        """What waits; when only displays do, whatever comes shortly after."""
-        group: list[Display | _Job] = []
-        patience: float | None = PROBE_SECONDS if self._down else None
-        deadline = 0.0
-        while len(group) < MOST_IN_GROUP:
-            try:
-                one = self._waiting.get(timeout=patience) if patience != 0.0 else self._waiting.get_nowait()
-            except queue.Empty:
-                break
-            if one is None:
-                break
-            group.append(one)
-            if isinstance(one, _Job):
-                patience = 0.0
-            elif patience != 0.0:
-                deadline = deadline or time.monotonic() + LINGER_SECONDS
-                patience = max(deadline - time.monotonic(), 0.0)
-        return group
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_IN_GROUP))]
 
     def _commit(self, group: list[Display | _Job]) -> None:
         began = time.perf_counter()

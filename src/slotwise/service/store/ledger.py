@@ -24,6 +24,7 @@ from slotwise.service.store.base import (
     StoredPage,
 )
 from slotwise.service.store.deltas import HOUR, Deltas
+from slotwise.service.store.rows import insert
 
 MOST_CACHED = 20_000  # displays with their registers, beside the tables
 KEEP_RATES = 90 * 24  # hours
@@ -134,7 +135,7 @@ class SqliteLedger:
             if counted.displays:
                 self._deltas.change(display, *counted)
             rows.append(_row(display))
-        self._many(f"INSERT INTO displays ({_DISPLAY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        insert(self._connection, f"displays ({_DISPLAY})", rows)
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
@@ -168,12 +169,13 @@ class SqliteLedger:
                             known[event.id] = about
                             fresh.append((event.id, *about))
             answer.statuses.append((status, why))
-        self._many(  # a late one that comes again in time, the clock having been set back, counts after all
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET accepted = max(accepted, "
-            "excluded.accepted), received = excluded.received",
+        insert(  # a late one that comes again in time, the clock having been set back, counts after all
+            self._connection,
+            "events",
             moves,
+            "ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), received = excluded.received",
         )
-        self._many("INSERT INTO event_ids VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", fresh)
+        insert(self._connection, "event_ids", fresh, "ON CONFLICT DO NOTHING")
         return answer
 
     def _read(self, event: Event) -> tuple[Status, str, Display | None, int]:

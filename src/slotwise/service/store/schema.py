@@ -41,13 +41,13 @@ MIGRATIONS = [
     ) WITHOUT ROWID;
     CREATE TABLE counts (  -- the fold of the log, kept up to date by every group
         page INTEGER NOT NULL, epoch INTEGER NOT NULL, item INTEGER NOT NULL, segment INTEGER NOT NULL,
-        "column" INTEGER NOT NULL, clicks INTEGER NOT NULL CHECK (clicks >= 0),
-        skips INTEGER NOT NULL CHECK (skips >= 0),
+        "column" INTEGER NOT NULL, clicks INTEGER NOT NULL, skips INTEGER NOT NULL,
         PRIMARY KEY (page, epoch, item, segment, "column")
     ) WITHOUT ROWID;
+    CREATE TRIGGER counts_below_zero AFTER UPDATE ON counts WHEN new.clicks < 0 OR new.skips < 0
+        BEGIN SELECT RAISE (ABORT, 'a count fell below zero'); END;
     CREATE TABLE epochs (
-        page INTEGER NOT NULL, epoch INTEGER NOT NULL, displays INTEGER NOT NULL CHECK (displays >= 0),
-        PRIMARY KEY (page, epoch)
+        page INTEGER NOT NULL, epoch INTEGER NOT NULL, displays INTEGER NOT NULL, PRIMARY KEY (page, epoch)
     ) WITHOUT ROWID;
     CREATE TABLE rates (
         page INTEGER NOT NULL, hour INTEGER NOT NULL, arm TEXT NOT NULL, displays INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 """Every picture, as Altair charts: one grammar for image files and for interactive pages."""
 
 from slotwise.charts.files import SUFFIXES, save_chart
+from slotwise.charts.learning import learning_chart
 from slotwise.charts.measured import choice_chart, growth_chart, time_chart
 from slotwise.charts.ranks import rank_chart
 from slotwise.charts.regret import regret_chart
@@ -10,6 +11,7 @@ __all__ = [
     "SUFFIXES",
     "choice_chart",
     "growth_chart",
+    "learning_chart",
     "rank_chart",
     "regret_chart",
     "save_chart",

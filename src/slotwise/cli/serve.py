@@ -9,11 +9,11 @@ from slotwise.checks import BadInput
 from slotwise.cli import _shared as shared
 
 
-@shared.app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8080")
+@shared.app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
 def serve(
     store: Annotated[str, typer.Option(help="Where everything is kept: sqlite:///PATH.")] = "sqlite:///slotwise.db",
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
     dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""

@@ -1,0 +1,18 @@
+"""A small plot for terminals."""
+
+from collections.abc import Sequence
+
+BLOCKS, LETTERS = " ▁▂▃▄▅▆▇█", " .:-=+*##"  # for terminals that know Unicode, and for others
+
+
+def plot(values: Sequence[float], level: float, width: int, height: int, unicode: bool = True) -> list[str]:
+    """Columns from 0 up, stretched to the width, from the top row down; a dashed line at `level`."""
+    marks, dash = (BLOCKS, "╌") if unicode else (LETTERS, "-")
+    top = max([level, *values, 1e-12])
+    columns = [values[column * len(values) // width] / top * height for column in range(width)] if values else []
+    rows = []
+    for row in range(height - 1, -1, -1):
+        empty = dash if min(int(level / top * height), height - 1) == row else " "
+        cells = [marks[min(max(round(8 * (column - row)), 0), 8)] for column in columns]
+        rows.append("".join(empty if cell == " " else cell for cell in cells) or empty * width)
+    return rows

@@ -15,9 +15,10 @@ def learning_chart(
 
     if not points:
         raise BadInput("no rounds to draw; at least one is needed")
-    rows = [{"round": number, "regret": regret} for number, regret in points]
-    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, rows[-1]["round"]], nice=False))
-    y = alt.Y("regret:Q", title="clicks lost per round", scale=alt.Scale(zero=True))
+    rows = [{"round": number, "regret": regret} for number, regret in [(0, points[0][1]), *points]]
+    faint = alt.Axis(gridOpacity=0.6, tickCount=6)
+    x = alt.X("round:Q", title="round", scale=alt.Scale(domain=[0, rows[-1]["round"]], nice=False), axis=faint)
+    y = alt.Y("regret:Q", title="clicks lost per round", scale=alt.Scale(zero=True), axis=faint)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
     tips = [alt.Tooltip("round:Q", format=","), alt.Tooltip("regret:Q", format=".4f")]
     area = base.mark_area(opacity=0.2, color=COLOURS[0], interpolate="step-before")

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-MOST_BINS = 128
+MOST_BINS = 256
 
 
 class Point(NamedTuple):

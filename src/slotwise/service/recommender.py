@@ -165,6 +165,15 @@ class PageModel:
         """A copy of all counts, priors in column 0."""
         return Counts.of(self.state.counts)
 
+    def row(self, item: int, segment: int) -> int:
+        """The row of the matrix."""
+        return item * self._width + segment
+
+    @property
+    def segments(self) -> dict[str, int]:
+        """The segments that may be asked for, by name; "" is for requests that name none."""
+        return self._segments
+
     def cells(self) -> list[Cell]:
         """What was learnt, as the store has it."""
         clicks, skips = self.state.counts.clicks, self.state.counts.skips

@@ -111,10 +111,13 @@ class SqliteLedger:
     def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
         """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""
         known = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
-        fresh = [name for name in dict.fromkeys(name for name, _ in items) if name not in known]
-        if len(known) + len(fresh) > MOST_ITEMS:
-            raise BadInput(f"{len(known) + len(fresh):,} items are too many for a page; {MOST_ITEMS:,} fit")
-        answers = [(known.setdefault(name, len(known)), name in fresh) for name, _ in items]
+        count = len(known.keys() | {name for name, _ in items})
+        if count > MOST_ITEMS:
+            raise BadInput(f"{count:,} items are too many for a page; {MOST_ITEMS:,} fit")
+        answers = []
+        for name, _ in items:
+            fresh = name not in known
+            answers.append((known.setdefault(name, len(known)), fresh))
         rows = [(page, number, *item) for (number, _), item in zip(answers, items, strict=True)]
         self._many(
             "INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",

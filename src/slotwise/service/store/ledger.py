@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import Counting, Kind, Status
+from slotwise.service.feedback import NOTHING, Counting, Kind, Status, changes
 from slotwise.service.names import MOST_ITEMS
 from slotwise.service.page import STEPS_PER_HALF_LIFE, ItemSpec, PageBody
 from slotwise.service.store.base import (
@@ -135,8 +135,8 @@ class SqliteLedger:
             display.number = self._last
             self._cache(display)
             counted = display.registers.total()
-            if counted.displays:
-                self._deltas.change(display, *counted)
+            if counted is not NOTHING:
+                self._deltas.change(display, changes(NOTHING, counted), counted.displays)
             rows.append(_row(display))
         insert(self._connection, f"displays ({_DISPLAY})", rows)
 
@@ -201,12 +201,7 @@ class SqliteLedger:
         if status == "accepted":
             after = registers.total()
             if after != before:
-                move = Move(
-                    display,
-                    tuple([new - old for new, old in zip(after.clicks, before.clicks, strict=True)]),
-                    tuple([new - old for new, old in zip(after.skips, before.skips, strict=True)]),
-                    after.displays - before.displays,
-                )
+                move = Move(display, changes(before, after), after.displays - before.displays)
                 self._deltas.change(*move)
                 moves.append(move)
         return status
@@ -291,11 +286,10 @@ class SqliteLedger:
         old = self.load("WHERE drop_after < ? ORDER BY drop_after LIMIT ?", (now, most))
         folded = Deltas()
         for display in old:
-            clicks, skips, displays = display.registers.total()
-            if displays:
-                folded.change(display, clicks, skips, displays, rated=False)
-                fewer, less = tuple([-n for n in clicks]), tuple([-n for n in skips])
-                self._deltas.change(display, fewer, less, -displays, rated=False)
+            total = display.registers.total()
+            if total is not NOTHING:
+                folded.change(display, changes(NOTHING, total), total.displays, rated=False)
+                self._deltas.change(display, changes(total, NOTHING), -total.displays, rated=False)
             self._cached.pop(display.id, None)
         self._fold(folded)
         self.flush()

@@ -15,17 +15,19 @@ from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
+from litestar.response.streaming import ASGIStreamingResponse
 
-from slotwise.service.api import events, items, operations, pages, recommendations
+from slotwise.service.api import events, insights, items, log, operations, pages, recommendations, state
 from slotwise.service.api.route import Answer, Call, Route
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.dev_guard import check_request
+from slotwise.service.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from slotwise.service.openapi import description
 from slotwise.service.problems import MEDIA_TYPE, Problem
 from slotwise.service.service import Service
 from slotwise.service.store.base import StaleVersion, StoreDown
 
-log = logging.getLogger("slotwise.service")
+_log = logging.getLogger("slotwise.service")
 _encode = msgspec.json.Encoder().encode
 _SAFE = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
@@ -50,25 +52,45 @@ async def running(path: Path, clock: Clock = machine_clock, seed: int | None = N
 
 def make_app(service: Service, more: Sequence[Route] = ()) -> Litestar:
     """The application of a running service; with `more` routes, for those who measure."""
-    routes = [*pages.ROUTES, *items.ROUTES, *recommendations.ROUTES, *events.ROUTES, *operations.ROUTES, *more]
-    routes.append(_openapi_route(routes))
-    allowed = [(re.compile(re.sub(r"{\w+}", "[^/]+", route.path) + "$"), route.method) for route in routes]
+    files = (pages, items, recommendations, events, insights, state, log, operations)
+    routes = [*(route for file in files for route in file.ROUTES), *more]
+    routes += _described(routes)
+    methods = _methods(routes)
+    patterns = {re.compile(re.sub(r"{\w+}", "[^/]+", path) + "$"): allowed for path, allowed in methods.items()}
+
+    options = [_options(*pair) for pair in methods.items()]  # first, or Litestar makes its own
 
     def on_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         problem = _problem_of(error)
         if problem.status == 405:
-            methods = sorted({method for path, method in allowed if path.match(request.scope["path"])})
-            problem.headers["allow"] = ", ".join(methods)
+            allowed = next((found for path, found in patterns.items() if path.match(request.scope["path"])), [])
+            problem.headers["allow"] = ", ".join(allowed)
         headers = {**_SAFE, **problem.headers}
         return Response(problem.body(), status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
     return Litestar(
-        [_handler(route, service) for route in routes],
+        [_handler(route, service) for route in [*options, *routes]],
         openapi_config=None,
         exception_handlers={Exception: on_error},
         request_max_body_size=None,  # each route has its own limit
         logging_config=None,
     )
+
+
+def _methods(routes: Sequence[Route]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for route in routes:
+        found.setdefault(route.path, ["OPTIONS"]).append(route.method)
+    return {path: sorted(methods) for path, methods in found.items()}
+
+
+def _options(path: str, methods: list[str]) -> Route:
+    """What a path allows."""
+
+    async def handle(call: Call) -> Answer:
+        return Answer(204, headers={"allow": ", ".join(methods)})
+
+    return Route("OPTIONS", path, "options", "What a path allows.", handle, {})
 
 
 def _handler(route: Route, service: Service) -> HTTPRouteHandler:
@@ -124,8 +146,12 @@ def _too_large(route: Route) -> Problem:
 
 
 def _response(answer: Answer) -> ASGIResponse:
-    content = answer.content if isinstance(answer.content, bytes) else _encode(answer.content)
     headers = {**_SAFE, **answer.headers}
+    if isinstance(answer.content, AsyncIterator):
+        return ASGIStreamingResponse(
+            iterator=answer.content, status_code=answer.status, media_type=answer.media_type, headers=headers
+        )
+    content = answer.content if isinstance(answer.content, bytes) else _encode(answer.content)
     return ASGIResponse(body=content, status_code=answer.status, media_type=answer.media_type, headers=headers)
 
 
@@ -138,7 +164,7 @@ def _problem_of(error: Exception) -> Problem:
         return Problem(412, "changed since it was read: the If-Match header does not fit")
     if isinstance(error, HTTPException):
         return Problem(error.status_code, error.detail)
-    log.error("a request failed", exc_info=error)
+    _log.error("a request failed", exc_info=error)
     return Problem(500, "something went wrong here; the log of the service has it")
 
 
@@ -147,12 +173,21 @@ def _problem_response(problem: Problem) -> ASGIResponse:
     return ASGIResponse(body=problem.body(), status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
 
-def _openapi_route(routes: list[Route]) -> Route:
-    about: tuple[str, Any] = ("the description", "application/json")
+def _described(routes: list[Route]) -> list[Route]:
+    """The two routes that describe all routes, for machines and for people."""
 
-    async def handle(call: Call) -> Answer:
+    async def openapi(call: Call) -> Answer:
         return Answer(200, document)
 
-    route = Route("GET", "/openapi.json", "openapi", "This description.", handle, {200: about}, tag="operations")
-    document = _encode(description([*routes, route]))
-    return route
+    async def docs(call: Call) -> Answer:
+        return Answer(200, page, {"content-security-policy": CONTENT_SECURITY_POLICY}, "text/html; charset=utf-8")
+
+    json: tuple[str, Any] = ("the description", "application/json")
+    html: tuple[str, Any] = ("the page", "text/html")
+    both = [
+        Route("GET", "/openapi.json", "openapi", "This description.", openapi, {200: json}, tag="operations"),
+        Route("GET", "/docs", "docs", "This description, for people.", docs, {200: html}, tag="operations"),
+    ]
+    described = description([*routes, *both])
+    document, page = _encode(described), docs_page(described)
+    return both

@@ -28,7 +28,6 @@ Layouts = Annotated[dict[Name, Positions], Meta(min_length=1, max_length=MOST_LA
 Seconds = Annotated[float, Meta(ge=1.0, le=365 * DAY)]
 Segments = Annotated[list[Name], Meta(max_length=MOST_SEGMENTS)]
 Order = Annotated[list[ItemName], Meta(max_length=MOST_ITEMS)]
-Origins = Annotated[list[Annotated[str, Meta(min_length=1, max_length=256)]], Meta(max_length=20)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
@@ -48,7 +47,6 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     holdout: Share = 0.0
     holdout_order: Literal["default", "random"] = "random"
     half_life: Seconds | None = None
-    origins: Origins = []
 
     def all_layouts(self) -> dict[str, list[str]]:
         """Every layout by name; the first one is taken when a request names none."""
@@ -88,7 +86,6 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     holdout: Share | UnsetType = UNSET
     holdout_order: Literal["default", "random"] | UnsetType = UNSET
     half_life: Seconds | UnsetType | None = UNSET
-    origins: Origins | UnsetType = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The page with these changes; naming positions takes the place of layouts and the other way round."""

@@ -5,15 +5,18 @@ applied by a callback in the order of the groups, so a page that is read in betw
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from slotwise.checks import BadInput
 from slotwise.service.clock import Clock
 from slotwise.service.feedback import Counting
+from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
 from slotwise.service.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.problems import Problem
@@ -40,9 +43,18 @@ MOST_WAITING = 10_000  # displays that wait for the disk, before new ones are no
 DROP_MARGIN = 7200.0  # a clock that jumps an hour must not drop what can still be clicked
 PRUNE_MOST = 1_000  # displays in one group
 TICK_SECONDS = 1.0
+INSIGHT_SECONDS, MOST_INSIGHTS = 5.0, 100  # how long they are kept, and of how many pages
 
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 _TRIAL = PageSpec(positions=["one"])
+
+
+class _Kept(NamedTuple):
+    """Insights that were asked for, and when."""
+
+    page: StoredPage
+    made: float
+    answer: "asyncio.Future[Insights]"
 
 
 class Service:
@@ -55,6 +67,8 @@ class Service:
         self._by_number: dict[int, PageModel] = {}
         self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
         self._recent: OrderedDict[str, Display] = OrderedDict()
+        self._insights: dict[str, _Kept] = {}
+        self._one_at_a_time = asyncio.Semaphore(1)
         self.degraded, self.ready = False, False
         self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered)
         self.metrics.store_up.set(1)
@@ -163,7 +177,7 @@ class Service:
         """A display for a page view: (its page, it, whether it is new, positions left out)."""
         model = await self.model(name)
         if id is not None:
-            issued = self._issued(id)
+            issued = self._issued(id, self.clock())
             if issued is not None:
                 return self._again(model, issued, ask)
         now, spec = self.clock(), model.page.body.spec
@@ -195,11 +209,12 @@ class Service:
             self._recent.popitem(last=False)
         return model, display, True, choice.left_out
 
-    def _issued(self, id: str) -> Display | None:
+    def _issued(self, id: str, now: float) -> Display | None:
+        """The display that has this id, unless its time is over and the log has dropped it."""
         found = self._recent.get(id)
-        if found is None and not self.degraded:
-            found = self.store.peek(id)
-        return found
+        if found is not None and now <= found.drop_after:
+            return found
+        return None if self.degraded else self.store.peek(id)
 
     def _again(self, model: PageModel, display: Display, ask: Ask) -> tuple[PageModel, Display, bool, list[str]]:
         """The same display for the same id; an id that was used for something else is a conflict."""
@@ -225,6 +240,22 @@ class Service:
             model = self._by_number.get(page)
             if model is not None:
                 model.move([move for move in received.moves if move.display.page == page])
+
+    async def insights(self, model: PageModel) -> Insights:
+        """What a page has learnt, at most some seconds old, computed on another thread, for one page at a time."""
+        name = model.page.name
+        kept = self._insights.get(name)
+        if kept is None or kept.page != model.page or time.monotonic() - kept.made > INSIGHT_SECONDS:
+            kept = _Kept(model.page, time.monotonic(), asyncio.ensure_future(self._compute(model)))
+            if len(self._insights) >= MOST_INSIGHTS:
+                self._insights.clear()
+            self._insights[name] = kept
+        return await asyncio.shield(kept.answer)
+
+    async def _compute(self, model: PageModel) -> Insights:
+        async with self._one_at_a_time:
+            rates = await self.store.do(lambda ledger: ledger.rates(model.page.number))
+            return await asyncio.to_thread(insights, seen(model, self.clock()), rates)
 
     # health and time
 

@@ -36,7 +36,6 @@ class PageView(Struct):
     holdout: float
     holdout_order: str
     half_life: float | None
-    origins: list[str]
     pins: dict[str, dict[str, str]]
     items: list[ItemView]
 

@@ -87,7 +87,8 @@ def _wait(url: str) -> None:
     """The service stays, to be looked at, until Ctrl-C."""
     from slotwise.client.load import run_until_interrupted
 
-    shared.screen.print(f"the visitors have gone; the service stays on {url} until Ctrl-C", highlight=False, soft_wrap=True)
+    line = f"the visitors have gone; the service stays on {url} until Ctrl-C"
+    shared.screen.print(line, highlight=False, soft_wrap=True)
     over = asyncio.Event()
     run_until_interrupted(over.wait, over.set)
 

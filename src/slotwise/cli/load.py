@@ -123,7 +123,8 @@ def show(report: Any, described: str) -> None:
         table.add_column(name, justify="right")
     for what, calls in (("recommendations", report.recommendations), ("events", report.events)):
         table.add_row(what, *["-" if ms is None else f"{ms:.1f} ms" for ms in calls.milliseconds.values()])
-    shared.screen.print(f"{escape(described)} on page {escape(report.page)}: {report.summary()}", highlight=False, soft_wrap=True)
+    line = f"{described} on page {report.page}: {report.summary()}"
+    shared.screen.print(escape(line), highlight=False, soft_wrap=True)
     shared.screen.print(table)
     shared.screen.print(f"lately {report.regret_per_round_lately:.4f} clicks are lost per round", highlight=False)
     for line in report.trouble():

@@ -64,6 +64,8 @@ class Load:
         self.degraded, self.clicked = 0, 0
         self.stopped = ""  # why, when it did not end by itself
         self._address = address
+        self._streams = [Stream(address) for _ in range(plan.connections + 1)]
+        self.clicks = Clicks(self._streams[0], plan.delay)
         self._path = path_of("pages", plan.page, "recommendations")
         self._taken, self._began, self._heard = 0, 0.0, 0.0
 
@@ -78,15 +80,13 @@ class Load:
 
     async def run(self, tell: Callable[["Load"], None]) -> None:
         """Play all rounds; `tell` is called now and then."""
-        streams = [Stream(self._address) for _ in range(self.plan.connections + 1)]
-        self.clicks = Clicks(streams[0], self.plan.delay)
         try:
-            await asyncio.gather(*[stream.open() for stream in streams])
+            await asyncio.gather(*[stream.open() for stream in self._streams])
         except Lost as lost:
             raise BadInput(f"{self._address.url} does not answer: {lost}") from None
         sending = asyncio.create_task(self.clicks.send())
         self._began = self._heard = time.perf_counter()
-        workers = [asyncio.create_task(self._work(stream)) for stream in streams[1:]]
+        workers = [asyncio.create_task(self._work(stream)) for stream in self._streams[1:]]
         try:
             await self._watch(workers, tell)
             with suppress(TimeoutError):
@@ -95,7 +95,7 @@ class Load:
             for task in [sending, *workers]:
                 task.cancel()
             await asyncio.gather(sending, *workers, return_exceptions=True)
-            for stream in streams:
+            for stream in self._streams:
                 stream.close()
         tell(self)
 

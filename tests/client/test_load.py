@@ -69,12 +69,12 @@ async def listening(folder: Path) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("delay", [0, 7])
-def test_one_connection_plays_the_game_of_simulate(tmp_path: Path, delay: int) -> None:
+def test_one_connection_plays_the_game_of_simulate(quick_store: Path, delay: int) -> None:
     """Round by round the same displays as in the plain loop: choose, then learn what was clicked `delay` rounds ago."""
 
     async def through_http() -> float:
-        async with listening(tmp_path / "far") as url:
-            plan = Plan("twin", rounds=400, connections=1, delay=delay)
+        async with listening(quick_store.parent / "far") as url:
+            plan = Plan("twin", rounds=200, connections=1, delay=delay)
             load = await asyncio.to_thread(made, url, plan)
             await load.run(lambda _: None)
             return load.curve.regret
@@ -85,7 +85,7 @@ def test_one_connection_plays_the_game_of_simulate(tmp_path: Path, delay: int) -
         async with client(folder) as one:
             await one.ok("PUT", "/v1/pages/twin", {"positions": POSITIONS})
             await one.ok("POST", "/v1/pages/twin/items:batch", {"items": [{"item": item} for item in ITEMS]})
-            for _ in range(400):
+            for _ in range(200):
                 shown = await one.recommend("twin")
                 visit = visitors.visit((row["position"], row["item"]) for row in shown["items"])
                 lost += visit.regret
@@ -95,8 +95,10 @@ def test_one_connection_plays_the_game_of_simulate(tmp_path: Path, delay: int) -
         return lost
 
     played = asyncio.run(through_http())
-    assert played == asyncio.run(plainly(tmp_path / "near", delay))
-    assert played != asyncio.run(plainly(tmp_path / "other", delay + 1))  # it does matter when clicks are learnt
+    assert played == asyncio.run(plainly(quick_store.parent / "near", delay))
+    assert played != asyncio.run(
+        plainly(quick_store.parent / "other", delay + 1)
+    )  # it does matter when clicks are learnt
 
 
 def test_a_load_counts_what_happened(service: Process, page: str) -> None:

@@ -20,7 +20,7 @@ def demo(
     rounds: Annotated[str | None, typer.Option(help="How many page views; without end by default.")] = None,
     rate: Annotated[str, typer.Option(help="Page views per second, or max.")] = "200",
     delay: Annotated[int, typer.Option(help="Send each click this many rounds late.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the visitors.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the visitors and the service.")] = 0,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; a free one if it is taken.")
     ] = 8000,
@@ -36,7 +36,7 @@ def demo(
 
     length = whole_text("--rounds", rounds) if rounds else 10_000 if headless else None
     pace, late, seeded = rate_of(rate), whole("--delay", delay, least=0), whole("--seed", seed, least=0)
-    with _store(store) as path, ServerProcess(path, port) as server:
+    with _store(store) as path, ServerProcess(path, port, seeded) as server:
         url = server.url()
         with shared.errors.status("starting the service; the first time its kernels are compiled, for a minute"):
             server.wait_until_ready(url)

@@ -14,11 +14,11 @@ HOST = "127.0.0.1"
 
 
 def main() -> None:
-    """Serve the store and the port that the arguments name."""
-    store, port = sys.argv[1:]
+    """Serve the store on the port that the arguments name, with a seed."""
+    store, port, seed = sys.argv[1:]
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
-        asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True)))
+        asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True), int(seed)))
     except BadInput as error:
         sys.exit(str(error))
 

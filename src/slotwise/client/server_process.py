@@ -18,10 +18,10 @@ READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # compiling the kernels takes long, o
 class ServerProcess:
     """Started at once; use it in a `with` block, at whose end it is stopped."""
 
-    def __init__(self, store: Path, port: int = PORT) -> None:
+    def __init__(self, store: Path, port: int = PORT, seed: int = 0) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "slotwise.client.child", str(store), str(_free(port))],
+            [sys.executable, "-m", "slotwise.client.child", str(store), str(_free(port)), str(seed)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

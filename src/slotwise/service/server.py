@@ -28,11 +28,11 @@ def free_port(host: str, port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-async def serve(path: Path, host: str, port: int, tell: Callable[[str], None]) -> None:
+async def serve(path: Path, host: str, port: int, tell: Callable[[str], None], seed: int | None = None) -> None:
     """Serve this store until SIGTERM or SIGINT; what was recommended until then is committed."""
     port = free_port(host, port)
     logging.getLogger("_granian").setLevel(logging.ERROR)
-    async with running(path) as service:
+    async with running(path, seed=seed) as service:
         server = Server(
             make_app(service),
             address=host,

@@ -171,7 +171,7 @@ class SqliteLedger:
                         if event.id is not None:
                             known[event.id] = about
                             fresh.append((event.id, *about))
-            answer.statuses.append((status, why))
+            answer.statuses.append((status, why, None if display is None else display.page))
         insert(  # a late one that comes again in time, the clock having been set back, counts after all
             self._connection,
             "events",
@@ -303,7 +303,7 @@ class SqliteLedger:
         for page in {display.page for display in old}:
             self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (page,))
             self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
-        self._run("DELETE FROM rates WHERE hour < ?", (int(now // HOUR) - KEEP_RATES,))
+            self._run("DELETE FROM rates WHERE page = ? AND hour < ?", (page, int(now // HOUR) - KEEP_RATES))
         return len(old)
 
     def _fold(self, folded: Deltas) -> None:

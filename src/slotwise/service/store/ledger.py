@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import NOTHING, Counting, Kind, Status, changes
+from slotwise.service.feedback import NOTHING, Counting, Kind, Registers, Status, changes
 from slotwise.service.names import MOST_ITEMS
 from slotwise.service.page import STEPS_PER_HALF_LIFE, ItemSpec, PageBody
 from slotwise.service.store.base import (
@@ -171,7 +171,7 @@ class SqliteLedger:
                         if event.id is not None:
                             known[event.id] = about
                             fresh.append((event.id, *about))
-            answer.statuses.append((status, why))
+            answer.statuses.append((status, why, None if display is None else display.page))
         insert(  # a late one that comes again in time, the clock having been set back, counts after all
             self._connection,
             "events",
@@ -303,7 +303,7 @@ class SqliteLedger:
         for page in {display.page for display in old}:
             self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (page,))
             self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
-        self._run("DELETE FROM rates WHERE hour < ?", (int(now // HOUR) - KEEP_RATES,))
+            self._run("DELETE FROM rates WHERE page = ? AND hour < ?", (page, int(now // HOUR) - KEEP_RATES))
         return len(old)
 
     def _fold(self, folded: Deltas) -> None:
@@ -375,14 +375,15 @@ def _row(display: Display) -> tuple[object, ...]:
         display.drop_after,
         display.arm,
         display.epoch,
-        int(display.counting),
+        int(display.registers.counting),
         _encode(display.places).decode(),
     )
 
 
 def _display(row: tuple[object, ...]) -> Display:
     number, *fields, counting, places = row
-    return Display(*fields, Counting(counting), _places.decode(places), number)  # type: ignore[arg-type, call-arg]
+    shown = _places.decode(places)  # type: ignore[arg-type]
+    return Display(*fields, Registers(len(shown), Counting(counting)), shown, number)  # type: ignore[arg-type, call-arg]
 
 
 def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterable[LogRow]:

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: run test check unit statistics bench figures paper clean help
 
 help:
-	@echo "make run         watch PB-MHB learn, next to chance and to perfection (about a minute)"
+	@echo "make run         run the service with a small shop and simulated visitors, and watch it learn, until Ctrl-C"
 	@echo "make test        set up, check the style, the types and the layers, run every test"
 	@echo "make check       style, types and layers alone"
 	@echo "make statistics  the slow statistical checks, many runs each"
@@ -23,9 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 run: $(READY)
-	mkdir -p out
-	$(BIN)/slotwise simulate --policies pb_mhb,uniform,oracle --setting standard --rounds 1000000 --runs 40 \
-		--chart out/regret.svg --chart out/regret.png --chart out/regret.html
+	$(BIN)/slotwise demo
 
 test: check unit
 

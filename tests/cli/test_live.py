@@ -19,6 +19,7 @@ def test_columns_are_as_high_as_values() -> None:
     assert plot([1.0, 0.5, 0.0], 0.0, 3, 2) == ["█  ", "██╌"]
     assert plot([0.0, 0.25], 1.0, 4, 4) == ["╌╌╌╌", "    ", "    ", "  ██"]
     assert plot([1.0], 0.5, 2, 2, unicode=False) == ["##", "##"]
+    assert plot([1.0, 1.0, 0.5, 0.0, 0.0, 1.0], 0.0, 3, 4) == ["█  ", "█  ", "█ █", "███"]  # means of pairs
     assert plot([], 1.0, 3, 2) == ["╌╌╌", "   "]
 
 

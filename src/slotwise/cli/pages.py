@@ -106,7 +106,7 @@ def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> Non
         if key not in ("page", "layouts", "items", "pins") and value not in ([], {}, None)
     }
     told = ", ".join(
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
+        f"{key} {value:,.10g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
     )
     shared.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
     if insights is not None:

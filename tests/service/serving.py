@@ -121,3 +121,4 @@ def process(store: Path, **settings: Any) -> Iterator[Process]:
     finally:
         if one.process.poll() is None:
             one.kill()
+        one.http.close()

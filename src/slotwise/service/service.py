@@ -177,7 +177,7 @@ class Service:
         """A display for a page view: (its page, it, whether it is new, positions left out)."""
         model = await self.model(name)
         if id is not None:
-            issued = self._issued(id)
+            issued = self._issued(id, self.clock())
             if issued is not None:
                 return self._again(model, issued, ask)
         now, spec = self.clock(), model.page.body.spec
@@ -209,11 +209,12 @@ class Service:
             self._recent.popitem(last=False)
         return model, display, True, choice.left_out
 
-    def _issued(self, id: str) -> Display | None:
+    def _issued(self, id: str, now: float) -> Display | None:
+        """The display that has this id, unless its time is over and the log has dropped it."""
         found = self._recent.get(id)
-        if found is None and not self.degraded:
-            found = self.store.peek(id)
-        return found
+        if found is not None and now <= found.drop_after:
+            return found
+        return None if self.degraded else self.store.peek(id)
 
     def _again(self, model: PageModel, display: Display, ask: Ask) -> tuple[PageModel, Display, bool, list[str]]:
         """The same display for the same id; an id that was used for something else is a conflict."""

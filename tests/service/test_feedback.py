@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from slotwise.service.feedback import Counting, Kind, Registers
+from slotwise.service.feedback import NOTHING, Change, Counting, Kind, Registers, Total, changes
 
 VIEW, CLICK, DISCARD = (Kind.VIEW, -1), (Kind.CLICK, 0), (Kind.DISCARD, -1)
 OTHER_CLICK = (Kind.CLICK, 1)
@@ -33,8 +33,18 @@ def after(counting: Counting, *events: tuple[Kind, int]) -> Registers:
 )
 def test_what_registers_count(counting: Counting, events: list, clicks: tuple, skips: tuple) -> None:
     total = after(counting, *events).total()
-    assert (total.clicks, total.skips) == (clicks, skips)
+    assert (bits(total.clicks), bits(total.skips)) == (clicks, skips)
     assert total.displays == (1 if sum(clicks) + sum(skips) else 0)
+    for other in (NOTHING, Total(0, 3, 1), Total(1, 2, 1)):
+        found = {change.place: change for change in changes(other, total)}
+        for place in range(2):
+            change = found.get(place, Change(place, 0, 0))
+            assert bits(other.clicks)[place] + change.clicks == clicks[place]
+            assert bits(other.skips)[place] + change.skips == skips[place]
+
+
+def bits(mask: int) -> tuple[int, int]:
+    return mask & 1, mask >> 1
 
 
 @pytest.mark.parametrize("counting", list(Counting))

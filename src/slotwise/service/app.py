@@ -55,23 +55,42 @@ def make_app(service: Service, more: Sequence[Route] = ()) -> Litestar:
     files = (pages, items, recommendations, events, insights, state, log, operations)
     routes = [*(route for file in files for route in file.ROUTES), *more]
     routes += _described(routes)
-    allowed = [(re.compile(re.sub(r"{\w+}", "[^/]+", route.path) + "$"), route.method) for route in routes]
+    methods = _methods(routes)
+    patterns = {re.compile(re.sub(r"{\w+}", "[^/]+", path) + "$"): allowed for path, allowed in methods.items()}
+
+    options = [_options(*pair) for pair in methods.items()]  # first, or Litestar makes its own
 
     def on_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         problem = _problem_of(error)
         if problem.status == 405:
-            methods = sorted({method for path, method in allowed if path.match(request.scope["path"])})
-            problem.headers["allow"] = ", ".join(methods)
+            allowed = next((found for path, found in patterns.items() if path.match(request.scope["path"])), [])
+            problem.headers["allow"] = ", ".join(allowed)
         headers = {**_SAFE, **problem.headers}
         return Response(problem.body(), status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
     return Litestar(
-        [_handler(route, service) for route in routes],
+        [_handler(route, service) for route in [*options, *routes]],
         openapi_config=None,
         exception_handlers={Exception: on_error},
         request_max_body_size=None,  # each route has its own limit
         logging_config=None,
     )
+
+
+def _methods(routes: Sequence[Route]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for route in routes:
+        found.setdefault(route.path, ["OPTIONS"]).append(route.method)
+    return {path: sorted(methods) for path, methods in found.items()}
+
+
+def _options(path: str, methods: list[str]) -> Route:
+    """What a path allows."""
+
+    async def handle(call: Call) -> Answer:
+        return Answer(204, headers={"allow": ", ".join(methods)})
+
+    return Route("OPTIONS", path, "options", "What a path allows.", handle, {})
 
 
 def _handler(route: Route, service: Service) -> HTTPRouteHandler:

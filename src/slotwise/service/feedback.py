@@ -27,11 +27,34 @@ class Counting(IntEnum):
 
 
 class Total(NamedTuple):
-    """What the registers of a display count for: clicks and skips by position, and the display itself."""
+    """What the registers of a display count for: places clicked, places skipped, and the display itself."""
 
-    clicks: tuple[int, ...]
-    skips: tuple[int, ...]
+    clicks: int  # bit l is set for place l
+    skips: int
     displays: int
+
+
+class Change(NamedTuple):
+    """How the counts at one place change: each by -1, 0 or 1."""
+
+    place: int
+    clicks: int
+    skips: int
+
+
+NOTHING = Total(0, 0, 0)
+
+
+def changes(before: Total, after: Total) -> list[Change]:
+    """What leads from one total to another."""
+    found = []
+    moved = (before.clicks ^ after.clicks) | (before.skips ^ after.skips)
+    while moved:
+        bit = moved & -moved
+        clicks = bool(after.clicks & bit) - bool(before.clicks & bit)
+        found.append(Change(bit.bit_length() - 1, clicks, bool(after.skips & bit) - bool(before.skips & bit)))
+        moved ^= bit
+    return found
 
 
 class Registers:
@@ -68,6 +91,5 @@ class Registers:
             self.counting is Counting.VIEWED and (self.viewed or self.clicked > 0)
         )
         if not begun or self.discarded:
-            return Total((0,) * self.size, (0,) * self.size, 0)
-        clicks = tuple([self.clicked >> place & 1 for place in range(self.size)])
-        return Total(clicks, tuple([1 - click for click in clicks]), 1)
+            return NOTHING
+        return Total(self.clicked, ((1 << self.size) - 1) ^ self.clicked, 1)

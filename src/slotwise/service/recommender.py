@@ -110,14 +110,13 @@ class PageModel:
 
     def move(self, moves: list[Move]) -> None:
         """Apply what was committed."""
-        cells = [
-            (place.item * self._width + move.display.segment, place.column + 1, old * click, old * skip)
-            for move in moves
-            for old in (weight(self.page.epoch - move.display.epoch),)
-            for place, click, skip in zip(move.display.places, move.clicks, move.skips, strict=True)
-            if click or skip
-        ]
-        displays = sum(weight(self.page.epoch - move.display.epoch) * move.displays for move in moves)
+        cells, displays = [], 0.0
+        for display, changes, begun in moves:
+            old = weight(self.page.epoch - display.epoch)
+            displays += old * begun
+            for place, clicked, skipped in changes:
+                _, column, item, _ = display.places[place]
+                cells.append((item * self._width + display.segment, column + 1, old * clicked, old * skipped))
         if cells or displays:
             items, positions, clicks, skips = zip(*cells, strict=True) if cells else ((), (), (), ())
             shift_many(
@@ -126,7 +125,7 @@ class PageModel:
                 np.array(positions, np.int64),
                 np.array(clicks, np.float64),
                 np.array(skips, np.float64),
-                float(displays),
+                displays,
             )
 
     def set_item(self, number: int, name: str, spec: ItemSpec) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
+from slotwise.service.feedback import NOTHING, changes
 from slotwise.service.store.deltas import Deltas
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.sqlite import connect_to_read
@@ -59,8 +60,8 @@ def _fold(connection: sqlite3.Connection) -> tuple[Deltas, int]:
     while chunk := ledger.load("WHERE number > ? ORDER BY number LIMIT ?", (last, CHUNK)):
         for display in chunk:
             total = display.registers.total()
-            if total.displays:
-                folded.change(display, *total)
+            if total is not NOTHING:
+                folded.change(display, changes(NOTHING, total), total.displays)
         last, displays = chunk[-1].number, displays + len(chunk)
     return folded, displays
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
-from slotwise.service.feedback import Counting, Kind, Registers, Status
+from slotwise.service.feedback import Change, Counting, Kind, Registers, Status
 from slotwise.service.page import ItemSpec, PageBody
 
 Answer = TypeVar("Answer")
@@ -101,8 +101,7 @@ class Move(NamedTuple):
     """How the counts of one display changed by an event."""
 
     display: Display
-    clicks: tuple[int, ...]  # by place: -1, 0 or 1
-    skips: tuple[int, ...]
+    changes: list[Change]
     displays: int
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from sqlite3 import Connection
 
+from slotwise.service.feedback import Change
 from slotwise.service.store.base import Display
 from slotwise.service.store.rows import insert
 
@@ -22,22 +23,23 @@ class Deltas:
         self.epochs: dict[tuple[int, int], int] = defaultdict(int)
         self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
-    def change(
-        self, display: Display, clicks: tuple[int, ...], skips: tuple[int, ...], displays: int, rated: bool = True
-    ) -> None:
-        """Count these changes, by place, of one display; those that are folded away stay in the rates."""
-        page, epoch, segment, cells = display.page, display.epoch, display.segment, self.cells
-        for place, click, skip in zip(display.places, clicks, skips, strict=True):
-            if click or skip:
-                cell = cells[page, epoch, place.item, segment, place.column]
-                cell[0] += click
-                cell[1] += skip
+    def change(self, display: Display, changes: list[Change], displays: int, rated: bool = True) -> None:
+        """Count the changes of one display; what is folded away stays in the rates."""
+        page, epoch, segment, cells, places = display.page, display.epoch, display.segment, self.cells, display.places
+        clicked = shown = 0
+        for place, clicks, skips in changes:
+            _, column, item, _ = places[place]
+            cell = cells[page, epoch, item, segment, column]
+            cell[0] += clicks
+            cell[1] += skips
+            clicked += clicks
+            shown += clicks + skips
         self.epochs[page, epoch] += displays
         if rated:
             rate = self.rates[page, int(display.issued // HOUR), display.arm]
             rate[0] += displays
-            rate[1] += sum(clicks) + sum(skips)
-            rate[2] += sum(clicks)
+            rate[1] += shown
+            rate[2] += clicked
 
     def write(self, connection: Connection) -> None:
         """Add the sums to the tables, and count a revision of every page among them."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import Counting, Kind, Status
+from slotwise.service.feedback import NOTHING, Counting, Kind, Status, changes
 from slotwise.service.names import MOST_ITEMS
 from slotwise.service.page import STEPS_PER_HALF_LIFE, ItemSpec, PageBody
 from slotwise.service.store.base import (
@@ -111,10 +111,13 @@ class SqliteLedger:
     def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
         """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""
         known = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
-        fresh = [name for name in dict.fromkeys(name for name, _ in items) if name not in known]
-        if len(known) + len(fresh) > MOST_ITEMS:
-            raise BadInput(f"{len(known) + len(fresh):,} items are too many for a page; {MOST_ITEMS:,} fit")
-        answers = [(known.setdefault(name, len(known)), name in fresh) for name, _ in items]
+        count = len(known.keys() | {name for name, _ in items})
+        if count > MOST_ITEMS:
+            raise BadInput(f"{count:,} items are too many for a page; {MOST_ITEMS:,} fit")
+        answers = []
+        for name, _ in items:
+            fresh = name not in known
+            answers.append((known.setdefault(name, len(known)), fresh))
         rows = [(page, number, *item) for (number, _), item in zip(answers, items, strict=True)]
         self._many(
             "INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
@@ -132,8 +135,8 @@ class SqliteLedger:
             display.number = self._last
             self._cache(display)
             counted = display.registers.total()
-            if counted.displays:
-                self._deltas.change(display, *counted)
+            if counted is not NOTHING:
+                self._deltas.change(display, changes(NOTHING, counted), counted.displays)
             rows.append(_row(display))
         insert(self._connection, f"displays ({_DISPLAY})", rows)
 
@@ -198,12 +201,7 @@ class SqliteLedger:
         if status == "accepted":
             after = registers.total()
             if after != before:
-                move = Move(
-                    display,
-                    tuple([new - old for new, old in zip(after.clicks, before.clicks, strict=True)]),
-                    tuple([new - old for new, old in zip(after.skips, before.skips, strict=True)]),
-                    after.displays - before.displays,
-                )
+                move = Move(display, changes(before, after), after.displays - before.displays)
                 self._deltas.change(*move)
                 moves.append(move)
         return status
@@ -288,11 +286,10 @@ class SqliteLedger:
         old = self.load("WHERE drop_after < ? ORDER BY drop_after LIMIT ?", (now, most))
         folded = Deltas()
         for display in old:
-            clicks, skips, displays = display.registers.total()
-            if displays:
-                folded.change(display, clicks, skips, displays, rated=False)
-                fewer, less = tuple([-n for n in clicks]), tuple([-n for n in skips])
-                self._deltas.change(display, fewer, less, -displays, rated=False)
+            total = display.registers.total()
+            if total is not NOTHING:
+                folded.change(display, changes(NOTHING, total), total.displays, rated=False)
+                self._deltas.change(display, changes(total, NOTHING), -total.displays, rated=False)
             self._cached.pop(display.id, None)
         self._fold(folded)
         self.flush()

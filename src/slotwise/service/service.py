@@ -218,12 +218,13 @@ class Service:
 
     def _again(self, model: PageModel, display: Display, ask: Ask) -> tuple[PageModel, Display, bool, list[str]]:
         """The same display for the same id; an id that was used for something else is a conflict."""
-        segment = model.page.body.segments[display.segment]
-        same_page = display.page == model.page.number
-        if not same_page or ask.layout not in (None, display.layout) or (ask.segment or "") != segment:
+        body = model.page.body
+        same_page = display.page == model.page.number  # else its segment means nothing here
+        same = same_page and ask.layout in (None, display.layout) and (ask.segment or "") == body.segments[display.segment]
+        if not same:
             raise Problem(409, f"the id {display.id!r} was used for another page, layout or segment")
         shown = {place.position for place in display.places}
-        positions = model.page.body.spec.all_layouts().get(display.layout, [])
+        positions = body.spec.all_layouts().get(display.layout, [])
         return model, display, False, [position for position in positions if position not in shown]
 
     def token(self, display: Display) -> str:

@@ -219,9 +219,8 @@ class Service:
     def _again(self, model: PageModel, display: Display, ask: Ask) -> tuple[PageModel, Display, bool, list[str]]:
         """The same display for the same id; an id that was used for something else is a conflict."""
         body = model.page.body
-        same_page = display.page == model.page.number  # else its segment means nothing here
-        same = same_page and ask.layout in (None, display.layout) and (ask.segment or "") == body.segments[display.segment]
-        if not same:
+        same = display.page == model.page.number and ask.layout in (None, display.layout)
+        if not same or (ask.segment or "") != body.segments[display.segment]:  # a segment of its own page only
             raise Problem(409, f"the id {display.id!r} was used for another page, layout or segment")
         shown = {place.position for place in display.places}
         positions = body.spec.all_layouts().get(display.layout, [])

@@ -87,9 +87,8 @@ class PlainModel:
         display = self.log.get(event.display)
         if display is None or event.nonce not in (None, display.nonce):
             return "unknown"
-        if event.position not in display.items and (event.kind is Kind.CLICK or event.position is not None):
-            if event.kind is not Kind.DISCARD:
-                return "rejected"
+        if event.kind is Kind.CLICK and event.position not in display.items:
+            return "rejected"
         about = (display.nonce, event.kind, event.position or "" if event.kind is Kind.CLICK else "")
         if event.id is not None and self.event_ids.get(event.id, about) != about:
             return "conflict"

@@ -72,6 +72,15 @@ def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], 
             numba_config.CACHE_DIR = before
 
 
+def direct(function: Function) -> Function:
+    """The compiled code of a kernel that was called before, for a caller whose arguments always have the same types.
+
+    Looking at the types of every argument costs numba more than handing them over. Nobody looks here.
+    """
+    overloads = getattr(function, "overloads", {})
+    return cast(Function, next(iter(overloads.values())).entry_point) if len(overloads) == 1 else function
+
+
 def cache_folder(*modules: str) -> Path | None:
     """The folder for kernels that can reach these modules; None where nothing can be cached safely."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())

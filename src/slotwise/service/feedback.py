@@ -7,6 +7,8 @@ place that says how an event moves a register and what a register counts; nothin
 from enum import IntEnum
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 Status = Literal["accepted", "duplicate", "late", "unknown", "conflict", "rejected"]
 
 
@@ -57,15 +59,14 @@ def changes(before: Total, after: Total) -> list[Change]:
     return found
 
 
-class Registers:
-    """The outcomes of one display; `size` positions showed an item."""
+class Registers(Struct, gc=False):
+    """The outcomes of one display; `size` places showed an item."""
 
-    __slots__ = ("clicked", "counting", "discarded", "size", "viewed")
-
-    def __init__(self, size: int, counting: Counting) -> None:
-        self.size, self.counting = size, counting
-        self.viewed, self.discarded = False, False
-        self.clicked = 0  # bit l: the register of place l has moved up from skipped to clicked
+    size: int
+    counting: Counting
+    viewed: bool = False
+    discarded: bool = False
+    clicked: int = 0  # bit l: the register of place l has moved up from skipped to clicked
 
     def receive(self, kind: Kind, place: int, in_time: bool) -> Status:
         """Move the register that an event is about, if it moves up; say what became of the event."""

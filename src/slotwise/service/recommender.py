@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.counts import Counts, fade, restore, shift, shift_many
-from slotwise.jit import kernel
+from slotwise.jit import direct, kernel
 from slotwise.policies._contract import find, make_params, serving_params
 from slotwise.service.page import ItemSpec
 from slotwise.service.store.base import Cell, Move, PageCounts, Place, StoredPage
@@ -70,7 +70,6 @@ class PageModel:
         spec = page.body.spec
         self._module = find(spec.policy)
         self._params = make_params(self._module, serving_params(self._module, spec.params), None)
-        self._serve = _build_serve(self._module, self._module.score)
         self._segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._width = len(page.body.segments)
         self._layouts = {name: _Layout.of(page, name) for name in spec.all_layouts()}
@@ -115,8 +114,9 @@ class PageModel:
             old = weight(self.page.epoch - display.epoch)
             displays += old * begun
             for place, clicked, skipped in changes:
-                _, column, item, _ = display.places[place]
-                cells.append((item * self._width + display.segment, column + 1, old * clicked, old * skipped))
+                there = display.places[place]
+                row = there.item * self._width + display.segment
+                cells.append((row, there.column + 1, old * clicked, old * skipped))
         if cells or displays:
             items, positions, clicks, skips = zip(*cells, strict=True) if cells else ((), (), (), ())
             shift_many(
@@ -216,6 +216,16 @@ class PageModel:
         _build_warm(self._module, self._module.score)(
             self._params, self.state, self._rng, self._theta, self._kappa, WARM_SWEEPS
         )
+        self._serve = self._compiled()
+
+    def _compiled(self) -> Callable[..., None]:
+        """The kernel that serves, called once so that it is compiled for the types of all calls to come."""
+        serve, layout = _build_serve(self._module, self._module.score), self._layouts[self._first_layout]
+        serve(
+            self._params, self.state, self._rng, self._theta, self._kappa,
+            0, self._width, layout.columns, np.ones(len(self.specs), np.bool_), layout.no_pins, layout.display, False,
+        )  # fmt: skip
+        return direct(serve)
 
     def _set_priors(self) -> None:
         tally = self.state.counts

@@ -15,7 +15,7 @@ import numpy as np
 
 from slotwise.checks import BadInput
 from slotwise.service.clock import Clock
-from slotwise.service.feedback import Counting
+from slotwise.service.feedback import Counting, Registers
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
 from slotwise.service.page import ItemSpec, PageBody, PageSpec
@@ -196,10 +196,10 @@ class Service:
             max(until, now + spec.keep_seconds()) + DROP_MARGIN,
             choice.arm,
             model.page.epoch,
-            Counting.NEVER if degraded else counting,
+            Registers(len(choice.places), Counting.NEVER if degraded else counting),
             choice.places,
+            degraded=degraded,
         )
-        display.degraded = degraded
         if degraded:
             self.metrics.degraded.inc()
         else:

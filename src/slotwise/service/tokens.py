@@ -1,12 +1,12 @@
 """Tokens: each names one display, and lets its bearer say that the display was viewed or clicked, for a time."""
 
-import hashlib
+import hmac
 import math
 import secrets
-from hmac import compare_digest
 from typing import NamedTuple
 
 from itsdangerous import Signer
+from itsdangerous.signer import SigningAlgorithm
 
 ROTATE_SECONDS = 86400.0
 KEEP_SECONDS = 31 * 86400.0  # longer than any click window
@@ -34,7 +34,7 @@ class Tokens:
     def read(self, token: str, now: float) -> Named | str:
         """What the token says; when it is not to be believed, why."""
         said, _, signature = token.encode("utf-8", "replace").rpartition(b".")
-        if not any(compare_digest(signer.get_signature(said), signature) for signer in self._signers):
+        if not any(hmac.compare_digest(signer.get_signature(said), signature) for signer in self._signers):
             return "the token is not one of this service"
         display, nonce, page, until = said.decode().rsplit(".", 3)
         if now > int(until, 16):
@@ -42,8 +42,15 @@ class Tokens:
         return Named(display, int(nonce, 16), int(page, 16))
 
 
+class _Sha256(SigningAlgorithm):
+    """HMAC in one call of the library, instead of three."""
+
+    def get_signature(self, key: bytes, value: bytes) -> bytes:
+        return hmac.digest(key, value, "sha256")
+
+
 def _signer(secret: str) -> Signer:
-    return Signer(secret, digest_method=hashlib.sha256, key_derivation="none")
+    return Signer(secret, key_derivation="none", algorithm=_Sha256())
 
 
 def rotated(known: Secrets, now: float) -> Secrets:

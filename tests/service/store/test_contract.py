@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import Counting, Kind
+from slotwise.service.feedback import Counting, Kind, Registers
 from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.store.base import Cell, Display, Event, Ledger, Place, Refused, StaleVersion, Store, StoreDown
 from slotwise.service.store.sqlite import SqliteStore
@@ -39,8 +39,9 @@ def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
 
 def display(id: str = "d", counting: Counting = Counting.ISSUED, epoch: int = 0, **fields: Any) -> Display:
     places = [Place("hero", 0, 0, "learnt"), Place("left", 1, 1, "learnt")]
+    registers = Registers(2, counting)
     given = {"issued": NOW, "until": NOW + 100, "drop_after": NOW + 200} | fields
-    return Display(id, 7, 1, "default", 0, **given, arm="learnt", epoch=epoch, counting=counting, places=places)
+    return Display(id, 7, 1, "default", 0, **given, arm="learnt", epoch=epoch, registers=registers, places=places)
 
 
 async def defined(store: Store) -> None:

@@ -8,7 +8,9 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
-from slotwise.service.feedback import Change, Counting, Kind, Registers, Status
+from msgspec import Struct
+
+from slotwise.service.feedback import Change, Kind, Registers, Status
 from slotwise.service.page import ItemSpec, PageBody
 
 Answer = TypeVar("Answer")
@@ -26,8 +28,8 @@ class StaleVersion(Refused):
     """The page was changed in between."""
 
 
-class Place(NamedTuple):
-    """One position of a display: the item there (EMPTY when none was left) and why."""
+class Place(Struct, array_like=True, gc=False):
+    """One position of a display, the item there, and why."""
 
     position: str
     column: int
@@ -35,48 +37,23 @@ class Place(NamedTuple):
     reason: str
 
 
-class Display:
+class Display(Struct, gc=False):  # thousands are kept, none is part of a cycle: the collector need not look at them
     """A display that was issued, and its registers. `number` is given by the store when it is added."""
 
-    __slots__ = (
-        "arm",
-        "counting",
-        "degraded",
-        "drop_after",
-        "epoch",
-        "id",
-        "issued",
-        "layout",
-        "nonce",
-        "number",
-        "page",
-        "places",
-        "registers",
-        "segment",
-        "until",
-    )
-
-    def __init__(
-        self,
-        id: str,
-        nonce: int,
-        page: int,
-        layout: str,
-        segment: int,
-        issued: float,
-        until: float,
-        drop_after: float,
-        arm: str,
-        epoch: int,
-        counting: Counting,
-        places: list[Place],
-        number: int = -1,
-    ) -> None:
-        self.id, self.nonce, self.page, self.layout, self.segment = id, nonce, page, layout, segment
-        self.issued, self.until, self.drop_after = issued, until, drop_after
-        self.arm, self.epoch, self.counting, self.places, self.number = arm, epoch, counting, places, number
-        self.registers = Registers(len(places), counting)
-        self.degraded = False  # the store was down: it never heard of this display
+    id: str
+    nonce: int
+    page: int
+    layout: str
+    segment: int
+    issued: float
+    until: float
+    drop_after: float
+    arm: str
+    epoch: int
+    registers: Registers
+    places: list[Place]
+    number: int = -1
+    degraded: bool = False  # the store was down: it never heard of this display
 
     def place_of(self, position: str) -> int:
         """The index of a position that shows an item, else -1."""

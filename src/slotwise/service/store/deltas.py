@@ -28,8 +28,8 @@ class Deltas:
         page, epoch, segment, cells, places = display.page, display.epoch, display.segment, self.cells, display.places
         clicked = shown = 0
         for place, clicks, skips in changes:
-            _, column, item, _ = places[place]
-            cell = cells[page, epoch, item, segment, column]
+            there = places[place]
+            cell = cells[page, epoch, there.item, segment, there.column]
             cell[0] += clicks
             cell[1] += skips
             clicked += clicks

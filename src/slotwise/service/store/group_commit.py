@@ -15,7 +15,7 @@ from slotwise.service.store.base import Answer, Display, Operation, Refused, Sto
 from slotwise.service.store.ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
-LINGER_SECONDS = 0.02  # displays, for which nobody waits, gather that long: waking a thread for each costs more
+LINGER_SECONDS = 0.1  # displays, for which nobody waits, gather that long: waking a thread for each costs more
 PROBE_SECONDS = 0.5  # a store that failed is tried that often
 MOST_WAITING = 50_000
 

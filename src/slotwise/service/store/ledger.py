@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import NOTHING, Counting, Kind, Status, changes
+from slotwise.service.feedback import NOTHING, Counting, Kind, Registers, Status, changes
 from slotwise.service.names import MOST_ITEMS
 from slotwise.service.page import STEPS_PER_HALF_LIFE, ItemSpec, PageBody
 from slotwise.service.store.base import (
@@ -375,14 +375,15 @@ def _row(display: Display) -> tuple[object, ...]:
         display.drop_after,
         display.arm,
         display.epoch,
-        int(display.counting),
+        int(display.registers.counting),
         _encode(display.places).decode(),
     )
 
 
 def _display(row: tuple[object, ...]) -> Display:
     number, *fields, counting, places = row
-    return Display(*fields, Counting(counting), _places.decode(places), number)  # type: ignore[arg-type, call-arg]
+    shown = _places.decode(places)  # type: ignore[arg-type]
+    return Display(*fields, Registers(len(shown), Counting(counting)), shown, number)  # type: ignore[arg-type, call-arg]
 
 
 def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterable[LogRow]:

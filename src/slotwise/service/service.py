@@ -287,8 +287,11 @@ class Service:
             passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
             if passed > 0:
                 await self._begin_epoch(name, model, model.page.epoch + passed, began)
-        while await self.store.do(lambda ledger: ledger.prune(now, PRUNE_MOST)) == PRUNE_MOST:
-            await asyncio.sleep(0)
+        while dropped := await self.store.do(lambda ledger: ledger.prune(now, PRUNE_MOST)):
+            for id in [id for id, display in self._recent.items() if display.drop_after < now]:
+                del self._recent[id]  # a clock that is set back later must not bring them back
+            if dropped < PRUNE_MOST:
+                break
 
     async def _begin_epoch(self, name: str, model: PageModel, epoch: int, began: float) -> None:
         def apply(_: None) -> None:

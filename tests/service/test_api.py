@@ -242,10 +242,13 @@ def test_a_batch_has_a_result_for_each_row(tmp_path: Path) -> None:
 def test_operations(tmp_path: Path) -> None:
     async def story(one: Client) -> None:
         await one.page()
-        await one.recommend()
+        shown = await one.recommend()
+        await one.send({"type": "view", "token": shown["token"]})
         assert (await one.ok("GET", "/livez")) == (await one.ok("GET", "/readyz")) == {"status": "ok"}
         text = (await one.http.get("/metrics")).text
         assert 'slotwise_requests_total{route="recommend",status="201"} 1.0' in text
+        assert 'slotwise_displays_total{arm="learnt",page="shop"} 1.0' in text
+        assert 'slotwise_events_total{page="shop",status="accepted"} 1.0' in text
         document = await one.ok("GET", "/openapi.json")
         assert document["openapi"].startswith("3.1")
         page = await one.http.get("/docs")

@@ -21,7 +21,7 @@ class Metrics:
         self.degraded = Counter(
             "slotwise_degraded_displays", "Displays that are not learnt, the store being down.", **at
         )
-        self.events = Counter("slotwise_events", "Events by what became of them.", ["status"], **at)
+        self.events = Counter("slotwise_events", "Events by page and what became of them.", ["page", "status"], **at)
         self.group_size = Histogram("slotwise_group_size", "Displays and calls in a group.", buckets=SIZES, **at)
         self.group_seconds = Histogram("slotwise_group_seconds", "Time of a group.", buckets=SECONDS, **at)
         self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **at)

@@ -5,8 +5,9 @@ applied by a callback in the order of the groups, so a page that is read in betw
 """
 
 import asyncio
+import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 
 from slotwise.checks import BadInput
 from slotwise.service.clock import Clock
-from slotwise.service.feedback import Counting, Registers
+from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
 from slotwise.service.page import ItemSpec, PageBody, PageSpec
@@ -43,8 +44,10 @@ MOST_WAITING = 10_000  # displays that wait for the disk, before new ones are no
 DROP_MARGIN = 7200.0  # a clock that jumps an hour must not drop what can still be clicked
 PRUNE_MOST = 1_000  # displays in one group
 TICK_SECONDS = 1.0
+ROTATE_CHECK_SECONDS = 600.0
 INSIGHT_SECONDS, MOST_INSIGHTS = 5.0, 100  # how long they are kept, and of how many pages
 
+_log = logging.getLogger("slotwise.service")
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 _TRIAL = PageSpec(positions=["one"])
 
@@ -79,8 +82,12 @@ class Service:
 
     async def compile(self) -> None:
         """Compile the kernels, which takes seconds once per installation; then the service is ready."""
-        await asyncio.to_thread(compile_kernels)
-        self.ready = True
+        try:
+            await asyncio.to_thread(compile_kernels)
+        except Exception:
+            _log.exception("the kernels cannot be compiled: the service will not be ready")
+        else:
+            self.ready = True
 
     async def close(self) -> None:
         """Commit what waits."""
@@ -200,6 +207,7 @@ class Service:
             choice.places,
             degraded=degraded,
         )
+        self.metrics.displays.labels(name, choice.arm).inc()
         if degraded:
             self.metrics.degraded.inc()
         else:
@@ -235,7 +243,14 @@ class Service:
         now = self.clock()
         return await self._settled(lambda ledger: ledger.receive(events, now), self._moved)
 
+    def count_events(self, events: list[tuple[Status, int | None]]) -> None:
+        """Show in the metrics what became of events, by page; "" where the page is not known."""
+        for (status, page), number in Counter(events).items():
+            model = None if page is None else self._by_number.get(page)
+            self.metrics.events.labels("" if model is None else model.page.name, status).inc(number)
+
     def _moved(self, received: Received) -> None:
+        self.count_events([(status, page) for status, _, page in received.statuses])
         for page in {move.display.page for move in received.moves}:
             model = self._by_number.get(page)
             if model is not None:
@@ -278,11 +293,14 @@ class Service:
                 await self.tick()
             except StoreDown:
                 continue  # the store says so itself, and recovers by itself
+            except Exception:
+                _log.exception("the house was not kept")  # and is next time
 
     async def tick(self) -> None:
         """What is due now."""
         now = self.clock()
-        await self._rotate()
+        if abs(now - self._rotated) >= ROTATE_CHECK_SECONDS:
+            await self._rotate()
         for name, model in list(self._models.items()):
             passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
             if passed > 0:
@@ -310,7 +328,7 @@ class Service:
                 ledger.save_secrets(after)
             return after
 
-        self.tokens = Tokens(await self.store.do(operation))
+        self.tokens, self._rotated = Tokens(await self.store.do(operation)), now
 
 
 def _read_page(

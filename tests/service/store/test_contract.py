@@ -11,6 +11,7 @@ from slotwise.checks import BadInput
 from slotwise.service.feedback import Counting, Kind, Registers
 from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.store.base import Cell, Display, Event, Ledger, Place, Refused, StaleVersion, Store, StoreDown
+from slotwise.service.store.schema import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
 
 STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteStore(folder / "store.db")}
@@ -55,7 +56,7 @@ def click(position: str = "hero", id: str | None = None, nonce: int | None = Non
 
 async def statuses(store: Store, *events: Event, now: float = NOW) -> list[str]:
     received = await store.do(lambda ledger: ledger.receive(list(events), now))
-    return [status for status, _ in received.statuses]
+    return [status for status, *_ in received.statuses]
 
 
 async def cells(store: Store) -> dict[tuple[int, int], tuple[float, float]]:
@@ -203,6 +204,25 @@ def _room_for(pages: int) -> Callable[[Ledger], None]:
 def test_a_folder_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(BadInput, match="cannot open the store"):
         SqliteStore(Path("/proc/store.db"))
+
+
+def test_an_older_store_is_brought_up_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def first() -> None:
+        store = SqliteStore(tmp_path / "store.db")
+        await defined(store)
+        await store.close()
+
+    async def second() -> None:
+        store = SqliteStore(tmp_path / "store.db")
+        assert await store.do(lambda ledger: ledger._run("SELECT * FROM added").fetchall()) == [(1,)]  # type: ignore[attr-defined]
+        assert await store.do(lambda ledger: ledger.page_names()) == ["shop"]
+        await store.close()
+
+    asyncio.run(first())
+    steps = ["CREATE TABLE added (n INTEGER); INSERT INTO added VALUES (0);", "UPDATE added SET n = n + 1;"]
+    monkeypatch.setattr("slotwise.service.store.schema.MIGRATIONS", [*MIGRATIONS, *steps])
+    asyncio.run(second())
+    asyncio.run(second())
 
 
 def test_a_newer_store_is_refused(tmp_path: Path) -> None:

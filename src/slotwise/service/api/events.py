@@ -1,6 +1,5 @@
 """Events: clicks, views and discards, in batches, answered when they are on the disk."""
 
-from collections import Counter
 from typing import Annotated, Literal
 
 import msgspec
@@ -57,10 +56,9 @@ async def post(call: Call) -> Answer:
         if not isinstance(read, str):
             events.append(read)
     received = await service.receive(events) if events else None
+    service.count_events([("rejected", None)] * (len(results) - len(events)))
     statuses = iter(received.statuses if received else [])
-    answers = [EventResult(*next(statuses)) if result is None else result for result in results]
-    for status, number in Counter([answer.status for answer in answers]).items():
-        service.metrics.events.labels(status).inc(number)
+    answers = [EventResult(*next(statuses)[:2]) if result is None else result for result in results]
     return Answer(200, EventResults(answers))
 
 

@@ -85,7 +85,7 @@ class Move(NamedTuple):
 class Received(NamedTuple):
     """What became of a batch of events: a status for each and why, and what moved."""
 
-    statuses: list[tuple[Status, str]]
+    statuses: list[tuple[Status, str, int | None]]  # and the page, where it is known
     moves: list[Move]
 
 

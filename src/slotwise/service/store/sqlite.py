@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from slotwise.checks import BadInput
-from slotwise.service.store.base import Answer, Display, Operation
+from slotwise.service.store.base import Answer, Display, Operation, StoreDown
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.schema import migrate
@@ -62,14 +62,20 @@ class SqliteStore:
 
     async def read(self, operation: Operation[Answer]) -> Answer:
         """Run an operation that only reads, beside the groups, on what is committed."""
-        return await asyncio.to_thread(read_store, self._path, operation)
+        try:
+            return await asyncio.to_thread(read_store, self._path, operation)
+        except sqlite3.Error as error:
+            raise StoreDown(str(error)) from None
 
     def peek(self, id: str) -> Display | None:
         """A committed display, at once: a look into the index takes less than handing it to a thread."""
-        if self._reader is None:
-            self._reader = SqliteLedger(connect_to_read(self._path))
-        self._reader.forget()
-        return self._reader.display(id)
+        try:
+            if self._reader is None:
+                self._reader = SqliteLedger(connect_to_read(self._path))
+            self._reader.forget()
+            return self._reader.display(id)
+        except sqlite3.Error as error:
+            raise StoreDown(str(error)) from None
 
     async def close(self) -> None:
         """Commit what waits, then let go of the store."""

@@ -128,7 +128,7 @@ class History(RuleBasedStateMachine):
     def send(self, about: list[Any]) -> None:
         events = self._events(about)
         answer = self.runner.run(self.service.receive(events))
-        assert [status for status, _ in answer.statuses] == self._wanted(self.plain, events)
+        assert [row[0] for row in answer.statuses] == self._wanted(self.plain, events)
 
     def _events(self, about: list[Any]) -> list[Event]:
         named = [self.answered[-1 - back % len(self.answered)] for back, *_ in about]
@@ -162,7 +162,7 @@ class History(RuleBasedStateMachine):
             self.runner.run(self._issue(*ask))
         once, twice = self._wanted(self.plain, events), self._wanted(copy.deepcopy(self.plain), events)
         answer = self.runner.run(self.service.receive(events))
-        assert [status for status, _ in answer.statuses] in ([twice] if told else [once, twice])
+        assert [row[0] for row in answer.statuses] in ([twice] if told else [once, twice])
 
     async def _stop(self, events: list[Event]) -> bool:
         sending = asyncio.ensure_future(self.service.receive(events))

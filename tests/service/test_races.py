@@ -61,7 +61,7 @@ class Crowd:
             except TimeoutError:
                 self.cancelled += 1
                 continue
-            for event, (status, _) in zip(events, answer.statuses, strict=True):
+            for event, (status, *_) in zip(events, answer.statuses, strict=True):
                 assert status in ("accepted", "duplicate", "unknown")
                 if event.position is not None and event.nonce is not None and status != "unknown":
                     self.accepted.add((event.display, event.nonce, event.position))

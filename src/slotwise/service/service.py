@@ -207,7 +207,7 @@ class Service:
             choice.places,
             degraded=degraded,
         )
-        self.metrics.displays.labels(name, choice.arm).inc()
+        self.metrics.displayed(name, choice.arm)
         if degraded:
             self.metrics.degraded.inc()
         else:

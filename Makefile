@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check unit statistics bench figures paper clean help
+.PHONY: run test check unit statistics soak bench figures paper clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors, and watch it learn, until Ctrl-C"
 	@echo "make test        set up, check the style, the types and the layers, run every test"
 	@echo "make check       style, types and layers alone"
 	@echo "make statistics  the slow statistical checks, many runs each"
+	@echo "make soak        hundreds of crashes, days of virtual time, a million events (about an hour)"
 	@echo "make bench       the benchmarks, as ratios to a yardstick in the same run"
 	@echo "make figures     draw the figures of the documentation anew"
 	@echo "make paper       rerun the paper (half an hour on two cores) and put what came out into docs/paper.md"
@@ -35,10 +36,13 @@ check: $(READY)
 
 # two processes, since most of the time goes to compiling, which uses one core
 unit: $(READY)
-	$(BIN)/pytest -m "not statistics" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not statistics and not soak" -n 2 --dist loadfile
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
+
+soak: $(READY)
+	$(BIN)/pytest -m soak -s tests/service
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

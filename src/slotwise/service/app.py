@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from litestar import Litestar, Request, Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, InternalServerException
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
 from litestar.response.streaming import ASGIStreamingResponse
@@ -29,6 +29,7 @@ from slotwise.service.store.base import StaleVersion, StoreDown
 
 _log = logging.getLogger("slotwise.service")
 _encode = msgspec.json.Encoder().encode
+BODY_SECONDS = 10.0  # for a body to arrive
 _SAFE = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
@@ -129,15 +130,27 @@ async def _body(route: Route, request: Request[Any, Any, Any], headers: dict[byt
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > route.most_bytes:
         raise _too_large(route)
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > route.most_bytes:
-            raise _too_large(route)
+    content = await _received(route, request)
     if content:
         media_type = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
         if media_type not in route.media_types:
             raise Problem(415, f"the Content-Type {media_type!r} is not {' or '.join(route.media_types)}")
+    return content
+
+
+async def _received(route: Route, request: Request[Any, Any, Any]) -> bytes:
+    content = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > route.most_bytes:
+                    raise _too_large(route)
+    except TimeoutError:
+        line = f"the body did not arrive within {BODY_SECONDS:g} seconds"
+        raise Problem(408, line, headers={"connection": "close"}) from None
+    except InternalServerException:  # litestar's word for a client that left
+        raise Problem(400, "the body ended before its end") from None
     return bytes(content)
 
 

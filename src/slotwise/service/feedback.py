@@ -91,6 +91,6 @@ class Registers(Struct, gc=False):
         begun = self.counting is Counting.ISSUED or (
             self.counting is Counting.VIEWED and (self.viewed or self.clicked > 0)
         )
-        if not begun or self.discarded:
+        if not begun or self.discarded or not self.size:  # a display that shows nothing teaches nothing
             return NOTHING
         return Total(self.clicked, ((1 << self.size) - 1) ^ self.clicked, 1)

@@ -26,7 +26,15 @@ class Metrics:
         self.group_seconds = Histogram("slotwise_group_seconds", "Time of a group.", buckets=SECONDS, **at)
         self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **at)
         self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **at)
+        self._displayed: dict[tuple[str, str], Counter] = {}
         self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **at)
+
+    def displayed(self, page: str, arm: str) -> None:
+        """A display was issued; finding the labels takes longer than counting, so they are kept."""
+        found = self._displayed.get((page, arm))
+        if found is None:
+            found = self._displayed[page, arm] = self.displays.labels(page, arm)
+        found.inc()
 
     def group(self, size: int, seconds: float) -> None:
         """A group was committed."""

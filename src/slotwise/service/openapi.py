@@ -16,6 +16,7 @@ _ALWAYS = {
     503: "the store cannot be written, or the service is starting: try again after Retry-After seconds",
 }
 _WITH_BODY = {
+    408: "the body did not arrive in time",
     413: "the body is too large",
     415: "the body is not of a media type that this call takes",
     422: "valid JSON, but not what this call takes: `errors` points to each part",

@@ -21,6 +21,7 @@ from slotwise.service.names import (
 DAY = 86400.0
 STEPS_PER_HALF_LIFE = 8  # counts fade in steps: each a new epoch
 MOST_HALF_LIVES = 16.0  # that the log is kept: what is older weighs less than 2^-16
+MOST_SWEEPS = 100  # of a sampler for one display: everybody waits meanwhile
 DEFAULT_LAYOUT = "default"
 
 Positions = Annotated[list[Name], Meta(min_length=1, max_length=MOST_POSITIONS)]
@@ -179,10 +180,11 @@ def _policy_problems(spec: PageSpec) -> Iterable[str]:
     if not can_serve(module):
         return [f"policy {spec.policy} cannot serve: it has no score, grow or counts"]
     try:
-        make_params(module, serving_params(module, spec.params), None)
+        params = make_params(module, serving_params(module, spec.params), None)
     except BadInput as error:
         return [str(error)]
-    return []
+    sweeps = getattr(params, "sweeps", 1)
+    return [f"sweeps = {sweeps} take too long; {MOST_SWEEPS} are the most"] if sweeps > MOST_SWEEPS else []
 
 
 def _twice(what: str, listed: list[str]) -> list[str]:

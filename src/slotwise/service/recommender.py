@@ -7,8 +7,6 @@ which nobody says how visible it was beside the positions of the page. It is nev
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +14,11 @@ from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, known
-from slotwise.counts import Counts, fade, restore, shift, shift_many
-from slotwise.jit import direct, kernel
+from slotwise.counts import Counts, fade, restore, shift_many
+from slotwise.jit import direct
 from slotwise.policies._contract import find, make_params, serving_params
+from slotwise.service.kernels import build_serve, build_warm
+from slotwise.service.layout import Layout
 from slotwise.service.page import ItemSpec
 from slotwise.service.store.base import Cell, Move, PageCounts, Place, StoredPage
 from slotwise.service.store.ledger import weight
@@ -72,7 +72,7 @@ class PageModel:
         self._params = make_params(self._module, serving_params(self._module, spec.params), None)
         self._segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._width = len(page.body.segments)
-        self._layouts = {name: _Layout.of(page, name) for name in spec.all_layouts()}
+        self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
         self.state: Any = None
         self._checked_at, self._changes_at = 0.0, -math.inf
@@ -213,14 +213,14 @@ class PageModel:
         restore(self.state.counts, clicks, skips, counts.displays)
         self._set_priors()
         self._make_room()
-        _build_warm(self._module, self._module.score)(
+        build_warm(self._module, self._module.score)(
             self._params, self.state, self._rng, self._theta, self._kappa, WARM_SWEEPS
         )
         self._serve = self._compiled()
 
     def _compiled(self) -> Callable[..., None]:
         """The kernel that serves, called once so that it is compiled for the types of all calls to come."""
-        serve, layout = _build_serve(self._module, self._module.score), self._layouts[self._first_layout]
+        serve, layout = build_serve(self._module, self._module.score), self._layouts[self._first_layout]
         serve(
             self._params, self.state, self._rng, self._theta, self._kappa,
             0, self._width, layout.columns, np.ones(len(self.specs), np.bool_), layout.no_pins, layout.display, False,
@@ -238,7 +238,7 @@ class PageModel:
     def _make_room(self) -> None:
         self._theta, self._kappa = np.empty(len(self.specs) * self._width), np.empty(1 + len(self.page.body.columns))
 
-    def _layout(self, name: str | None) -> "_Layout":
+    def _layout(self, name: str | None) -> Layout:
         try:
             return self._layouts[self._first_layout if name is None else name]
         except KeyError:
@@ -250,7 +250,7 @@ class PageModel:
         except KeyError:
             raise Unfit("/segment", _unknown("segment", name, [one for one in self._segments if one])) from None
 
-    def _constraints(self, layout: "_Layout", ask: Ask, now: float) -> tuple[NDArray[np.bool_], Ints, dict[str, int]]:
+    def _constraints(self, layout: Layout, ask: Ask, now: float) -> tuple[NDArray[np.bool_], Ints, dict[str, int]]:
         """Which items may be shown, and which stand where; excluded beats pinned beats eligible."""
         allowed = active = self.allowed(now)
         if ask.eligible is not None:
@@ -268,7 +268,7 @@ class PageModel:
 
     def _pins(
         self,
-        layout: "_Layout",
+        layout: Layout,
         asked: Mapping[str, str],
         fixed: Mapping[str, str],
         active: NDArray[np.bool_],
@@ -296,7 +296,7 @@ class PageModel:
             pins[layout.places[position]] = number
         return pins, placed
 
-    def _check_enough(self, layout: "_Layout", allowed: NDArray[np.bool_], pinned: Mapping[str, int]) -> None:
+    def _check_enough(self, layout: Layout, allowed: NDArray[np.bool_], pinned: Mapping[str, int]) -> None:
         free = int(allowed.sum()) - sum(bool(allowed[number]) for number in pinned.values()) + len(pinned)
         if free < len(layout.positions):
             raise Unfit("", f"{free} items for {len(layout.positions)} positions are too few", shortage=True)
@@ -323,7 +323,7 @@ class PageModel:
         shift_many(self.state.counts, rows, columns[there], np.zeros(n), np.ones(n), float(n > 0))
 
     def _read(
-        self, layout: "_Layout", segment: int, arm: str, display: Ints, pinned: Mapping[str, Any], reason: str
+        self, layout: Layout, segment: int, arm: str, display: Ints, pinned: Mapping[str, Any], reason: str
     ) -> Choice:
         places, left_out = [], []
         for position, column, item in zip(layout.positions, layout.numbers, display.tolist(), strict=True):
@@ -332,58 +332,6 @@ class PageModel:
             else:
                 places.append(Place(position, column, item, "pinned" if position in pinned else reason))
         return Choice(layout.name, segment, arm, places, left_out)
-
-
-class _Layout(NamedTuple):
-    """A layout's positions, and where they are in the matrix."""
-
-    name: str
-    positions: list[str]
-    places: dict[str, int]
-    numbers: list[int]  # the columns as the store counts them
-    columns: Ints  # as the matrix has them
-    no_pins: Ints
-    in_order: Floats  # visibility, were positions visible in the order given
-    display: Ints  # scratch
-
-    @classmethod
-    def of(cls, page: StoredPage, name: str) -> "_Layout":
-        positions = page.body.spec.all_layouts()[name]
-        numbers = [page.body.columns.index((name, position)) for position in positions]
-        size = len(positions)
-        index = {position: k for k, position in enumerate(positions)}
-        scratch = np.empty(size, np.int64)
-        columns = np.array(numbers, np.int64) + 1
-        return cls(
-            name, positions, index, numbers, columns, np.full(size, EMPTY, np.int64), -np.arange(float(size)), scratch
-        )
-
-
-@cache
-def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    @kernel(depends=(policy,), nogil=False)
-    def serve(params, state, rng, theta, kappa, segment, width, columns, allowed, pinned, display, count):  # type: ignore[no-untyped-def]
-        policy.score(params, state, rng, theta, kappa)
-        arrange_among(theta[segment::width].copy(), kappa[columns], allowed, pinned, display)
-        if count:
-            shown = 0.0
-            for k in range(display.size):
-                if display[k] != EMPTY:
-                    shift(state.counts, display[k] * width + segment, columns[k], 0.0, 1.0)
-                    shown = 1.0
-            state.counts.displays[0] += shown
-
-    return serve
-
-
-@cache
-def _build_warm(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    @kernel(depends=(policy,))
-    def warm(params, state, rng, theta, kappa, sweeps):  # type: ignore[no-untyped-def]
-        for _ in range(sweeps):
-            policy.score(params, state, rng, theta, kappa)
-
-    return warm
 
 
 def _reason(arm: str, restricted: bool, holdout_order: str) -> str:

@@ -207,7 +207,7 @@ class Service:
             choice.places,
             degraded=degraded,
         )
-        self.metrics.displays.labels(name, choice.arm).inc()
+        self.metrics.displayed(name, choice.arm)
         if degraded:
             self.metrics.degraded.inc()
         else:
@@ -226,12 +226,12 @@ class Service:
 
     def _again(self, model: PageModel, display: Display, ask: Ask) -> tuple[PageModel, Display, bool, list[str]]:
         """The same display for the same id; an id that was used for something else is a conflict."""
-        segment = model.page.body.segments[display.segment]
-        same_page = display.page == model.page.number
-        if not same_page or ask.layout not in (None, display.layout) or (ask.segment or "") != segment:
+        body = model.page.body
+        same = display.page == model.page.number and ask.layout in (None, display.layout)
+        if not same or (ask.segment or "") != body.segments[display.segment]:  # a segment of its own page only
             raise Problem(409, f"the id {display.id!r} was used for another page, layout or segment")
         shown = {place.position for place in display.places}
-        positions = model.page.body.spec.all_layouts().get(display.layout, [])
+        positions = body.spec.all_layouts().get(display.layout, [])
         return model, display, False, [position for position in positions if position not in shown]
 
     def token(self, display: Display) -> str:
@@ -305,8 +305,11 @@ class Service:
             passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
             if passed > 0:
                 await self._begin_epoch(name, model, model.page.epoch + passed, began)
-        while await self.store.do(lambda ledger: ledger.prune(now, PRUNE_MOST)) == PRUNE_MOST:
-            await asyncio.sleep(0)
+        while dropped := await self.store.do(lambda ledger: ledger.prune(now, PRUNE_MOST)):
+            for id in [id for id, display in self._recent.items() if display.drop_after < now]:
+                del self._recent[id]  # a clock that is set back later must not bring them back
+            if dropped < PRUNE_MOST:
+                break
 
     async def _begin_epoch(self, name: str, model: PageModel, epoch: int, began: float) -> None:
         def apply(_: None) -> None:

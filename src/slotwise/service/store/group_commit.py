@@ -46,7 +46,7 @@ class GroupCommit:
         self._bell = threading.Event()  # rung at once for whoever waits, after a while for displays
         self._timer: asyncio.TimerHandle | None = None
         self._open_ledger, self._watch, self._failed, self._recovered = open_ledger, watch, failed, recovered
-        self._down, self._closing = False, False
+        self._down, self._closing, self._probe_at = False, False, 0.0
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
         self._thread.start()
@@ -111,7 +111,8 @@ class GroupCommit:
                 group = self._gather()
                 if group:
                     self._commit(group)
-                elif self._down:
+                if self._down and time.monotonic() >= self._probe_at:
+                    self._probe_at = time.monotonic() + PROBE_SECONDS
                     self._commit([_Job(SqliteLedger.beat, lambda _, __: None)])
         finally:
             self._connection.close()
@@ -120,7 +121,7 @@ class GroupCommit:
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_IN_GROUP))]
 
     def _commit(self, group: list[Display | _Job]) -> None:
-        began = time.perf_counter()
+        began, changes = time.perf_counter(), self._connection.total_changes
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             answers = self._apply(group)
@@ -130,7 +131,8 @@ class GroupCommit:
             self._roll_back()
             self._answer([(job.done, None, StoreDown(str(error))) for job in group if isinstance(job, _Job)])
             return
-        back, self._down = self._down, False
+        back = self._down and self._connection.total_changes > changes  # one that only read says nothing of the disk
+        self._down = self._down and not back
         self._answer(answers, len(group), time.perf_counter() - began, back)
 
     def _apply(self, group: list[Display | _Job]) -> list[tuple[Done, Any, Exception | None]]:

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.checks import BadInput
 from slotwise.service.feedback import NOTHING, Counting, Kind, Registers, Status, changes
-from slotwise.service.names import MOST_ITEMS
-from slotwise.service.page import STEPS_PER_HALF_LIFE, ItemSpec, PageBody
+from slotwise.service.page import STEPS_PER_HALF_LIFE
 from slotwise.service.store.base import (
     Cell,
     Display,
@@ -21,8 +19,8 @@ from slotwise.service.store.base import (
     Rate,
     Received,
     StaleVersion,
-    StoredPage,
 )
+from slotwise.service.store.definitions import Definitions, body_of
 from slotwise.service.store.deltas import HOUR, Deltas
 from slotwise.service.store.rows import insert
 
@@ -30,16 +28,15 @@ MOST_CACHED = 20_000  # displays with their registers, beside the tables
 KEEP_RATES = 90 * 24  # hours
 _DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, arm, epoch, counting, places"
 _places = msgspec.json.Decoder(list[Place])
-_body = msgspec.json.Decoder(PageBody)
-_item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 
 
-class SqliteLedger:
+class SqliteLedger(Definitions):
     """Reads and writes the tables. After a failed transaction `forget` must be called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._run, self._many, self._connection = connection.execute, connection.executemany, connection
+        super().__init__(connection)
+        self._many = connection.executemany
         self._cached: OrderedDict[str, Display] = OrderedDict()
         self._deltas = Deltas()
         self.forget()
@@ -62,68 +59,6 @@ class SqliteLedger:
     def beat(self) -> None:
         """Write something, to see whether the store can."""
         self._run("UPDATE meta SET value = value + 1 WHERE key = 'heartbeat'")
-
-    # pages
-
-    def page(self, name: str) -> StoredPage | None:
-        """A page by its name, archived or not."""
-        row = self._run(
-            "SELECT page, name, version, archived, epoch, epoch_began, body FROM pages WHERE name = ?", (name,)
-        ).fetchone()
-        if row is None:
-            return None
-        number, name, version, archived, epoch, began, body = row
-        return StoredPage(number, name, version, bool(archived), epoch, began, _body.decode(body))
-
-    def page_names(self) -> list[str]:
-        """The pages that are not archived, by name."""
-        return [name for (name,) in self._run("SELECT name FROM pages WHERE NOT archived ORDER BY name")]
-
-    def save_page(
-        self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
-    ) -> StoredPage:
-        """Define a page anew; `expected` is its present version, None when there is no such page yet."""
-        before = self.page(name)
-        if (before and before.version) != expected:
-            raise StaleVersion
-        text = _encode(body).decode()
-        if before is None:
-            self._run(
-                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?)",
-                (name, archived, text, now),
-            )
-        else:
-            fades_on = before.body.spec.half_life == body.spec.half_life
-            began = before.epoch_began if fades_on else now
-            self._run(
-                "UPDATE pages SET version = version + 1, archived = ?, body = ?, epoch_began = ? WHERE name = ?",
-                (archived, text, began, name),
-            )
-        saved = self.page(name)
-        assert saved is not None
-        return saved
-
-    def items(self, page: int) -> list[tuple[str, ItemSpec]]:
-        """Every item of a page by its number."""
-        rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
-        return [(name, _item.decode(body)) for name, body in rows]
-
-    def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
-        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""
-        known = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
-        count = len(known.keys() | {name for name, _ in items})
-        if count > MOST_ITEMS:
-            raise BadInput(f"{count:,} items are too many for a page; {MOST_ITEMS:,} fit")
-        answers = []
-        for name, _ in items:
-            fresh = name not in known
-            answers.append((known.setdefault(name, len(known)), fresh))
-        rows = [(page, number, *item) for (number, _), item in zip(answers, items, strict=True)]
-        self._many(
-            "INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-            [(page, number, name, _encode(spec).decode()) for page, number, name, spec in rows],
-        )
-        return answers
 
     # displays and events
 
@@ -341,20 +276,9 @@ class SqliteLedger:
         """The registers of up to `most` displays whose number is above `after`, in order."""
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
         (body,) = self._run("SELECT body FROM pages WHERE page = ?", (page,)).fetchone()
-        segments = _body.decode(body).segments
+        segments = body_of(body).segments
         found = self.load("WHERE page = ? AND number > ? ORDER BY number LIMIT ?", (page, after, most))
         return [row for display in found for row in _log_rows(display, items, segments)]
-
-    # secrets
-
-    def secrets(self) -> list[tuple[float, str]]:
-        """The secrets that sign tokens, oldest first, with the time each was made."""
-        row = self._run("SELECT value FROM meta WHERE key = 'secrets'").fetchone()
-        return msgspec.json.decode(row[0], type=list[tuple[float, str]]) if row else []
-
-    def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
-        """Keep these secrets and no others."""
-        self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))
 
 
 def weight(epochs: int) -> float:

@@ -112,8 +112,9 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
 
 def _lock(path: Path) -> IO[bytes]:
     """A lock that the operating system takes back when the process ends, however it ends."""
+    file = path.resolve()  # by whatever links it is called, a store has one lock
     try:
-        handle = path.with_name(path.name + ".lock").open("wb")
+        handle = file.with_name(file.name + ".lock").open("wb")
     except OSError as error:
         raise BadInput(f"cannot open the store {str(path)!r}: {error.strerror}") from None
     try:

@@ -203,9 +203,9 @@ def _values(chart) -> list[dict]:
 
 def test_a_learning_curve_begins_at_the_first_round_and_shows_chance() -> None:
     chart = learning_chart([(10, 0.5), (20, 0.1)], at_random=0.7, title="Learning curve of page x", notes=["so"])
-    spec = chart.to_dict()
-    assert [row["round"] for row in spec["layer"][1]["data"]["values"]] == [0, 10, 20]
-    assert spec["layer"][2]["data"]["values"][0]["regret"] == 0.7
-    assert spec["title"]["subtitle"] == ["so"]
+    _, line, rule, _ = layers(chart)
+    assert [row["round"] for row in line["values"]] == [0, 10, 20]
+    assert rule["values"][0]["regret"] == 0.7
+    assert chart.to_dict()["title"]["subtitle"] == ["so"]
     with pytest.raises(BadInput, match="no rounds to draw"):
         learning_chart([], at_random=0.7)

@@ -18,7 +18,7 @@ from slotwise.cli import app
 
 ROOT = Path(__file__).parent.parent
 SERVICE, HTTP_API = ROOT / "docs" / "service.md", ROOT / "docs" / "http_api.md"
-EVERYWHERE = {"400", "403", "413", "415", "422", "503"}  # told once, below the table of calls
+EVERYWHERE = {"400", "403", "408", "413", "415", "422", "503"}  # told once, below the table of calls
 URL = "http://127.0.0.1:8000"
 
 

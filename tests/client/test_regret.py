@@ -62,7 +62,7 @@ def agree(found: Floats, expected: Floats, luck: float) -> bool:
 
 @pytest.fixture(scope="module")
 def expected() -> Floats:
-    return simulated(DELAY, runs=100)
+    return simulated(DELAY, runs=60)
 
 
 def test_regret_through_http_is_that_of_simulate(quick_store: Path, expected: Floats) -> None:

@@ -6,6 +6,12 @@ from pathlib import Path
 import pytest
 
 from service.serving import Process
+from slotwise.checks import BadInput
+from slotwise.client.apply import _apply_spec
+from slotwise.client.apply import apply as bring
+from slotwise.client.page_file import page_of
+from slotwise.client.pages import read
+from slotwise.client.remote import Remote
 
 from .typed import typed
 
@@ -85,6 +91,24 @@ def test_exact_takes_away_what_the_file_does_not_name(apply, service: Process, p
     assert shown["items"][-1]["valid_until"] == 5e9
     assert shown["pins"] == {"default": {"left": "hat"}}
     assert apply(SECOND, "--exact")[1] == f"page {page}: nothing to change\n"
+
+
+def test_a_pin_leaves_a_position_that_goes_away(apply, service: Process, page: str) -> None:
+    apply(FIRST)
+    code, told = apply('positions = ["left"]\nitems = { hat = {} }\npins = { left = "hat" }')
+    assert code == 0, told
+    assert service.http.get(f"/v1/pages/{page}").json()["pins"] == {"default": {"left": "hat"}}
+
+
+def test_a_page_that_somebody_else_changed_meanwhile_is_let_alone(service: Process, page: str) -> None:
+    file = page_of({"page": page, "positions": ["hero"]})
+    with Remote(service.address) as remote:
+        bring(remote, file)
+        before, etag = read(remote, page)
+        service.http.patch(f"/v1/pages/{page}", json={"holdout": 0.5})
+        with pytest.raises(BadInput, match="was changed by somebody else meanwhile: try again"):
+            _apply_spec(remote, page_of({"page": page, "positions": ["left"]}), before, etag)
+    assert service.http.get(f"/v1/pages/{page}").json()["layouts"] == {"default": ["hero"]}
 
 
 def test_many_changes_are_not_all_listed(apply) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.page_file import PageFile
+from slotwise.client.page_file import PageFile, Pins
 from slotwise.client.pages import read, save_items
 from slotwise.client.remote import Remote, path_of, refusal
 from slotwise.service.page import ItemSpec, PageSpec
@@ -24,12 +24,12 @@ def apply(remote: Remote, file: PageFile, exact: bool = False) -> Applied:
     changes = _apply_spec(remote, file, before, etag)
     extra_items = [row for row in (before or {}).get("items", []) if row["item"] not in file.items]
     changes += _apply_items(remote, file, before, [row for row in extra_items if row["state"] != "retired"] * exact)
-    present = (before or {}).get("pins", {})
+    present = _kept_pins(file.spec, (before or {}).get("pins", {}))
     extra_pins = [
         (layout, position)
         for layout, pinned in present.items()
         for position in pinned
-        if position not in file.pins.get(layout, {}) and position in file.spec.all_layouts().get(layout, [])
+        if position not in file.pins.get(layout, {})
     ]
     changes += _apply_pins(remote, file, present, extra_pins if exact else [])
     if exact:
@@ -88,7 +88,16 @@ def _known_fields(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row.get(name) for name in ItemSpec.__struct_fields__}
 
 
-def _apply_pins(remote: Remote, file: PageFile, present: Any, extra: list[tuple[str, str]]) -> list[str]:
+def _kept_pins(spec: PageSpec, pins: Pins) -> Pins:
+    """The pins that were there, without those of positions that went with the new definition."""
+    layouts = spec.all_layouts()
+    return {
+        layout: {position: item for position, item in pinned.items() if position in layouts.get(layout, [])}
+        for layout, pinned in pins.items()
+    }
+
+
+def _apply_pins(remote: Remote, file: PageFile, present: Pins, extra: list[tuple[str, str]]) -> list[str]:
     """Unpin first: an item stands at one position of a layout at most."""
     moved = [
         (layout, position)

@@ -158,13 +158,13 @@ def run_until_interrupted(main: Callable[[], Coroutine[Any, Any, Done]], interru
     async def watched() -> Done:
         loop = asyncio.get_running_loop()
 
-        def hear(number: signal.Signals) -> None:
+        def hear() -> None:
             interrupted()
             for known in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(known)
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, hear, number)
+            loop.add_signal_handler(number, hear)
         return await main()
 
     # epoll rounds every wait up to a millisecond, as long as an answer takes; select does not

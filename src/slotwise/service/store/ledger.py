@@ -45,8 +45,14 @@ class SqliteLedger(Definitions):
         """Remember nothing but what the tables say."""
         self._cached.clear()
         self._deltas.clear()
-        row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
-        self._last: int = row[0] if row else 0
+        self._last: int | None = None
+
+    def _last_number(self) -> int:
+        """The highest number that a display was ever given."""
+        if self._last is None:
+            row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
+            self._last = row[0] if row else 0
+        return self._last
 
     def flush(self) -> None:
         """Write the changes of counts that were summed so far."""
@@ -64,10 +70,12 @@ class SqliteLedger(Definitions):
 
     def add(self, displays: list[Display]) -> None:
         """Put displays into the log and count those that count from their issue."""
-        rows = []
+        rows, last = [], self._last_number()
         for display in displays:
-            self._last += 1
-            display.number = self._last
+            self._last = last = last + 1
+            display.number = last
+            if display.registers.moved:  # by a group that was rolled back and is now tried again
+                display.registers = Registers(display.registers.size, display.registers.counting)
             self._cache(display)
             counted = display.registers.total()
             if counted is not NOTHING:
@@ -210,7 +218,7 @@ class SqliteLedger(Definitions):
         self._run(
             "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
             "WHERE page = ?",
-            (displays, self._last + 1, page),
+            (displays, self._last_number() + 1, page),
         )
         self._cached.clear()  # the displays in there counted
         return int(revision) + 1

@@ -139,7 +139,9 @@ def growing() -> list[Row]:
         micros: dict[int, list[float]] = {size: [] for size in sizes}
         for _ in range(5):
             for size in sizes:
-                micros[size].append(1e6 * turn(server, request(f"/v1/pages/page-{size}/recommendations", b"{}"), 2000)[1])
+                micros[size].append(
+                    1e6 * turn(server, request(f"/v1/pages/page-{size}/recommendations", b"{}"), 2000)[1]
+                )
     medians = {size: float(np.median(values)) for size, values in micros.items()}
     rows = [Row(f"recommend, N={size}", medians[size], "us of processor") for size in sizes]
     per_item = [(medians[b] - medians[a]) / (b - a) for a, b in ((50, 200), (200, 1000))]
@@ -219,7 +221,9 @@ def _fill(store: Path) -> None:
     with sqlite3.connect(store) as connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(displays)")]
         copied = ", ".join({"number": "n", "id": "'copy-' || n"}.get(column, column) for column in columns)
-        numbers = f"WITH RECURSIVE numbers(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n <= {EVENTS // 5})"
+        numbers = (
+            f"WITH RECURSIVE numbers(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n <= {EVENTS // 5})"
+        )
         connection.execute(f"{numbers} INSERT INTO displays SELECT {copied} FROM numbers, displays WHERE number = 1")
         connection.execute(
             "INSERT INTO events SELECT number, 1, place, 1, issued FROM displays, "

@@ -27,4 +27,4 @@ def serve(
     if not dev:
         raise BadInput("there are no keys yet: say --dev to serve without them, to this machine only")
     check_address(host)
-    asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed))
+    asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))

@@ -18,7 +18,7 @@ def main() -> None:
     store, port, seed = sys.argv[1:]
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
-        asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True), int(seed)))
+        asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True), seed=int(seed)))
     except BadInput as error:
         sys.exit(str(error))
 

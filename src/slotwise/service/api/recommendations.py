@@ -82,6 +82,6 @@ ROUTES = [
         "POST", "/v1/pages/{page}/recommendations", "recommend", "A display for one page view.", post,
         {201: ("a display", Recommendation), 200: ("the display that this id has", Recommendation)},
         {**NOT_FOUND, 409: "too few items, or the id is that of another page, layout or segment"},
-        RecommendationRequest, parameters=(_SHORTAGE,), body_optional=True, tag="serving",
+        RecommendationRequest, parameters=(_SHORTAGE,), body_optional=True, tag="serving", hot=True,
     ),
 ]  # fmt: skip

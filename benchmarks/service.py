@@ -25,7 +25,7 @@ NAMES = ("constant", "hot_constant", "recommendations")
 CONNECTIONS = 8
 REQUESTS = 4_000  # in a turn
 TURNS = 7
-BATCH, BATCHES, SENDERS = 100, 200, 8  # events
+BATCH, BATCHES, SENDERS = 100, 200, 16  # events
 PAGES = 1_000  # in memory, of which 10,000 are told
 EVENTS = 1_000_000  # in the log before a crash
 

@@ -48,7 +48,6 @@ ROTATE_CHECK_SECONDS = 600.0
 INSIGHT_SECONDS, MOST_INSIGHTS = 5.0, 100  # how long they are kept, and of how many pages
 
 _log = logging.getLogger("slotwise.service")
-_COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 _TRIAL = PageSpec(positions=["one"])
 
 
@@ -182,18 +181,18 @@ class Service:
 
     async def recommend(self, name: str, ask: Ask, id: str | None) -> tuple[PageModel, Display, bool, list[str]]:
         """A display for a page view: (its page, it, whether it is new, positions left out)."""
-        model = await self.model(name)
-        while self._models.get(name) is not model:  # forgotten while this one waited for it
-            model = await self.model(name)
+        model = self._models.get(name)
+        while model is None or not self.ready or self._models.get(name) is not model:
+            model = await self.model(name)  # again, when it was forgotten while this one waited for it
         if id is not None:
             issued = self._issued(id, self.clock())
             if issued is not None:
                 return self._again(model, issued, ask)
-        now, spec = self.clock(), model.page.body.spec
+        now = self.clock()
         degraded = self.degraded or self.store.waiting > MOST_WAITING
-        counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
+        counting = model.counting
         choice = model.choose(ask, now, counting is Counting.ISSUED and not degraded)
-        until = now + spec.click_window
+        until = now + model.click_window
         display = Display(
             id or self._random.name(),
             self._random.nonce(),
@@ -202,7 +201,7 @@ class Service:
             choice.segment,
             now,
             until,
-            max(until, now + spec.keep_seconds()) + DROP_MARGIN,
+            now + model.keep_seconds + DROP_MARGIN,
             choice.arm,
             model.page.epoch,
             Registers(len(choice.places), Counting.NEVER if degraded else counting),

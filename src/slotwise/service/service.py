@@ -19,7 +19,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
-from slotwise.service.page import ItemSpec, PageBody, PageSpec
+from slotwise.service.page import ItemSpec, PageBody, PageSpec, Prior
 from slotwise.service.problems import Problem
 from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
@@ -351,6 +351,9 @@ def compile_kernels() -> None:
     page = StoredPage(0, "trial", 1, False, 0, 0.0, body)
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
     choice = model.choose(Ask(), 0.0, True)
-    model.set_item(1, "b", ItemSpec())
+    model.set_item(
+        1, "b", ItemSpec(prior=Prior(1.0, 2.0))
+    )  # the kernels of changes, too: the first click waits for none
+    model.begin_epoch(1, 0.0)
     if not choice.places:
         raise BadInput("the kernels do not work on this machine")

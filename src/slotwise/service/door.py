@@ -47,7 +47,7 @@ class Door:
             content = await _body(self._route, receive, headers)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"))) if scope["query_string"] else {}
             answer = await self._route.handle(Call(self._service, path, query, headers, content))
-            if not isinstance(answer.content, bytes | AsyncIterator):
+            if type(answer.content) is not bytes and not isinstance(answer.content, AsyncIterator):
                 answer = answer._replace(content=_encode(answer.content))
         except Exception as error:
             answer = answer_of(problem_of(error))

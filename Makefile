@@ -4,14 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check unit statistics test-spark bench figures paper clean help
+.PHONY: run test check unit statistics test-spark soak bench figures paper clean help
 
 help:
-	@echo "make run         watch PB-MHB learn, next to chance and to perfection (about a minute)"
+	@echo "make run         run the service with a small shop and simulated visitors, and watch it learn, until Ctrl-C"
 	@echo "make test        set up, check the style, the types and the layers, run every test"
 	@echo "make check       style, types and layers alone"
 	@echo "make statistics  the slow statistical checks, many runs each"
 	@echo "make test-spark  logs counted on Spark: two threads, then a cluster of two workers (needs Java)"
+	@echo "make soak        hundreds of crashes, days of virtual time, a million events (about an hour)"
 	@echo "make bench       the benchmarks, as ratios to a yardstick in the same run"
 	@echo "make figures     draw the figures of the documentation anew"
 	@echo "make paper       rerun the paper (half an hour on two cores) and put what came out into docs/paper.md"
@@ -24,9 +25,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 run: $(READY)
-	mkdir -p out
-	$(BIN)/slotwise simulate --policies pb_mhb,uniform,oracle --setting standard --rounds 1000000 --runs 40 \
-		--chart out/regret.svg --chart out/regret.png --chart out/regret.html
+	$(BIN)/slotwise demo
 
 test: check unit
 
@@ -38,13 +37,16 @@ check: $(READY)
 
 # two processes, since most of the time goes to compiling, which uses one core
 unit: $(READY)
-	$(BIN)/pytest -m "not statistics and not cluster" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadfile
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
 
 test-spark: $(READY)
 	$(BIN)/pytest tests/logs/test_spark.py tests/logs/test_spark_cluster.py
+
+soak: $(READY)
+	$(BIN)/pytest -m soak -s tests/service
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

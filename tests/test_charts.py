@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.charts import choice_chart, growth_chart, rank_chart, spread_chart, time_chart
+from slotwise.charts import choice_chart, growth_chart, learning_chart, rank_chart, spread_chart, time_chart
+from slotwise.checks import BadInput
 from slotwise.inference.diagnosis import Diagnosis
 from slotwise.simulation.result import Result
 
@@ -198,3 +199,13 @@ def test_rank_chart_shows_the_variables_that_mix_worst() -> None:
 def _values(chart) -> list[dict]:
     (rows,) = chart.to_dict()["datasets"].values()
     return rows
+
+
+def test_a_learning_curve_begins_at_the_first_round_and_shows_chance() -> None:
+    chart = learning_chart([(10, 0.5), (20, 0.1)], at_random=0.7, title="Learning curve of page x", notes=["so"])
+    _, line, rule, _ = layers(chart)
+    assert [row["round"] for row in line["values"]] == [0, 10, 20]
+    assert rule["values"][0]["regret"] == 0.7
+    assert chart.to_dict()["title"]["subtitle"] == ["so"]
+    with pytest.raises(BadInput, match="no rounds to draw"):
+        learning_chart([], at_random=0.7)

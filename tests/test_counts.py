@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import BadInput
-from slotwise.counts import Counts, Tally, add, empty, fade, grown, move, restore
+from slotwise.counts import Counts, Tally, add, empty, fade, grown, move, restore, shift_many
 
 Step = tuple[str, int]
 # an operation and a number that decides everything about it
@@ -162,3 +162,17 @@ def test_counts_are_saved_and_read_back(tmp_path: Path) -> None:
     )
     with pytest.raises(BadInput, match=r"damaged slotwise counts: clicks\[0\]\[0\] = -1"):
         Counts.load(tmp_path / "bad.json")
+
+
+def test_shifts_keep_the_sums_and_no_count_falls_below_zero() -> None:
+    tally = empty(3, 2)
+    items, positions = np.array([0, 2, 2, 0]), np.array([1, 0, 0, 1])
+    shift_many(tally, items, positions, np.array([0.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, -1.0, 0.5]), 2.0)
+    assert Counts.of(tally).clicks.tolist() == [[0, 0], [0, 0], [1, 0]]
+    assert Counts.of(tally).skips.tolist() == [[0, 1.5], [0, 0], [0, 0]]
+    assert tally.displays[0] == 2.0
+    check_sums(tally)
+    shift_many(tally, items[:1], positions[:1], np.array([0.0]), np.array([-1.5 - 1e-12]), -3.0)
+    assert tally.skips.sum() == 0.0
+    assert tally.displays[0] == 0.0
+    check_sums(tally)

@@ -12,6 +12,8 @@ import slotwise as sw
 from slotwise.cli import app
 from slotwise.paper.experiments import EXPERIMENTS
 from slotwise.paper.settings import SETTINGS
+from slotwise.service.metrics import Metrics
+from slotwise.service.page import PageSpec
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -82,6 +84,14 @@ def test_every_experiment_is_documented() -> None:
     for name in ("reproduce.md", "command_line.md"):
         page = (ROOT / "docs" / name).read_text()
         assert all(f"`{experiment}`" in page for experiment in EXPERIMENTS), name
+
+
+def test_every_metric_and_setting_of_a_page_is_documented() -> None:
+    page = (ROOT / "docs" / "service.md").read_text()
+    metrics = [metric.name for metric in Metrics().registry.collect()]
+    assert metrics
+    for name in [*metrics, *PageSpec.__struct_fields__]:
+        assert f"`{name}`" in page, name
 
 
 def test_the_project_stands_alone() -> None:

@@ -15,11 +15,12 @@ from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 from slotwise import jit
 from slotwise.clickmodels import pbm
-from slotwise.jit import CACHE_VARIABLE, cache_folder, kernel, prune
+from slotwise.jit import CACHE_VARIABLE, cache_folder, direct, kernel, prune
 from slotwise.simulation.episode import episode_of
 
 Seen = dict[str, Any]  # what a process told
@@ -425,3 +426,18 @@ def test_types_of_the_program_itself_do_not_fill_the_cache(told: Told) -> None:
     first, second = told(types_of_the_program)
     assert first["answer"] == second["answer"] == 20.0
     assert second["files"] == first["files"]
+
+
+def test_the_compiled_code_itself_does_the_same() -> None:
+    first, second = np.zeros(3), np.zeros(3)
+    count_up(first, 1.5)
+    direct(count_up)(second, 1.5)
+    assert first.tolist() == second.tolist() == [1.5, 1.5, 1.5]
+    count_up(np.zeros(3, np.float32), 1.5)  # now there are two of them, and numba has to look at the types
+    assert direct(count_up) is count_up
+
+
+@kernel
+def count_up(values, by):  # type: ignore[no-untyped-def]
+    for k in range(values.size):
+        values[k] += by

@@ -126,6 +126,24 @@ def move(tally: Tally, item: int, position: int) -> None:
     tally.position_clicks[position] += 1.0
 
 
+@kernel(inline=True)
+def shift(tally: Tally, item: int, position: int, clicks: float, skips: float) -> None:
+    """Change one cell by these amounts, either of which may be below 0; rounding takes no count below 0."""
+    tally.skips[item, position] = max(tally.skips[item, position] + skips, 0.0)
+    tally.skips_by_position[position, item] = tally.skips[item, position]
+    tally.clicks[item, position] = max(tally.clicks[item, position] + clicks, 0.0)
+    tally.item_clicks[item] = max(tally.item_clicks[item] + clicks, 0.0)
+    tally.position_clicks[position] = max(tally.position_clicks[position] + clicks, 0.0)
+
+
+@kernel
+def shift_many(tally: Tally, items: Ints, positions: Ints, clicks: Floats, skips: Floats, displays: float) -> None:
+    """Change many cells, and the number of displays."""
+    for k in range(items.size):
+        shift(tally, items[k], positions[k], clicks[k], skips[k])
+    tally.displays[0] = max(tally.displays[0] + displays, 0.0)
+
+
 @kernel
 def fade(tally: Tally, factor: float) -> None:
     """Let the past weigh less: every count, displays too, times `factor`."""

@@ -39,30 +39,46 @@ _numba_config_lock = threading.Lock()
 @overload
 def kernel(function: Function) -> Function: ...
 @overload
-def kernel(*, inline: bool = False, depends: tuple[ModuleType, ...] = ()) -> Callable[[Function], Function]: ...
 def kernel(
-    function: Function | None = None, *, inline: bool = False, depends: tuple[ModuleType, ...] = ()
+    *, inline: bool = False, depends: tuple[ModuleType, ...] = (), nogil: bool = True
+) -> Callable[[Function], Function]: ...
+def kernel(
+    function: Function | None = None,
+    *,
+    inline: bool = False,
+    depends: tuple[ModuleType, ...] = (),
+    nogil: bool = True,
 ) -> Function | Callable[[Function], Function]:
     """Compile a function with numba: no GIL, cached on disk; plain Python under NUMBA_DISABLE_JIT=1.
 
     `inline` puts it into its caller: numba counts references to every array argument of a call that is not
     inlined, which costs more than the arithmetic of a small kernel. `depends` names modules that the function
-    closes over, whose sources then belong to the cache's key.
+    closes over, whose sources then belong to the cache's key. Without `nogil` Python's lock is kept: a kernel of
+    microseconds that is called from a busy thread would wait longer than it runs to get the lock back.
     """
     if function is None:
-        return lambda later: _compile(later, inline, depends)
-    return _compile(function, inline, depends)
+        return lambda later: _compile(later, inline, depends, nogil)
+    return _compile(function, inline, depends, nogil)
 
 
-def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...]) -> Function:
+def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], nogil: bool) -> Function:
     folder = cache_folder(function.__module__, *(module.__name__ for module in depends))
     with _numba_config_lock:
         before, numba_config.CACHE_DIR = numba_config.CACHE_DIR, str(folder or "")
         try:
-            compile_it = numba.njit(nogil=True, error_model="numpy", cache=folder is not None, forceinline=inline)
+            compile_it = numba.njit(nogil=nogil, error_model="numpy", cache=folder is not None, forceinline=inline)
             return cast(Function, compile_it(function))
         finally:
             numba_config.CACHE_DIR = before
+
+
+def direct(function: Function) -> Function:
+    """The compiled code of a kernel that was called before, for a caller whose arguments always have the same types.
+
+    Looking at the types of every argument costs numba more than handing them over. Nobody looks here.
+    """
+    overloads = getattr(function, "overloads", {})
+    return cast(Function, next(iter(overloads.values())).entry_point) if len(overloads) == 1 else function
 
 
 def cache_folder(*modules: str) -> Path | None:

@@ -16,7 +16,7 @@ from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, chosen
 from slotwise.inference.posterior import Named, Posterior, posterior
 from slotwise.jit import kernel
-from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params
+from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params, serving_params
 
 FORMAT_VERSION = 1
 SETTLING = 500  # displays asked for and shown to nobody, before the first after a fit: chains start anywhere
@@ -51,7 +51,7 @@ class Recommender:
         self._module = find(policy)
         if not can_serve(self._module):
             raise BadInput(f"policy {name_of(self._module)} cannot serve: it has no score, grow or counts")
-        self._params = make_params(self._module, _serving_params(self._module, params), None)
+        self._params = make_params(self._module, serving_params(self._module, params), None)
         self._rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(whole("seed", seed, 0))
         self._active = np.ones(len(self._items), np.bool_)
         self._state = self._module.init(self._params, len(self._items), len(self._positions), self._rng)
@@ -321,14 +321,6 @@ def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..
         arrange_among(theta, kappa, allowed, pinned, display)
 
     return serve
-
-
-def _serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """On a real page nobody knows the most visible position, so by default none is the reference."""
-    given = dict(mapping("params", {} if params is None else params))
-    if "reference" in module.Params._fields:
-        given.setdefault("reference", "none")
-    return given
 
 
 def _names(what: str, given: Iterable[str]) -> dict[str, int]:

@@ -225,3 +225,16 @@ def test_a_learnt_prior_draws_items_together() -> None:
     assert learnt.mean() == pytest.approx(0.1, abs=0.02)
     assert np.quantile(uniform, 0.1) < 0.03
     assert np.quantile(learnt, 0.1) > 0.06
+
+
+def test_best_displays_of_parts_of_the_page() -> None:
+    counts = Counts([[40, 20, 1], [20, 10, 1], [2, 1, 9]], [[60, 80, 99], [80, 90, 99], [98, 99, 91]])
+    everything = np.array([True, True, True])
+    groups = ((everything, np.array([0, 1, 2])), (np.array([False, True, True]), np.array([1])))
+    named = Named(["hat", "tie", "bag"], ["hero", "side", "foot"], everything, groups)
+    found = posterior(counts, draws=200, named=named)
+    whole, part = found.among
+    assert (whole == found.displays).all()
+    assert part.shape == (200, 1)
+    assert set(part.ravel()) <= {1, 2}
+    assert (part == 1).mean() > 0.9

@@ -2,6 +2,7 @@
 
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart
+from slotwise.charts.learning import learning_chart
 from slotwise.charts.measured import choice_chart, growth_chart, time_chart
 from slotwise.charts.ranks import rank_chart
 from slotwise.charts.regret import regret_chart
@@ -12,6 +13,7 @@ __all__ = [
     "choice_chart",
     "fit_chart",
     "growth_chart",
+    "learning_chart",
     "rank_chart",
     "regret_chart",
     "save_chart",

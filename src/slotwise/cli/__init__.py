@@ -8,7 +8,19 @@ from rich.markup import escape
 
 from slotwise.checks import BadInput
 from slotwise.cli import _shared as shared
-from slotwise.cli import diagnose, fit, logs, policies, reproduce, simulate  # noqa: F401 - each file registers its command
+from slotwise.cli import (  # noqa: F401 - each file registers its command
+    demo,
+    diagnose,
+    fit,
+    load,
+    logs,
+    pages,
+    policies,
+    reproduce,
+    serve,
+    simulate,
+    verify,
+)
 from slotwise.cli._shared import app
 from slotwise.version import __version__
 

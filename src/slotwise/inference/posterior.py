@@ -47,6 +47,7 @@ class Posterior:
     asked: float  # the effective sample size that was asked for
     items: list[str]
     positions: list[str]
+    among: tuple[Ints, ...] = ()  # for each of `Named.groups`: draws x its positions, as `displays` has them
 
     @cached_property
     def effective(self) -> Floats:
@@ -137,6 +138,7 @@ class Named(NamedTuple):
     items: list[str]
     positions: list[str]
     allowed: NDArray[np.bool_]  # of the items: whether they may be in the best display
+    groups: tuple[tuple[NDArray[np.bool_], Ints], ...] = ()  # displays of these items at these positions, too
 
 
 def posterior(
@@ -205,12 +207,19 @@ def gathered(
     theta, kappa, beta = (
         np.concatenate([getattr(chain, name) for chain in chains]) for name in ("theta", "kappa", "beta")
     )
-    displays = np.empty(kappa.shape, np.int64)
-    _arrange_all(theta, kappa, named.allowed, displays)  # before they are scaled: across parts that changes the order
+    # before they are scaled: across parts that changes the order
+    displays = _arranged(theta, kappa, named.allowed)
+    among = tuple(_arranged(theta, kappa[:, positions], allowed)[:wanted] for allowed, positions in named.groups)
     normalise(theta, kappa, *components(target.tally), target.free_from)
     by_chain = np.concatenate([theta, kappa], axis=1).reshape(len(chains), -1, theta.shape[1] + kappa.shape[1])
     rows = (theta[:wanted], kappa[:wanted], displays[:wanted], beta[:wanted])
-    return Posterior(*rows, by_chain, spent, most, asked, named.items, named.positions)
+    return Posterior(*rows, by_chain, spent, most, asked, named.items, named.positions, among)
+
+
+def _arranged(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_]) -> Ints:
+    displays = np.empty(kappa.shape, np.int64)
+    _arrange_all(theta, np.ascontiguousarray(kappa), allowed, displays)
+    return displays
 
 
 @kernel

@@ -89,6 +89,14 @@ def make_params(module: ModuleType, given: Mapping[str, Any] | None, model: Mode
     return params
 
 
+def serving_params(module: ModuleType, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """On a real page nobody knows the most visible position, so by default none is the reference."""
+    settings = dict(mapping("params", {} if given is None else given))
+    if "reference" in module.Params._fields:
+        settings.setdefault("reference", "none")
+    return settings
+
+
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
     """Params as plain values, to be shown and saved; what an oracle is told of the truth is left out."""
     kinds = get_type_hints(module.Params)

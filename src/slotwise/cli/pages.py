@@ -1,0 +1,162 @@
+"""`slotwise pages`: the pages of a running service."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from slotwise.cli import _shared as shared
+from slotwise.client.address import URL
+
+MOST_LINES = 20  # of changes that are listed one by one
+pages = typer.Typer(help="Define and look at the pages of a running service.", no_args_is_help=True)
+shared.app.add_typer(pages, name="pages")
+
+Url = Annotated[str, typer.Option(help="The address of the service.")]
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+
+
+@pages.command(epilog="Example: slotwise pages apply examples/shop.toml")
+def apply(
+    file: Annotated[Path, typer.Argument(help="A TOML file: settings, items and pins of a page.")],
+    url: Url = URL,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Retire items and take away pins that the file does not name.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring a page to what a file says, and tell what changed; a second time changes nothing."""
+    from slotwise.client.apply import apply as bring
+    from slotwise.client.page_file import read_page
+    from slotwise.client.remote import Remote
+
+    wanted = read_page(file)
+    with Remote(url) as remote:
+        applied = bring(remote, wanted, exact)
+    if as_json:
+        print(json.dumps({"page": wanted.page, **applied._asdict()}, indent=2))
+        return
+    if not applied.changes:
+        shared.screen.print(f"page {wanted.page}: nothing to change", highlight=False)
+    _listed(applied.changes)
+    if applied.unnamed:
+        shared.screen.print("on the page but not in the file, left as they are (--exact takes them away):")
+        _listed(applied.unnamed)
+
+
+@pages.command("list", epilog="Example: slotwise pages list --json")
+def list_pages(url: Url = URL, as_json: Json = False) -> None:
+    """List the pages."""
+    from slotwise.client import pages as remote_pages
+    from slotwise.client.remote import Remote
+
+    with Remote(url) as remote:
+        found = [remote_pages.existing(remote, name) for name in remote_pages.names(remote)]
+    rows = [
+        {
+            "page": page["page"],
+            "mode": page["mode"],
+            "policy": page["policy"],
+            "layouts": {name: len(positions) for name, positions in page["layouts"].items()},
+            "active_items": sum(row["state"] == "active" for row in page["items"]),
+        }
+        for page in found
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    elif not rows:
+        shared.screen.print("no pages yet: slotwise pages apply page.toml defines one", highlight=False)
+    else:
+        table = Table("page", "mode", "policy", "positions", "active items", show_edge=False)
+        for row in rows:
+            layouts = ", ".join(f"{name} {size}" for name, size in row["layouts"].items())
+            table.add_row(
+                *[escape(str(row[key])) for key in ("page", "mode", "policy")],
+                escape(layouts),
+                str(row["active_items"]),
+            )
+        shared.screen.print(table)
+
+
+@pages.command(epilog="Example: slotwise pages show shop")
+def show(page: Annotated[str, typer.Argument(help="The page.")], url: Url = URL, as_json: Json = False) -> None:
+    """Show a page: its settings, its positions and items, and what was learnt of them."""
+    from slotwise.client import pages as remote_pages
+    from slotwise.client.remote import Remote, path_of
+
+    with Remote(url) as remote:
+        found = remote_pages.existing(remote, page)
+        learnt = remote.ask("GET", path_of("pages", page, "insights"))
+    insights = learnt.body if learnt.status == 200 else None
+    if as_json:
+        print(json.dumps({**found, "insights": insights}, indent=2))
+        return
+    _show_settings(found, insights)
+    _show_positions(found, insights or {})
+    _show_items(found, insights or {})
+
+
+def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> None:
+    settings = {
+        key: value
+        for key, value in page.items()
+        if key not in ("page", "layouts", "items", "pins") and value not in ([], {}, None)
+    }
+    told = ", ".join(
+        f"{key} {value:,.10g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
+    )
+    shared.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
+    if insights is not None:
+        arms = "; ".join(
+            f"{arm['arm']} {arm['displays']:,} displays, {arm['clicks']:,} clicks" for arm in insights["arms"]
+        )
+        shared.screen.print(
+            f"{insights['displays']:,.0f} displays learnt from" + f" ({arms})" * bool(arms), highlight=False
+        )
+        if insights["note"]:
+            shared.screen.print(escape(insights["note"]), highlight=False)
+
+
+def _show_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
+    kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
+    likely: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in insights.get("at_position", []):
+        place = row["layout"], row["position"]
+        if not row["segment"] and row["probability"] > likely.get(place, {"probability": 0.0})["probability"]:
+            likely[place] = row
+    table = Table("layout", "position", "visibility", "pinned", "most likely best", show_edge=False)
+    for layout, positions in page["layouts"].items():
+        for position in positions:
+            best = likely.get((layout, position))
+            words = f"{best['item']} ({best['probability']:.0%})" if best else ""
+            pinned = page["pins"].get(layout, {}).get(position, "")
+            table.add_row(*map(escape, (layout, position, _estimate(kappas.get((layout, position))), pinned, words)))
+    shared.screen.print(table)
+
+
+def _show_items(page: dict[str, Any], insights: dict[str, Any]) -> None:
+    thetas = {row["item"]: row for row in insights.get("theta", []) if not row["segment"]}
+    table = Table("item", "state", "attractiveness", "clicks", "skips", show_edge=False)
+    for row in page["items"]:
+        cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
+        sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
+        table.add_row(*map(escape, (row["item"], row["state"], _estimate(thetas.get(row["item"])), *sums)))
+    shared.screen.print(table)
+
+
+def _estimate(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if row["low"] is None:
+        return f"{row['mean']:.3f}"
+    return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def _listed(lines: list[str]) -> None:
+    for line in lines[:MOST_LINES]:
+        shared.screen.print(f"  {escape(line)}", highlight=False)
+    if len(lines) > MOST_LINES:
+        shared.screen.print(f"  and {len(lines) - MOST_LINES:,} more", highlight=False)

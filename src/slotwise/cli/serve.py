@@ -1,0 +1,30 @@
+"""`slotwise serve`: the online service."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from slotwise.checks import BadInput
+from slotwise.cli import _shared as shared
+
+
+@shared.app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
+def serve(
+    store: Annotated[str, typer.Option(help="Where everything is kept: sqlite:///PATH.")] = "sqlite:///slotwise.db",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="With the same seed the same requests, one by one, get the same displays.")
+    ] = None,
+    dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
+) -> None:
+    """Recommend displays over HTTP, and learn from the clicks."""
+    from slotwise.service.dev_guard import check_address
+    from slotwise.service.server import serve as run
+    from slotwise.service.store.sqlite import path_of
+
+    if not dev:
+        raise BadInput("there are no keys yet: say --dev to serve without them, to this machine only")
+    check_address(host)
+    asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))

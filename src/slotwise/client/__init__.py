@@ -1,0 +1,1 @@
+"""Whoever talks to a running service from outside: the commands that define pages, simulated visitors, the demo."""

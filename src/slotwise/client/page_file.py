@@ -1,0 +1,107 @@
+"""A page as a TOML file: its settings, its items, its pins."""
+
+import tomllib
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slotwise.checks import BadInput
+from slotwise.service.names import ItemName, Name
+from slotwise.service.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, check_item, check_page
+
+Pins = dict[str, dict[str, str]]  # layout -> position -> item
+_TIMES = ("valid_from", "valid_until")
+
+
+class PageFile(msgspec.Struct):
+    """What a file says."""
+
+    page: str
+    spec: PageSpec
+    items: dict[str, ItemSpec]
+    pins: Pins
+
+
+def read_page(path: Path) -> PageFile:
+    """Read a file; what is wrong with it is told by line, or by field."""
+    try:
+        content = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"{str(path)!r} is not TOML: {error}") from None
+    try:
+        return page_of(content)
+    except BadInput as error:
+        raise BadInput(f"{str(path)!r}: {error}") from None
+
+
+def page_of(content: dict[str, Any]) -> PageFile:
+    """A page out of TOML that was read."""
+    rest = {key: value for key, value in content.items() if key not in ("page", "items", "pins")}
+    if "page" not in content:
+        raise BadInput('page: the name of the page is missing, such as page = "shop"')
+    page: str = _read("page", content["page"], Name)
+    spec: PageSpec = _read("", rest, PageSpec)
+    for pointer, line in check_page(spec):
+        raise BadInput(f"{pointer.strip('/').replace('/', '.')}: {line}")
+    items = {name: _item(name, value) for name, value in _table("items", content.get("items", {})).items()}
+    return PageFile(page, spec, items, _pins(spec, items, _table("pins", content.get("pins", {}))))
+
+
+def _item(name: str, value: Any) -> ItemSpec:
+    where = f"items.{name}"
+    _read(f"items: the name {name!r}", name, ItemName)
+    given = {
+        key: _seconds(f"{where}.{key}", one) if key in _TIMES else one for key, one in _table(where, value).items()
+    }
+    spec: ItemSpec = _read(where, given, ItemSpec)
+    for pointer, line in check_item(spec):
+        raise BadInput(f"{where}{pointer.replace('/', '.')}: {line}")
+    return spec
+
+
+def _seconds(where: str, value: Any) -> Any:
+    """A TOML time as the service has it, seconds since 1970."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise BadInput(f"{where}: {value} is not a time with its time zone, such as 2026-12-24T18:00:00Z")
+
+
+def _pins(spec: PageSpec, items: dict[str, ItemSpec], given: dict[str, Any]) -> Pins:
+    """By layout; a page that has positions and no layouts needs not name its only one."""
+    named = given if spec.layouts is not None else {DEFAULT_LAYOUT: given}
+    pins: Pins = {}
+    for layout, pinned in named.items():
+        where = f"pins.{layout}" if spec.layouts is not None else "pins"
+        positions = spec.all_layouts().get(layout)
+        if positions is None:
+            raise BadInput(f"{where}: there is no layout {layout!r}; known: {', '.join(spec.all_layouts())}")
+        for position, item in _table(where, pinned).items():
+            if position not in positions:
+                raise BadInput(f"{where}.{position}: there is no such position; known: {', '.join(positions)}")
+            if item not in items:
+                raise BadInput(f"{where}.{position}: {item!r} is not among the items of the file")
+            if item in pins.get(layout, {}).values():
+                raise BadInput(f"{where}.{position}: item {item!r} is pinned at two positions")
+            pins.setdefault(layout, {})[position] = item
+    return pins
+
+
+def _table(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput(f"{where}: a table is needed")
+    return value
+
+
+def _read(where: str, value: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        line, _, path = str(error).partition(" - at ")
+        place = (where + path.strip("`").removeprefix("$")).strip(".")
+        raise BadInput(f"{place}: {line}" if place else line) from None

@@ -1,0 +1,42 @@
+"""What a name may look like, with its limits: these types validate requests and describe them in OpenAPI alike."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+# `$` would let a final newline pass in Python; the lookahead means the same in both dialects of regular expressions
+Name = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)",
+        description="a letter or digit, then letters, digits, dots, dashes and underscores",
+    ),
+]
+ItemName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=128,
+        pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/]+$(?!\n)",
+        description="any text without control characters and slashes",
+    ),
+]
+Identifier = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=128,
+        pattern=r"^[A-Za-z0-9._:~-]+$(?!\n)",
+        description="letters, digits and . _ : ~ -",
+    ),
+]
+
+MOST_POSITIONS = 50  # of a layout
+MOST_LAYOUTS = 10
+MOST_SEGMENTS = 50
+MOST_ITEMS = 10_000  # of a page, retired ones too
+MOST_NAMED = 2_000  # items that one recommendation may name
+MOST_ROWS = 1_000  # of a batch of items
+MOST_EVENTS = 500  # of a batch of events

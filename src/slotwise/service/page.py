@@ -1,0 +1,191 @@
+"""What a page is: its layouts, segments, items, pins and settings, as people define them and as they are kept."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from slotwise.checks import BadInput
+from slotwise.policies import policies
+from slotwise.policies._contract import can_serve, find, make_params, serving_params
+from slotwise.service.names import (
+    MOST_ITEMS,
+    MOST_LAYOUTS,
+    MOST_POSITIONS,
+    MOST_SEGMENTS,
+    ItemName,
+    Name,
+)
+
+DAY = 86400.0
+STEPS_PER_HALF_LIFE = 8  # counts fade in steps: each a new epoch
+MOST_HALF_LIVES = 16.0  # that the log is kept: what is older weighs less than 2^-16
+MOST_SWEEPS = 100  # of a sampler for one display: everybody waits meanwhile
+DEFAULT_LAYOUT = "default"
+
+Positions = Annotated[list[Name], Meta(min_length=1, max_length=MOST_POSITIONS)]
+Layouts = Annotated[dict[Name, Positions], Meta(min_length=1, max_length=MOST_LAYOUTS)]
+Seconds = Annotated[float, Meta(ge=1.0, le=365 * DAY)]
+Segments = Annotated[list[Name], Meta(max_length=MOST_SEGMENTS)]
+Order = Annotated[list[ItemName], Meta(max_length=MOST_ITEMS)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A page as it is defined: `positions` (one layout, called default) or `layouts`, the rest having defaults."""
+
+    positions: Positions | None = None
+    layouts: Layouts | None = None
+    segments: Segments = []
+    policy: Name = "slot_ts"
+    params: dict[str, Any] = {}
+    mode: Literal["learn", "shadow", "off"] = "learn"
+    count: Literal["issued", "viewed"] = "issued"
+    click_window: Annotated[float, Meta(ge=1.0, le=30 * DAY)] = DAY
+    retention: Seconds | None = None
+    default_order: Order = []
+    holdout: Share = 0.0
+    holdout_order: Literal["default", "random"] = "random"
+    half_life: Seconds | None = None
+
+    def all_layouts(self) -> dict[str, list[str]]:
+        """Every layout by name; the first one is taken when a request names none."""
+        if self.layouts is not None:
+            return self.layouts
+        return {DEFAULT_LAYOUT: self.positions or []}
+
+    def keep_seconds(self) -> float:
+        """How long the log of a display is kept."""
+        if self.retention is not None:
+            return self.retention
+        longest = 30 * DAY if self.half_life is None else min(30 * DAY, MOST_HALF_LIVES * self.half_life)
+        return max(longest, self.click_window)
+
+    def epochs_since(self, began: float, now: float) -> tuple[int, float]:
+        """How many epochs have passed since one began, and when the present one did; without a half-life none ever."""
+        if self.half_life is None:
+            return 0, began
+        step = self.half_life / STEPS_PER_HALF_LIFE
+        passed = max(int((now - began) // step), 0)  # a clock that was set back waits
+        return passed, began + passed * step
+
+
+class PagePatch(Struct, forbid_unknown_fields=True):
+    """Changes of a page; what is not named stays as it is."""
+
+    positions: Positions | UnsetType = UNSET
+    layouts: Layouts | UnsetType = UNSET
+    segments: Segments | UnsetType = UNSET
+    policy: Name | UnsetType = UNSET
+    params: dict[str, Any] | UnsetType = UNSET
+    mode: Literal["learn", "shadow", "off"] | UnsetType = UNSET
+    count: Literal["issued", "viewed"] | UnsetType = UNSET
+    click_window: Annotated[float, Meta(ge=1.0, le=30 * DAY)] | UnsetType = UNSET
+    retention: Seconds | UnsetType | None = UNSET
+    default_order: Order | UnsetType = UNSET
+    holdout: Share | UnsetType = UNSET
+    holdout_order: Literal["default", "random"] | UnsetType = UNSET
+    half_life: Seconds | UnsetType | None = UNSET
+
+    def applied(self, spec: PageSpec) -> PageSpec:
+        """The page with these changes; naming positions takes the place of layouts and the other way round."""
+        changes = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
+        if "positions" in changes and "layouts" not in changes:
+            changes["layouts"] = None
+        if "layouts" in changes and "positions" not in changes:
+            changes["positions"] = None
+        return msgspec.structs.replace(spec, **changes)
+
+
+class Prior(Struct, forbid_unknown_fields=True):
+    """What is known of an item before it was shown here: so many clicks in so many views at full visibility."""
+
+    clicks: Annotated[float, Meta(ge=0.0, le=1e9)]
+    views: Annotated[float, Meta(ge=0.0, le=1e9)]
+
+
+class ItemSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """An item as it is defined. `valid_from` and `valid_until` are seconds since 1970."""
+
+    state: Literal["active", "paused", "retired"] = "active"
+    prior: Prior | None = None
+    valid_from: Annotated[float, Meta(ge=0.0, le=1e11)] | None = None
+    valid_until: Annotated[float, Meta(ge=0.0, le=1e11)] | None = None
+
+    def shown_at(self, now: float) -> bool:
+        """Whether the item may be shown at this time."""
+        begun = self.valid_from is None or now >= self.valid_from
+        return self.state == "active" and begun and (self.valid_until is None or now < self.valid_until)
+
+
+class PageBody(Struct):
+    """What the store keeps of a page beside its items. Columns and segments are only ever added: counts name them."""
+
+    spec: PageSpec
+    columns: list[tuple[str, str]]  # (layout, position)
+    segments: list[str]  # the first one, "", is for requests that name none
+    pins: dict[str, dict[str, str]] = {}  # layout -> position -> item
+
+    def with_spec(self, spec: PageSpec) -> "PageBody":
+        """The page defined anew: what it had before keeps its number, pins of positions that are gone go too."""
+        layouts = spec.all_layouts()
+        wanted = [(layout, position) for layout, listed in layouts.items() for position in listed]
+        columns = self.columns + [pair for pair in wanted if pair not in set(self.columns)]
+        segments = self.segments + [name for name in spec.segments if name not in self.segments]
+        pins = {
+            layout: {position: item for position, item in pinned.items() if (layout, position) in set(wanted)}
+            for layout, pinned in self.pins.items()
+        }
+        return PageBody(spec, columns, segments, {layout: pinned for layout, pinned in pins.items() if pinned})
+
+
+NO_PAGE = PageBody(PageSpec(), [], [""])
+
+
+def check_page(spec: PageSpec) -> list[tuple[str, str]]:
+    """What is wrong with a page beyond the types of its fields: (pointer, line) for each."""
+    found = []
+    if (spec.positions is None) == (spec.layouts is None):
+        found.append(("/positions", "either positions or layouts are needed, and not both"))
+    for name, positions in spec.all_layouts().items():
+        pointer = "/positions" if spec.layouts is None else f"/layouts/{name}"
+        found += [(pointer, line) for line in _twice("position", positions)]
+    found += [("/segments", line) for line in _twice("segment", spec.segments)]
+    found += [("/default_order", line) for line in _twice("item", spec.default_order)]
+    found += [("/params", line) for line in _policy_problems(spec)]
+    if spec.retention is not None and spec.retention < spec.click_window:
+        found.append(("/retention", f"{spec.retention:g} is shorter than the click_window, {spec.click_window:g}"))
+    if spec.half_life is not None and spec.keep_seconds() > MOST_HALF_LIVES * spec.half_life:
+        longest = MOST_HALF_LIVES * spec.half_life
+        line = f"the log is kept for {spec.keep_seconds():g} seconds; with this half_life {longest:g} is the most"
+        found.append(("/half_life", line))
+    return found
+
+
+def check_item(spec: ItemSpec) -> list[tuple[str, str]]:
+    """What is wrong with an item beyond the types of its fields."""
+    found = []
+    if spec.prior is not None and spec.prior.clicks > spec.prior.views:
+        found.append(("/prior/clicks", f"{spec.prior.clicks:g} clicks are more than {spec.prior.views:g} views"))
+    if spec.valid_from is not None and spec.valid_until is not None and spec.valid_from >= spec.valid_until:
+        found.append(("/valid_until", f"{spec.valid_until:g} is not after valid_from, {spec.valid_from:g}"))
+    return found
+
+
+def _policy_problems(spec: PageSpec) -> Iterable[str]:
+    if spec.policy not in policies():
+        return [f"unknown policy {spec.policy!r}; known: {', '.join(policies())}"]
+    module = find(spec.policy)
+    if not can_serve(module):
+        return [f"policy {spec.policy} cannot serve: it has no score, grow or counts"]
+    try:
+        params = make_params(module, serving_params(module, spec.params), None)
+    except BadInput as error:
+        return [str(error)]
+    sweeps = getattr(params, "sweeps", 1)
+    return [f"sweeps = {sweeps} take too long; {MOST_SWEEPS} are the most"] if sweeps > MOST_SWEEPS else []
+
+
+def _twice(what: str, listed: list[str]) -> list[str]:
+    return [f"{what} {name!r} is given twice" for name in dict.fromkeys(listed) if listed.count(name) > 1]

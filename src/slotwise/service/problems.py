@@ -1,0 +1,69 @@
+"""Errors as RFC 9457 has them: application/problem+json, with a pointer to each part of a request that is wrong."""
+
+import re
+import secrets
+from http import HTTPStatus
+
+import msgspec
+from msgspec import Struct
+
+from slotwise.service.store.base import Refused
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 1
+
+
+class Wrong(Struct):
+    """One thing that is wrong: where in the request, as a JSON pointer, and what would be right."""
+
+    pointer: str
+    detail: str
+
+
+class ProblemBody(Struct):
+    """An error."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[Wrong]
+    request_id: str
+
+
+class Problem(Refused):
+    """A request that cannot be served as it is."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        errors: list[tuple[str, str]] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+        self.errors = [Wrong(pointer, line) for pointer, line in errors or []]
+        self.headers = dict(headers or {})
+        if status in (429, 503):
+            self.headers.setdefault("retry-after", str(RETRY_SECONDS))
+
+    def body(self) -> bytes:
+        """As JSON, with an id under which the log has it."""
+        title = HTTPStatus(self.status).phrase
+        request_id = secrets.token_hex(8)
+        return msgspec.json.encode(ProblemBody("about:blank", title, self.status, self.detail, self.errors, request_id))
+
+
+def of_decoding(error: Exception) -> Problem:
+    """400 for what is not JSON at all, 422 for JSON that is not what the call takes."""
+    if not isinstance(error, msgspec.ValidationError):
+        return Problem(400, f"the body is not valid JSON: {error}")
+    line, _, path = str(error).partition(" - at ")
+    return Problem(422, line, [(_pointer(path), line)])
+
+
+def _pointer(path: str) -> str:
+    """`$.positions[0]` as /positions/0; keys of mappings, which msgspec does not tell, as dashes."""
+    inside = path.strip("`").rpartition("$")[2].replace("[...]", "/-")
+    return re.sub(r"\[(\d+)\]", r"/\1", inside).replace(".", "/")

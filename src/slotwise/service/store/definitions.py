@@ -1,0 +1,90 @@
+"""What people define, in the tables of the SQLite store: pages and their items; and the secrets that sign tokens."""
+
+import sqlite3
+
+import msgspec
+
+from slotwise.checks import BadInput
+from slotwise.service.names import MOST_ITEMS
+from slotwise.service.page import ItemSpec, PageBody
+from slotwise.service.store.base import StaleVersion, StoredPage
+from slotwise.service.store.rows import insert
+
+body_of = msgspec.json.Decoder(PageBody).decode
+_item = msgspec.json.Decoder(ItemSpec)
+PLAIN = ItemSpec()  # one for all items about which nothing is said: most of many pages
+_encode = msgspec.json.Encoder().encode
+
+
+class Definitions:
+    """The part of a ledger that does not change with traffic."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run, self._connection = connection.execute, connection
+
+    def page(self, name: str) -> StoredPage | None:
+        """A page by its name, archived or not."""
+        row = self._run(
+            "SELECT page, name, version, archived, epoch, epoch_began, body FROM pages WHERE name = ?", (name,)
+        ).fetchone()
+        if row is None:
+            return None
+        number, name, version, archived, epoch, began, body = row
+        return StoredPage(number, name, version, bool(archived), epoch, began, body_of(body))
+
+    def page_names(self) -> list[str]:
+        """The pages that are not archived, by name."""
+        return [name for (name,) in self._run("SELECT name FROM pages WHERE NOT archived ORDER BY name")]
+
+    def save_page(
+        self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
+    ) -> StoredPage:
+        """Define a page anew; `expected` is its present version, None when there is no such page yet."""
+        before = self.page(name)
+        if (before and before.version) != expected:
+            raise StaleVersion
+        text = _encode(body).decode()
+        if before is None:
+            self._run(
+                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?)",
+                (name, archived, text, now),
+            )
+        else:
+            fades_on = before.body.spec.half_life == body.spec.half_life
+            began = before.epoch_began if fades_on else now
+            self._run(
+                "UPDATE pages SET version = version + 1, archived = ?, body = ?, epoch_began = ? WHERE name = ?",
+                (archived, text, began, name),
+            )
+        saved = self.page(name)
+        assert saved is not None
+        return saved
+
+    def items(self, page: int) -> list[tuple[str, ItemSpec]]:
+        """Every item of a page by its number."""
+        rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
+        return [(name, PLAIN if body == "{}" else _item.decode(body)) for name, body in rows]
+
+    def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
+        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""
+        known = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
+        count = len(known.keys() | {name for name, _ in items})
+        if count > MOST_ITEMS:
+            raise BadInput(f"{count:,} items are too many for a page; {MOST_ITEMS:,} fit")
+        answers = []
+        for name, _ in items:
+            fresh = name not in known
+            answers.append((known.setdefault(name, len(known)), fresh))
+        rows = [(page, number, *item) for (number, _), item in zip(answers, items, strict=True)]
+        written = [(page, number, name, _encode(spec).decode()) for page, number, name, spec in rows]
+        insert(self._connection, "items", written, "ON CONFLICT DO UPDATE SET body = excluded.body")
+        return answers
+
+    def secrets(self) -> list[tuple[float, str]]:
+        """The secrets that sign tokens, oldest first, with the time each was made."""
+        row = self._run("SELECT value FROM meta WHERE key = 'secrets'").fetchone()
+        return msgspec.json.decode(row[0], type=list[tuple[float, str]]) if row else []
+
+    def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
+        """Keep these secrets and no others."""
+        self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))

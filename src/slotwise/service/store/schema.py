@@ -1,0 +1,70 @@
+"""The tables of the SQLite store, as the ordered steps that led to them: a step is never changed, only added."""
+
+import sqlite3
+
+from slotwise.checks import BadInput
+
+MIGRATIONS = [
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE pages (
+        page INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, archived INTEGER NOT NULL,
+        body TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0,
+        epoch INTEGER NOT NULL DEFAULT 0, epoch_began REAL NOT NULL DEFAULT 0,
+        counted_from INTEGER NOT NULL DEFAULT 0,  -- displays with a lower number were issued before an import
+        base_epoch INTEGER NOT NULL DEFAULT 0,  -- whose weights the snapshot is in
+        base_displays REAL NOT NULL DEFAULT 0 CHECK (base_displays >= 0)
+    );
+    CREATE TABLE items (
+        page INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (page, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE displays (  -- the log
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, nonce INTEGER NOT NULL,
+        page INTEGER NOT NULL, layout TEXT NOT NULL, segment INTEGER NOT NULL, issued REAL NOT NULL,
+        until REAL NOT NULL, drop_after REAL NOT NULL, arm TEXT NOT NULL, epoch INTEGER NOT NULL,
+        counting INTEGER NOT NULL, places TEXT NOT NULL
+    );
+    CREATE INDEX displays_by_drop ON displays (drop_after);
+    CREATE TABLE events (  -- the log, too: at most one row for every move that a register can make
+        display INTEGER NOT NULL, kind INTEGER NOT NULL, place INTEGER NOT NULL, accepted INTEGER NOT NULL,
+        received REAL NOT NULL, PRIMARY KEY (display, kind, place)
+    ) WITHOUT ROWID;
+    CREATE TABLE event_ids (
+        id TEXT PRIMARY KEY, display INTEGER NOT NULL, kind INTEGER NOT NULL, place INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX event_ids_by_display ON event_ids (display);
+    CREATE TABLE base (  -- the snapshot
+        page INTEGER NOT NULL, item INTEGER NOT NULL, segment INTEGER NOT NULL, "column" INTEGER NOT NULL,
+        clicks REAL NOT NULL CHECK (clicks >= 0), skips REAL NOT NULL CHECK (skips >= 0),
+        PRIMARY KEY (page, item, segment, "column")
+    ) WITHOUT ROWID;
+    CREATE TABLE counts (  -- the fold of the log, kept up to date by every group
+        page INTEGER NOT NULL, epoch INTEGER NOT NULL, item INTEGER NOT NULL, segment INTEGER NOT NULL,
+        "column" INTEGER NOT NULL, clicks INTEGER NOT NULL, skips INTEGER NOT NULL,
+        PRIMARY KEY (page, epoch, item, segment, "column")
+    ) WITHOUT ROWID;
+    CREATE TRIGGER counts_below_zero AFTER UPDATE ON counts WHEN new.clicks < 0 OR new.skips < 0
+        BEGIN SELECT RAISE (ABORT, 'a count fell below zero'); END;
+    CREATE TABLE epochs (
+        page INTEGER NOT NULL, epoch INTEGER NOT NULL, displays INTEGER NOT NULL, PRIMARY KEY (page, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE rates (
+        page INTEGER NOT NULL, hour INTEGER NOT NULL, arm TEXT NOT NULL, displays INTEGER NOT NULL,
+        shown INTEGER NOT NULL, clicks INTEGER NOT NULL, PRIMARY KEY (page, hour, arm)
+    ) WITHOUT ROWID;
+    INSERT INTO meta VALUES ('heartbeat', '0');
+    """,
+]
+
+
+def migrate(connection: sqlite3.Connection, where: str) -> None:
+    """Bring the tables to the present version, one step in one transaction each."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise BadInput(
+            f"the store {where!r} has version {version} of the tables; this slotwise knows up to {len(MIGRATIONS)}: "
+            "use the slotwise that wrote it, or a newer one"
+        )
+    for step in range(version, len(MIGRATIONS)):
+        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")

@@ -1,0 +1,43 @@
+"""The picture of a load under way."""
+
+import slotwise as sw
+from slotwise.cli._live import picture
+from slotwise.cli._plot import plot
+from slotwise.client.address import Address
+from slotwise.client.load import Load, Plan
+from slotwise.client.visitors import Visitors
+
+MODEL = sw.PBM(theta=[0.5, 0.1], kappa=[1.0])
+
+
+def made(rounds: int | None = None) -> Load:
+    visitors = Visitors(MODEL, ["a", "b"], ["hero"], seed=0)
+    return Load(Address.of("http://127.0.0.1:9"), visitors, Plan("shop", rounds))
+
+
+def test_columns_are_as_high_as_values() -> None:
+    assert plot([1.0, 0.5, 0.0], 0.0, 3, 2) == ["█  ", "██╌"]
+    assert plot([0.0, 0.25], 1.0, 4, 4) == ["╌╌╌╌", "    ", "    ", "  ██"]
+    assert plot([1.0], 0.5, 2, 2, unicode=False) == ["##", "##"]
+    assert plot([1.0, 1.0, 0.5, 0.0, 0.0, 1.0], 0.0, 3, 4) == ["█  ", "█  ", "█ █", "███"]  # means of pairs
+    assert plot([], 1.0, 3, 2) == ["╌╌╌", "   "]
+
+
+def test_a_picture_fits_the_terminal_and_tells_the_numbers() -> None:
+    load = made(rounds=400)
+    for k in range(200):
+        load.curve.add(0.4 if k < 100 else 0.0)
+        load.latency.add(0.002)
+    load.errors["503 Service Unavailable"] = 3
+    shown = picture(load, width=80)
+    assert max(map(len, shown.splitlines()[:-2])) <= 80
+    told = shown.replace("\n", " ")
+    assert "200 of 400 rounds" in told
+    assert "2.0 ms (p50)" in told
+    assert "3 errors" in told
+    assert "regret 40 clicks, at random 40" in told
+    assert shown.splitlines()[-4].strip(" ") == "█" * 30  # half of the width: the second half has no regret
+
+
+def test_nothing_yet_is_a_picture_too() -> None:
+    assert "0 rounds" in picture(made(), width=20)

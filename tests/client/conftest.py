@@ -1,0 +1,29 @@
+"""A service in a process of its own, for all tests of a client; each test has pages of its own."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.serving import Process, process
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with process(tmp_path_factory.mktemp("store") / "store.db") as one:
+        yield one
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest) -> str:
+    """A name that no other test has."""
+    return str(request.node.name)[:60].replace("[", "-").replace("]", "").replace(" ", "-")
+
+
+@pytest.fixture
+def quick_store() -> Iterator[Path]:
+    """A store in memory, where there is a folder for that: its commits do not wait for a disk."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder) / "store.db"

@@ -1,0 +1,29 @@
+"""The histogram of latencies."""
+
+import numpy as np
+import pytest
+
+from slotwise.client.latency import Latency
+
+
+def test_quantiles_are_right_to_one_percent() -> None:
+    times = np.random.default_rng(0).lognormal(-6.0, 1.5, 20_000)
+    latency = Latency()
+    for time in times:
+        latency.add(float(time))
+    for share in (0.01, 0.5, 0.9, 0.99, 0.999, 1.0):
+        exact = float(np.quantile(times, share, method="inverted_cdf"))
+        assert latency.quantile(share) == pytest.approx(exact, rel=0.0101)
+        assert latency.quantile(share) >= exact
+
+
+def test_nothing_measured_has_no_quantiles() -> None:
+    assert Latency().milliseconds() == {"p50": None, "p90": None, "p99": None, "p99.9": None}
+
+
+def test_times_beyond_any_class_are_kept() -> None:
+    latency = Latency()
+    for time in (0.0, 1e-9, 1e9):
+        latency.add(time)
+    assert latency.quantile(0.5) == pytest.approx(1e-6)
+    assert latency.quantile(1.0) > 600.0

@@ -1,0 +1,98 @@
+"""Pages as TOML files."""
+
+from pathlib import Path
+
+import pytest
+
+from slotwise.checks import BadInput
+from slotwise.client.page_file import PageFile, read_page
+from slotwise.client.sample import SHOP
+from slotwise.service.page import ItemSpec, Prior
+
+GOOD = """
+page = "shop"
+holdout = 0.1
+[layouts]
+desktop = ["hero", "left"]
+mobile = ["first"]
+[items]
+"straw hat" = {}
+tie = { state = "paused", prior = { clicks = 1, views = 10 }, valid_until = 2026-12-24T18:00:00Z }
+[pins.mobile]
+first = "straw hat"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "page.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    file = read_page(written(tmp_path, GOOD))
+    assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie"])
+    assert file.spec.all_layouts() == {"desktop": ["hero", "left"], "mobile": ["first"]}
+    assert file.items["tie"] == ItemSpec("paused", Prior(1, 10), None, 1798135200.0)
+    assert file.pins == {"mobile": {"first": "straw hat"}}
+
+
+def test_a_page_of_one_layout_need_not_name_it(tmp_path: Path) -> None:
+    text = 'page = "shop"\npositions = ["hero"]\nitems = { hat = {} }\npins = { hero = "hat" }'
+    assert read_page(written(tmp_path, text)).pins == {"default": {"hero": "hat"}}
+
+
+def test_the_sample_is_a_page() -> None:
+    file = read_page(SHOP)
+    assert isinstance(file, PageFile)
+    assert len(file.items) > len(file.spec.positions or []) > 1
+
+
+BAD = [
+    ("page = shop", "is not TOML: Invalid value (at line 1, column 8)"),
+    ('page = "a"\npage = "b"\n', "(at line 2, column 11)"),
+    ('positions = ["hero"]', 'page: the name of the page is missing, such as page = "shop"'),
+    ('page = "a b"\npositions = ["hero"]', "page: "),
+    ('page = "a"', "positions: either positions or layouts are needed, and not both"),
+    ('page = "a"\npositions = ["x", "x"]', "positions: position 'x' is given twice"),
+    ('page = "a"\npositions = ["x"]\nholdout = 2', "holdout: Expected `float` <= 1.0"),
+    ('page = "a"\npositions = ["x"]\nhold = 2', "Object contains unknown field `hold`"),
+    ('page = "a"\npositions = [3]', "positions[0]: Expected `str`, got `int`"),
+    ('page = "a"\npositions = ["x"]\npolicy = "oracle"', "params: policy oracle cannot serve"),
+    ('page = "a"\npositions = ["x"]\nitems = ["hat"]', "items: a table is needed"),
+    ('page = "a"\npositions = ["x"]\n[items]\nhat = 3', "items.hat: a table is needed"),
+    ('page = "a"\npositions = ["x"]\n[items]\n"a/b" = {}', "items: the name 'a/b': "),
+    ('page = "a"\npositions = ["x"]\n[items]\nhat = { state = "gone" }', "items.hat.state: Invalid enum value 'gone'"),
+    (
+        'page = "a"\npositions = ["x"]\n[items.hat.prior]\nclicks = 3\nviews = 1',
+        "items.hat.prior.clicks: 3 clicks are more than 1 views",
+    ),
+    (
+        'page = "a"\npositions = ["x"]\n[items]\nhat = { valid_from = 2026-12-24T18:00:00 }',
+        "items.hat.valid_from: 2026-12-24 18:00:00 is not a time with its time zone",
+    ),
+    ('page = "a"\npositions = ["x"]\n[pins]\ny = "hat"', "pins.y: there is no such position; known: x"),
+    ('page = "a"\npositions = ["x"]\n[pins]\nx = "hat"', "pins.x: 'hat' is not among the items of the file"),
+    ('page = "a"\n[layouts]\nm = ["x"]\n[pins.d]\nx = "hat"', "pins.d: there is no layout 'd'; known: m"),
+    (
+        'page = "a"\npositions = ["x", "y"]\nitems = { hat = {} }\npins = { x = "hat", y = "hat" }',
+        "pins.y: item 'hat' is pinned at two positions",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), BAD, ids=lambda value: str(value)[:50])
+def test_what_is_wrong_is_told_by_line_or_field(tmp_path: Path, text: str, line: str) -> None:
+    with pytest.raises(BadInput) as told:
+        read_page(written(tmp_path, text))
+    assert str(tmp_path / "page.toml") in str(told.value)
+    assert line in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="No such file"):
+        read_page(tmp_path / "nowhere.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="is not TOML"):
+        read_page(tmp_path / "bytes.toml")

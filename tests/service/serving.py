@@ -1,0 +1,124 @@
+"""A service in the test's own event loop, and a client of it; and a service in a process of its own."""
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from slotwise.service.app import make_app, running
+from slotwise.service.service import Service
+
+START = 1_700_000_000.0
+ITEMS = ["hat", "tie", "bag", "belt", "sock"]
+POSITIONS = ["hero", "left", "right"]
+
+
+class HandClock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: float = START) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Client:
+    """Calls a service the way a website does, and says what went wrong."""
+
+    def __init__(self, http: httpx.AsyncClient, service: Service, clock: HandClock) -> None:
+        self.http, self.service, self.clock = http, service, clock
+
+    async def ok(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        answer = await self.http.request(method, path, json=body, **options)
+        assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else None
+
+    async def page(self, name: str = "shop", items: list[str] | None = None, **spec: Any) -> None:
+        await self.ok("PUT", f"/v1/pages/{name}", {"positions": POSITIONS} | spec)
+        rows = [{"item": item} for item in (ITEMS if items is None else items)]
+        if rows:
+            await self.ok("POST", f"/v1/pages/{name}/items:batch", {"items": rows})
+
+    async def recommend(self, name: str = "shop", **ask: Any) -> Any:
+        return await self.ok("POST", f"/v1/pages/{name}/recommendations", ask)
+
+    async def send(self, *events: dict[str, Any]) -> list[str]:
+        answer = await self.ok("POST", "/v1/events", {"events": list(events)})
+        return [result["status"] for result in answer["results"]]
+
+
+@contextlib.asynccontextmanager
+async def client(folder: Path, clock: HandClock | None = None) -> AsyncIterator[Client]:
+    clock = clock or HandClock()
+    async with running(folder / "store.db", clock, seed=0) as service:
+        while not service.ready:
+            await asyncio.sleep(0.01)
+        transport = httpx.ASGITransport(make_app(service))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            yield Client(http, service, clock)
+
+
+def play(folder: Path, story: Callable[[Client], Awaitable[None]], clock: HandClock | None = None) -> None:
+    """Tell a story to a service that lives as long as it."""
+
+    async def tell() -> None:
+        async with client(folder, clock) as one:
+            await story(one)
+
+    asyncio.run(tell())
+
+
+class Process:
+    """`slotwise serve` in a process of its own."""
+
+    def __init__(self, store: Path, *options: str, **settings: Any) -> None:
+        command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
+        self.process = subprocess.Popen(
+            [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
+        )
+        assert self.process.stdout is not None
+        first = self.process.stdout.readline()
+        if "http://" not in first:
+            raise AssertionError(first + self.process.communicate()[1])
+        self.address = first.split()[-1]
+        self.http = httpx.Client(base_url=self.address, timeout=10.0)
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 60.0
+        while time.monotonic() < deadline:
+            with contextlib.suppress(httpx.TransportError):
+                if self.http.get("/readyz").status_code == 200:
+                    return
+            time.sleep(0.02)
+        raise AssertionError("not ready within a minute")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.http.close()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=20)
+        self.http.close()
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def process(store: Path, **settings: Any) -> Iterator[Process]:
+    one = Process(store, **settings)
+    try:
+        one.wait_until_ready()
+        yield one
+    finally:
+        if one.process.poll() is None:
+            one.kill()
+        one.http.close()

@@ -1,0 +1,281 @@
+"""What every store must do. A new store joins by a line in STORES."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slotwise.checks import BadInput
+from slotwise.service.feedback import Counting, Kind, Registers
+from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.store.base import Cell, Display, Event, Ledger, Place, Refused, StaleVersion, Store, StoreDown
+from slotwise.service.store.schema import MIGRATIONS
+from slotwise.service.store.sqlite import SqliteStore
+
+STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteStore(folder / "store.db")}
+BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))
+NOW = 1000.0
+Story = Callable[[Store], Awaitable[None]]
+
+
+@pytest.fixture(params=sorted(STORES))
+def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
+    """Tell stories to a store, which is closed and opened again between them."""
+
+    def run(*stories: Story) -> None:
+        async def one_after_another() -> None:
+            for story in stories:
+                store = STORES[request.param](tmp_path)
+                try:
+                    await story(store)
+                finally:
+                    await store.close()
+
+        asyncio.run(one_after_another())
+
+    return run
+
+
+def display(id: str = "d", counting: Counting = Counting.ISSUED, epoch: int = 0, **fields: Any) -> Display:
+    places = [Place("hero", 0, 0, "learnt"), Place("left", 1, 1, "learnt")]
+    registers = Registers(2, counting)
+    given = {"issued": NOW, "until": NOW + 100, "drop_after": NOW + 200} | fields
+    return Display(id, 7, 1, "default", 0, **given, arm="learnt", epoch=epoch, registers=registers, places=places)
+
+
+async def defined(store: Store) -> None:
+    await store.do(lambda ledger: ledger.save_page("shop", BODY, None, NOW))
+    await store.do(lambda ledger: ledger.save_items(1, [("hat", ItemSpec()), ("tie", ItemSpec())]))
+
+
+def click(position: str = "hero", id: str | None = None, nonce: int | None = None, page: int | None = None) -> Event:
+    return Event(Kind.CLICK, "d", nonce, page, position, id)
+
+
+async def statuses(store: Store, *events: Event, now: float = NOW) -> list[str]:
+    received = await store.do(lambda ledger: ledger.receive(list(events), now))
+    return [status for status, *_ in received.statuses]
+
+
+async def cells(store: Store) -> dict[tuple[int, int], tuple[float, float]]:
+    counts = await store.do(lambda ledger: ledger.counts(1))
+    return {(cell.item, cell.column): (cell.clicks, cell.skips) for cell in counts.cells if cell.clicks or cell.skips}
+
+
+def test_pages_and_items_are_kept(tell: Callable[..., None]) -> None:
+    async def again(store: Store) -> None:
+        page = await store.do(lambda ledger: ledger.page("shop"))
+        assert page is not None
+        assert (page.number, page.version, page.body) == (1, 1, BODY)
+        assert await store.do(lambda ledger: ledger.items(1)) == [("hat", ItemSpec()), ("tie", ItemSpec())]
+        rows = [("tie", ItemSpec(state="paused")), ("bag", ItemSpec())]
+        assert await store.do(lambda ledger: ledger.save_items(1, rows)) == [(1, False), (2, True)]
+        assert await store.read(lambda ledger: ledger.page_names()) == ["shop"]
+        assert await store.do(lambda ledger: ledger.page("other")) is None
+
+    tell(defined, again)
+
+
+def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        stale = store.do(lambda ledger: ledger.save_page("shop", BODY, 9, NOW))
+        good = store.do(lambda ledger: ledger.save_page("other", BODY, None, NOW))
+        with pytest.raises(StaleVersion):
+            await stale
+        assert (await good).name == "other"
+
+    tell(story)
+
+
+def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(tell: Callable[..., None]) -> None:
+    async def first(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        assert await statuses(store, click()) == ["accepted"]
+
+    async def second(store: Store) -> None:
+        assert await cells(store) == {(0, 0): (1, 0), (1, 1): (0, 1)}
+        assert await statuses(store, click(), click("left")) == ["duplicate", "accepted"]
+        found = store.peek("d")
+        assert found is not None
+        assert (found.nonce, found.places, found.registers.clicked) == (7, display().places, 3)
+
+    tell(first, second)
+
+
+@pytest.mark.parametrize(
+    ("event", "now", "status"),
+    [
+        (click(), NOW + 101, "late"),
+        (click("nowhere"), NOW, "rejected"),
+        (click(nonce=8), NOW, "unknown"),
+        (click(nonce=7, page=2), NOW, "rejected"),
+        (click(nonce=7, page=1), NOW, "accepted"),
+        (Event(Kind.DISCARD, "d", None, None, None, None), NOW + 101, "accepted"),
+        (Event(Kind.CLICK, "e", None, None, "hero", None), NOW, "unknown"),
+    ],
+)
+def test_what_becomes_of_an_event(tell: Callable[..., None], event: Event, now: float, status: str) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        assert await statuses(store, event, now=now) == [status]
+
+    tell(story)
+
+
+def test_an_event_id_names_one_event(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        events = [click(id="e"), click(id="e"), click("left", id="e")]
+        assert await statuses(store, *events) == ["accepted", "duplicate", "conflict"]
+        assert await statuses(store, click("left", id="e")) == ["conflict"]
+
+    tell(story)
+
+
+def test_fading_pruning_and_import_are_snapshots(tell: Callable[..., None]) -> None:
+    async def fade(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        await statuses(store, click())
+        await store.do(lambda ledger: ledger.begin_epoch(1, 8, NOW))
+        store.add(display("new", epoch=8))
+        assert await cells(store) == {(0, 0): (0.5, 1), (1, 1): (0, 1.5)}
+
+    async def prune(store: Store) -> None:
+        assert await store.do(lambda ledger: ledger.prune(NOW + 201, 1)) == 1
+        assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 1
+        assert await cells(store) == {(0, 0): (0.5, 1), (1, 1): (0, 1.5)}
+        assert await statuses(store, click("left")) == ["unknown"]
+
+    async def take(store: Store) -> None:
+        store.add(display("before", epoch=8))
+        imported = [Cell(1, 0, 0, 2.0, 3.0)]
+        revision = (await store.do(lambda ledger: ledger.counts(1))).revision
+        with pytest.raises(StaleVersion):
+            await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, revision - 1))
+        await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, revision))
+        store.add(display("after", epoch=8))
+        assert await cells(store) == {(1, 0): (2, 3), (0, 0): (0, 1), (1, 1): (0, 1)}
+        assert (await store.do(lambda ledger: ledger.counts(1))).displays == 6.0
+
+    tell(fade, prune, take)
+
+
+def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
+    """SQLite alone: `max_page_count` gives the errors of a full disk."""
+    heard = []
+
+    async def story() -> None:
+        store = SqliteStore(
+            tmp_path / "store.db", failed=lambda: heard.append("down"), recovered=lambda: heard.append("up")
+        )
+        await defined(store)
+        await store.do(_room_for(1))
+        for k in range(500):
+            store.add(display(f"d{k}"))
+        with pytest.raises(StoreDown):
+            await statuses(store, click())
+        assert heard == ["down"]
+        await store.do(_room_for(1_000_000))
+        assert heard == ["down", "up"]
+        assert await statuses(store, Event(Kind.CLICK, "d1", None, None, "hero", None)) == ["unknown"]
+        assert await cells(store) == {}
+        store.add(display("d1"))
+        assert await cells(store) == {(0, 0): (0, 1), (1, 1): (0, 1)}
+        await store.close()
+
+    asyncio.run(story())
+
+
+def _room_for(pages: int) -> Callable[[Ledger], None]:
+    def operation(ledger: Any) -> None:
+        ledger._run(f"PRAGMA max_page_count = {pages}")
+
+    return operation
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that nobody can write to is needed")
+def test_a_folder_that_cannot_be_written_is_refused() -> None:
+    with pytest.raises(BadInput, match="cannot open the store"):
+        SqliteStore(Path("/proc/store.db"))
+
+
+def test_an_older_store_is_brought_up_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def first() -> None:
+        store = SqliteStore(tmp_path / "store.db")
+        await defined(store)
+        await store.close()
+
+    async def second() -> None:
+        store = SqliteStore(tmp_path / "store.db")
+        assert await store.do(lambda ledger: ledger._run("SELECT * FROM added").fetchall()) == [(1,)]  # type: ignore[attr-defined]
+        assert await store.do(lambda ledger: ledger.page_names()) == ["shop"]
+        await store.close()
+
+    asyncio.run(first())
+    steps = ["CREATE TABLE added (n INTEGER); INSERT INTO added VALUES (0);", "UPDATE added SET n = n + 1;"]
+    monkeypatch.setattr("slotwise.service.store.schema.MIGRATIONS", [*MIGRATIONS, *steps])
+    asyncio.run(second())
+    asyncio.run(second())
+
+
+def test_a_newer_store_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = SqliteStore(tmp_path / "store.db")
+        await store.do(lambda ledger: ledger._run("PRAGMA user_version = 99"))  # type: ignore[attr-defined]
+        await store.close()
+        with pytest.raises(BadInput, match="version 99"):
+            SqliteStore(tmp_path / "store.db")
+
+    asyncio.run(story())
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"not a database, by far" * 100)
+
+    async def story() -> None:
+        with pytest.raises(BadInput, match="cannot open the store"):
+            SqliteStore(tmp_path / "store.db")
+
+    asyncio.run(story())
+
+
+def test_a_refusal_is_not_a_failure() -> None:
+    assert issubclass(StaleVersion, Refused)
+    assert not issubclass(StoreDown, Refused)
+
+
+def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        first = store.do(lambda ledger: ledger.receive([click()], NOW))
+        broken = store.do(lambda _: 1 // 0)
+        second = store.do(lambda ledger: ledger.receive([click("left")], NOW))
+        with pytest.raises(ZeroDivisionError):
+            await broken
+        assert [(await job).statuses[0][0] for job in (first, second)] == ["accepted", "accepted"]
+        assert await cells(store) == {(0, 0): (1.0, 0.0), (1, 1): (1.0, 0.0)}
+
+    tell(story)
+
+
+def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        store.add(display(issued=NOW + 1.0))
+        store.add(display("other"))
+        assert await statuses(store, click()) == ["accepted"]
+        kept = await store.do(lambda ledger: ledger.display("d"))
+        assert kept is not None
+        assert kept.issued == NOW
+        assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (0.0, 2.0)}
+
+    tell(story)

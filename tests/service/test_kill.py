@@ -1,0 +1,71 @@
+"""Kill -9 under load, again and again: what was acknowledged is there, once."""
+
+import asyncio
+import json
+import random
+import socket
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from slotwise.service.verify import verify
+
+from .serving import ITEMS, POSITIONS, Process, process
+from .visitors import Visitor, check
+
+VISITORS = 4
+
+
+def define(server: Process) -> None:
+    server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
+    rows = [{"item": item} for item in ITEMS]
+    server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
+
+
+async def visit_until_killed(server: Process, visitors: list[Visitor], seconds: float) -> None:
+    async with httpx.AsyncClient(base_url=server.address, timeout=20.0) as http:
+        visits = [asyncio.create_task(visitor.visit(http)) for visitor in visitors]
+        await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        server.process.kill()
+        await asyncio.gather(*visits)
+
+
+def told(server: Process) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    lines = server.http.get("/v1/pages/shop/log").raise_for_status().text.splitlines()
+    return [json.loads(line) for line in lines], server.http.get("/v1/pages/shop/state").raise_for_status().json()
+
+
+def assert_nothing_left(server: Process, children: list[psutil.Process]) -> None:
+    """Whatever process was started first is dead; none that it started may go on, or hold the port."""
+    server.process.wait()
+    assert not psutil.wait_procs(children, timeout=2)[1], "a process of the service outlived it"
+    host, port = server.address.removeprefix("http://").split(":")
+    with socket.socket() as probe:
+        assert probe.connect_ex((host, int(port))) != 0, "somebody still listens"
+    server.kill()
+
+
+@pytest.mark.parametrize("cycles", [10, pytest.param(500, marks=pytest.mark.soak)])
+def test_nothing_acknowledged_is_lost_or_counted_twice(tmp_path: Path, cycles: int) -> None:
+    store, rng = tmp_path / "store.db", random.Random(8)
+    visitors = [Visitor(f"visitor{k}", seed=k) for k in range(VISITORS)]
+    for cycle in range(cycles):
+        with process(store) as server:
+            if cycle == 0:
+                define(server)
+            children = psutil.Process(server.process.pid).children(recursive=True)
+            asyncio.run(visit_until_killed(server, visitors, rng.uniform(0.05, 0.6)))
+            assert_nothing_left(server, children)
+        assert verify(store).differences == []
+    with process(store) as server:
+        lost = check(visitors, *told(server))
+        assert server.stop() == 0
+    verdict = verify(store)
+    assert verdict.differences == []
+    accepted, issued = sum(one.accepted for one in visitors), sum(len(one.seen) for one in visitors)
+    print(f"{cycles} kills: {accepted:,} events accepted, {issued:,} displays answered, {lost} of them not committed")
+    assert accepted > 20 * cycles, "too little load to say anything"
+    assert lost < issued / 2

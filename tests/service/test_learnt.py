@@ -1,0 +1,208 @@
+"""What was learnt, as it leaves and enters the service: insights, state, log."""
+
+import asyncio
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from slotwise.service.verify import verify
+
+from .serving import ITEMS, POSITIONS, Client, HandClock, client, play
+
+
+async def some_traffic(one: Client, rounds: int = 60, **ask: str) -> None:
+    for k in range(rounds):
+        shown = await one.recommend(**ask)
+        if k % 3 == 0:
+            await one.send({"type": "click", "display": shown["id"], "position": POSITIONS[k % 2]})
+
+
+def test_insights_say_what_is_known_and_how_surely(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(holdout=0.3)
+        await some_traffic(one)
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert {row["item"] for row in found["theta"]} == set(ITEMS)
+        assert [row["position"] for row in found["kappa"]] == POSITIONS
+        for row in [*found["theta"], *found["kappa"]]:
+            assert (row["low"] is not None) == row["ready"]
+            assert not row["ready"] or row["low"] <= row["mean"] <= row["high"]
+        assert found["displays"] == 60
+        assert sum(cell["clicks"] for cell in found["counts"]) == 20
+        assert sum(cell["clicks"] + cell["skips"] for cell in found["counts"]) == 180
+        arms = {row["arm"]: row for row in found["arms"]}
+        assert set(arms) == {"learnt", "holdout"}
+        assert sum(row["shown"] for row in arms.values()) == 180
+        assert sum(row["clicks"] for row in found["hours"]) == 20
+        for position in POSITIONS:
+            shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
+            assert sum(shares) == pytest.approx(1.0)
+
+    play(tmp_path, story)
+
+
+def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        layouts = {"desktop": POSITIONS, "mobile": ["top"]}
+        await one.page(positions=None, layouts=layouts, segments=["new", "old"])
+        await some_traffic(one, 20, segment="new", layout="desktop")
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert {(row["segment"], row["item"]) for row in found["theta"]} == {
+            (segment, item) for segment in ("", "new", "old") for item in ITEMS
+        }
+        assert {(row["layout"], row["position"]) for row in found["kappa"]} == {
+            (layout, position) for layout, listed in layouts.items() for position in listed
+        }
+        assert {cell["segment"] for cell in found["counts"]} == {"new"}
+
+    play(tmp_path, story)
+
+
+def test_insights_before_there_is_anything(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(items=[])
+        assert (await one.ok("GET", "/v1/pages/shop/insights"))["ready"] is False
+        assert (await one.recommend())["left_out"] == POSITIONS
+
+    play(tmp_path, story)
+
+
+def test_shadow_mode_says_what_it_cannot_know(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(mode="shadow", default_order=ITEMS[::-1])
+        shown = await one.recommend()
+        assert [row["item"] for row in shown["items"]] == ITEMS[::-1][:3]
+        assert (shown["arm"], shown["items"][0]["reason"]) == ("default", "default")
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert "products" in found["note"]
+        assert found["displays"] == 1
+
+    play(tmp_path, story)
+
+
+def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.page("copy")
+        await some_traffic(one)
+        answer = await one.http.get("/v1/pages/shop/state")
+        state, etag = answer.json(), answer.headers["etag"]
+        assert sum(cell["clicks"] for cell in state["counts"]) == 20
+        await one.ok("PUT", "/v1/pages/copy/state", state)
+        copied = await one.ok("GET", "/v1/pages/copy/state")
+        assert copied == state
+        before = await one.recommend()
+        stale = await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": etag})
+        assert stale.status_code == 412
+        now = (await one.http.get("/v1/pages/shop/state")).headers["etag"]
+        assert (await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": now})).status_code == 204
+        assert await one.send({"type": "click", "display": before["id"], "position": "hero"}) == ["accepted"]
+        assert await one.ok("GET", "/v1/pages/shop/state") == state  # displays issued before count no more
+        model = await one.service.model("shop")
+        assert model.counts().clicks.sum() == 20
+
+    play(tmp_path, story)
+    assert verify(tmp_path / "store.db").differences == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [{"item": "nothing"}, {"position": "nowhere"}, {"layout": "nolayout"}, {"segment": "nobody"}, {"clicks": -1}],
+)
+def test_a_state_that_does_not_fit_is_refused(tmp_path: Path, cell: dict) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        good = {"item": "hat", "layout": "default", "position": "hero", "clicks": 1, "skips": 2}
+        body = {"displays": 1, "counts": [good | cell]}
+        assert (await one.http.put("/v1/pages/shop/state", json=body)).status_code == 422
+
+    play(tmp_path, story)
+
+
+def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.page("empty")
+        await some_traffic(one, 30)
+        last = await one.recommend()
+        await one.send({"type": "discard", "display": last["id"]})
+        answer = await one.http.get("/v1/pages/shop/log")
+        lines = [json.loads(line) for line in answer.text.splitlines()]
+        assert len(lines) == 31 * 3
+        assert sum(line["shown"] for line in lines) == 90
+        assert sum(line["clicked"] for line in lines) == 10
+        assert {line["page"] for line in lines} == {"shop"}
+        parquet = (await one.http.get("/v1/pages/shop/log?format=parquet")).content
+        assert pyarrow.parquet.read_table(io.BytesIO(parquet)).to_pylist() == lines
+        assert (await one.http.get("/v1/pages/empty/log")).text == ""
+        assert (await one.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
+
+    play(tmp_path, story)
+
+
+def test_counts_fade_by_half_in_a_half_life(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = HandClock()
+        async with client(tmp_path, clock) as one:
+            await one.page(half_life=86400, click_window=86400)
+            await some_traffic(one)
+            clicked = await one.recommend()
+            before = (await one.service.model("shop")).counts()
+            clock.now += 86400
+            await one.service.tick()
+            after = (await one.service.model("shop")).counts()
+            assert after.clicks == pytest.approx(before.clicks / 2)
+            assert after.skips == pytest.approx(before.skips / 2)
+            await one.send({"type": "click", "display": clicked["id"], "position": "hero"})
+            moved = (await one.service.model("shop")).counts()
+            assert moved.clicks.sum() - after.clicks.sum() == pytest.approx(0.5)
+            assert moved.skips.min() >= 0.0
+        async with client(tmp_path, clock) as one:
+            again = (await one.service.model("shop")).counts()
+            assert again.clicks == pytest.approx(moved.clicks)
+            assert again.displays == pytest.approx(moved.displays)
+
+    asyncio.run(story())
+    assert verify(tmp_path / "store.db").differences == []
+
+
+def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = HandClock()
+        async with client(tmp_path, clock) as one:
+            await one.page(click_window=60, retention=3600, half_life=3600)
+            await some_traffic(one)
+            before = (await one.service.model("shop")).counts()
+            clock.now += 3600 * 4
+            await one.service.tick()
+            assert (await one.http.get("/v1/pages/shop/log")).text == ""
+            after = (await one.service.model("shop")).counts()
+            assert after.clicks == pytest.approx(before.clicks / 16)
+            await some_traffic(one, 6)
+            memory = (await one.service.model("shop")).counts()
+        async with client(tmp_path, clock) as one:
+            again = (await one.service.model("shop")).counts()
+            assert again.clicks == pytest.approx(memory.clicks)
+            assert again.skips == pytest.approx(memory.skips)
+
+    asyncio.run(story())
+    verdict = verify(tmp_path / "store.db")
+    assert verdict.differences == []
+    assert verdict.displays == 6
+
+
+def test_the_first_click_waits_for_no_compiler() -> None:
+    """In a process of its own: what a page needs while it serves was compiled before the service is ready."""
+    code = (
+        "from slotwise.counts import fade, restore, shift_many\n"
+        "from slotwise.service.service import compile_kernels\n"
+        "compile_kernels()\n"
+        "print(*(len(getattr(one, 'signatures', '1')) for one in (fade, restore, shift_many)))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert answer.stdout.split() == ["1", "1", "1"]

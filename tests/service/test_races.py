@@ -1,0 +1,178 @@
+"""Everything at once on one loop: visitors, merchandisers, impatient clients, a disk that fills up and empties again.
+
+Afterwards memory, store and log must agree, and every event that was answered is as it was answered.
+"""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from slotwise.service.feedback import Kind
+from slotwise.service.page import ItemSpec, PageBody
+from slotwise.service.problems import Problem
+from slotwise.service.recommender import Ask
+from slotwise.service.service import Service
+from slotwise.service.store.base import Event, StoreDown, StoredPage
+from slotwise.service.verify import verify
+
+from .serving import ITEMS, POSITIONS, Client, client, play
+
+PLENTY = 1 << 30  # pages of the database
+
+
+class Crowd:
+    """All that happens, and what was answered."""
+
+    def __init__(self, service: Service, seed: int) -> None:
+        self.service, self.rng = service, random.Random(seed)
+        self.accepted: set[tuple[str, int, str]] = set()  # (display, nonce, position)
+        self.over, self.refused, self.cancelled = False, 0, 0
+
+    async def visitor(self, name: str, rounds: int) -> None:
+        for k in range(rounds):
+            id = self.rng.choice([None, f"{name}-{k}", f"shared-{k % 5}"])
+            try:
+                page = self.rng.choice(["shop", "feed"])
+                _, display, _, _ = await self.service.recommend(page, Ask(), id)
+            except (Problem, StoreDown):
+                continue  # another page has this id, or the page cannot be read now
+            await asyncio.sleep(self.rng.choice([0.0, 0.0, 0.001, 0.01]))
+            events = [
+                Event(Kind.CLICK, display.id, display.nonce, None, position, None)
+                for position in self.rng.sample(POSITIONS, 2)
+            ]
+            await self.click([Event(Kind.VIEW, display.id, display.nonce, None, None, None), *events])
+
+    async def click(self, events: list[Event]) -> None:
+        """Until there is an answer; one that was refused has not happened, one that nobody waited for may have."""
+        impatient = self.rng.random() < 0.2
+        for attempt in range(100):
+            try:
+                patience = 0.0005 if impatient and attempt == 0 else 20.0
+                answer = await asyncio.wait_for(self.service.receive(events), patience)
+            except StoreDown:
+                self.refused += 1
+                await asyncio.sleep(0.02)
+                continue
+            except TimeoutError:
+                self.cancelled += 1
+                continue
+            for event, (status, *_) in zip(events, answer.statuses, strict=True):
+                assert status in ("accepted", "duplicate", "unknown")
+                if event.position is not None and event.nonce is not None and status != "unknown":
+                    self.accepted.add((event.display, event.nonce, event.position))
+            return
+        raise AssertionError("the store never came back")
+
+    async def merchandiser(self) -> None:
+        while not self.over:
+            await asyncio.sleep(self.rng.choice([0.0, 0.002, 0.02]))
+            try:
+                name, item = self.rng.choice(["shop", "feed"]), self.rng.choice([*ITEMS, "new", "newer"])
+                if self.rng.random() < 0.5:
+                    await self.service.save_page(name, self._changed, None)
+                else:
+                    await self.service.save_items(await self.service.model(name), [(item, ItemSpec())])
+                await self.service.tick()
+            except StoreDown:
+                continue
+
+    def _changed(self, page: StoredPage | None) -> PageBody:
+        assert page is not None
+        return page.body.with_spec(msgspec.structs.replace(page.body.spec, holdout=0.25))
+
+    async def saboteur(self) -> None:
+        """Fills the disk, and frees it."""
+        while not self.over:
+            await asyncio.sleep(0.15)
+            await self._limit(1)
+            await asyncio.sleep(0.05)
+            await self._limit(PLENTY)
+
+    async def _limit(self, pages: int) -> None:
+        """SQLite lowers a limit below its present size to that size, so nothing that is there is harmed."""
+
+        def operation(ledger: Any) -> None:
+            ledger._run(f"PRAGMA max_page_count = {pages}")
+
+        while True:
+            try:
+                await self.service.store.do(operation)
+            except StoreDown:
+                await asyncio.sleep(0.01)
+            else:
+                return
+
+
+async def assert_agreement(one: Client, crowd: Crowd) -> None:
+    for name in ("shop", "feed"):
+        model = await one.service.model(name)
+        number = model.page.number
+        kept = await one.service.store.do(lambda ledger, number=number: ledger.counts(number))
+        cells = {cell[:3]: cell[3:] for cell in kept.cells if cell.clicks or cell.skips}
+        assert {cell[:3]: cell[3:] for cell in model.cells()} == cells
+        assert model.counts().displays == kept.displays
+    for id, nonce, position in crowd.accepted:
+        display = await one.service.store.do(lambda ledger, id=id: ledger.display(id))
+        assert display is not None
+        assert display.nonce == nonce
+        assert display.registers.clicked >> display.place_of(position) & 1
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["writable", "full"])
+@pytest.mark.parametrize("rounds", [60, pytest.param(5000, marks=pytest.mark.soak)])
+def test_memory_store_and_log_agree_after_everything_at_once(tmp_path: Path, full: bool, rounds: int) -> None:
+    async def story() -> None:
+        async with client(tmp_path) as one:
+            await one.page("shop", holdout=0.2)
+            await one.page("feed", count="viewed")
+            crowd = Crowd(one.service, seed=5)
+            others = [asyncio.create_task(crowd.merchandiser())]
+            if full:
+                others.append(asyncio.create_task(crowd.saboteur()))
+            await asyncio.gather(*[crowd.visitor(f"visitor{k}", rounds) for k in range(8)])
+            crowd.over = True
+            await asyncio.gather(*others)
+            while one.service.degraded:
+                await asyncio.sleep(0.01)
+            await assert_agreement(one, crowd)
+            print(f"{len(crowd.accepted)} clicks accepted, {crowd.refused} refused, {crowd.cancelled} cancelled")
+            assert len(crowd.accepted) > 4 * rounds
+            assert crowd.cancelled > 0
+            assert (crowd.refused > 0) == full
+
+    asyncio.run(story())
+    assert verify(tmp_path / "store.db").differences == []
+
+
+def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> None:
+    """Kill -9 cannot show whether the disk was asked to keep it: power loss could."""
+
+    async def story() -> tuple[int, str]:
+        async with client(tmp_path) as one:
+
+            def operation(ledger: Any) -> tuple[int, str]:
+                run = ledger._run
+                return run("PRAGMA synchronous").fetchone()[0], run("PRAGMA journal_mode").fetchone()[0]
+
+            return await one.service.store.do(operation)
+
+    assert asyncio.run(story()) == (2, "wal")  # FULL: the log is synchronised at every commit
+
+
+def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
+    """Each fits the page as it was; whichever comes second is refused, and the page can still be read."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.ok("PATCH", "/v1/pages/shop", {"retention": 3600.0, "click_window": 3600.0})
+        patches = [{"click_window": 1800.0, "retention": 1800.0}, {"click_window": 3000.0}]
+        answers = await asyncio.gather(*(one.http.patch("/v1/pages/shop", json=patch) for patch in patches))
+        assert sorted(answer.status_code for answer in answers) == [200, 422]
+        await one.recommend()
+
+    play(tmp_path, story)

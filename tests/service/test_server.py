@@ -1,0 +1,163 @@
+"""The service in a process of its own: killed, stopped, doubled, and with a disk that fills up."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from slotwise.service.verify import verify
+
+from .serving import ITEMS, POSITIONS, Process, process
+
+
+def define(http: httpx.Client) -> None:
+    assert http.put("/v1/pages/shop", json={"positions": POSITIONS}).status_code in (200, 201)
+    rows = [{"item": item} for item in ITEMS]
+    assert http.post("/v1/pages/shop/items:batch", json={"items": rows}).status_code == 200
+
+
+def recommend(http: httpx.Client) -> dict[str, Any]:
+    answer = http.post("/v1/pages/shop/recommendations", json={})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def state(http: httpx.Client) -> dict[tuple[str, str], tuple[float, float]]:
+    rows = http.get("/v1/pages/shop/state").json()["counts"]
+    return {(row["item"], row["position"]): (row["clicks"], row["skips"]) for row in rows}
+
+
+class Visitor(threading.Thread):
+    """Clicks on everything it is shown, and remembers what was acknowledged."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+        self.accepted: list[tuple[str, str]] = []  # (item, position) of every click that was answered "accepted"
+        self.unanswered: list[tuple[str, str]] = []
+        self.ended = False
+
+    def run(self) -> None:
+        with httpx.Client(base_url=self.address, timeout=5.0) as http:
+            while not self.ended:
+                try:
+                    shown = recommend(http)
+                    row = shown["items"][0]
+                    self.unanswered = [(row["item"], row["position"])]
+                    event = {"type": "click", "token": shown["token"], "position": row["position"]}
+                    answer = http.post("/v1/events", json={"events": [event]}).json()
+                    assert answer["results"][0]["status"] == "accepted"
+                    self.accepted += self.unanswered
+                    self.unanswered = []
+                except httpx.TransportError:
+                    return
+
+
+def test_nothing_accepted_is_lost_or_counted_twice_when_the_process_is_killed(tmp_path: Path) -> None:
+    """Four kills under load: each accepted click is in the counts, and at most those without an answer beside them."""
+    store = tmp_path / "shop.db"
+    accepted: list[tuple[str, str]] = []
+    unanswered: list[tuple[str, str]] = []
+    for cycle in range(4):
+        with process(store) as one:
+            if cycle == 0:
+                define(one.http)
+            visitors = [Visitor(one.address) for _ in range(3)]
+            for visitor in visitors:
+                visitor.start()
+            time.sleep(0.4 + 0.13 * cycle)
+            one.kill()
+        for visitor in visitors:
+            visitor.ended = True
+            visitor.join()
+            accepted += visitor.accepted
+            unanswered += visitor.unanswered
+        assert verify(store).differences == []
+    assert len(accepted) > 50
+    with process(store) as one:
+        clicks = {key: int(counts[0]) for key, counts in state(one.http).items()}
+    for key in clicks.keys() | set(accepted):
+        least = accepted.count(key)
+        assert least <= clicks.get(key, 0) <= least + unanswered.count(key), key
+
+
+def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        shown = [recommend(one.http) for _ in range(20)]
+        assert one.stop() == 0
+    with process(tmp_path / "shop.db") as one:
+        events = [{"type": "click", "token": row["token"], "position": "left"} for row in shown]
+        answers = one.http.post("/v1/events", json={"events": events}).json()["results"]
+        assert [row["status"] for row in answers] == ["accepted"] * 20
+
+
+def test_a_second_process_on_the_same_store_is_refused(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--port", "0"]
+        second = subprocess.run(
+            [*command, "--store", f"sqlite:///{tmp_path / 'shop.db'}"], capture_output=True, text=True
+        )
+        assert second.returncode == 2
+        assert "is in use by another process" in second.stderr
+        assert "Traceback" not in second.stderr
+        assert one.http.get("/livez").status_code == 200
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the disk is made full by a limit that Linux has")
+def test_a_full_disk_loses_nothing_and_the_service_recovers(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        first = recommend(one.http)
+        click = {"type": "click", "token": first["token"], "position": "hero"}
+        assert send(one, click).json()["results"][0]["status"] == "accepted"
+        second = recommend(one.http)
+        assert send(one, {**click, "type": "view"}).status_code == 200  # so that the second display is committed, too
+        limit(one, 4096)  # bytes of any file: nothing fits any more
+        late = {**click, "token": second["token"]}
+        full = send(one, late)
+        assert full.status_code == 503
+        assert int(full.headers["retry-after"]) > 0
+        assert recommend(one.http)["degraded"] is True
+        assert one.http.get("/readyz").status_code == 503
+        limit(one, resource.RLIM_INFINITY)
+        wait_for(lambda: one.http.get("/readyz").status_code == 200)
+        assert send(one, late).json()["results"][0]["status"] == "accepted"
+        shown = recommend(one.http)
+        assert shown["degraded"] is False
+        assert send(one, {**click, "token": shown["token"]}).json()["results"][0]["status"] == "accepted"
+        assert sum(clicks for clicks, _ in state(one.http).values()) == 3.0
+        assert sum(clicks + skips for clicks, skips in state(one.http).values()) == 9.0
+        one.stop()
+    assert verify(tmp_path / "shop.db").differences == []
+
+
+def send(one: Process, event: dict[str, Any]) -> httpx.Response:
+    return one.http.post("/v1/events", json={"events": [event]})
+
+
+def limit(one: Process, size: int) -> None:
+    resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def wait_for(happens: Any) -> None:
+    deadline = time.monotonic() + 10.0
+    while not happens():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        os.kill(one.process.pid, signal.SIGINT)
+        _, errors = one.process.communicate(timeout=20)
+        assert one.process.returncode == 0
+        assert errors == ""

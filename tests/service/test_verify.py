@@ -1,0 +1,89 @@
+"""`verify` finds what was tampered with, and says where; the commands around it refuse what they cannot do."""
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slotwise.service.verify import verify
+
+from .serving import Client, client
+
+TAMPERINGS = {
+    "a count": "UPDATE counts SET clicks = clicks + 1 WHERE clicks > 0",
+    "a cell": "DELETE FROM counts WHERE clicks > 0",
+    "a number of displays": "UPDATE epochs SET displays = displays + 1",
+    "an event": "DELETE FROM events WHERE kind = 1",
+    "an event that was late": "UPDATE events SET accepted = 0 WHERE kind = 1",
+    "a display": "DELETE FROM displays",
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    async def story() -> None:
+        async with client(tmp_path) as one:
+            await one.page()
+            await clicks(one)
+
+    async def clicks(one: Client) -> None:
+        for position in ("hero", "left"):
+            shown = await one.recommend()
+            assert await one.send({"type": "click", "token": shown["token"], "position": position}) == ["accepted"]
+
+    asyncio.run(story())
+    return tmp_path / "store.db"
+
+
+@pytest.mark.parametrize("what", sorted(TAMPERINGS))
+def test_a_difference_is_found(store: Path, what: str) -> None:
+    assert verify(store)[:3] == (2, 2, len(cells(store)))
+    assert verify(store).differences == []
+    with sqlite3.connect(store) as connection:
+        connection.execute(TAMPERINGS[what])
+    connection.close()
+    assert verify(store).differences != []
+
+
+def cells(store: Path) -> list[tuple[int, ...]]:
+    with sqlite3.connect(store) as connection:
+        rows = connection.execute("SELECT * FROM counts WHERE clicks + skips > 0").fetchall()
+    connection.close()
+    return rows
+
+
+def slotwise(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "slotwise", *arguments], capture_output=True, text=True)
+
+
+def test_the_command_says_it_with_its_exit_code(store: Path) -> None:
+    good = slotwise("verify", "--store", f"sqlite:///{store}", "--json")
+    assert good.returncode == 0
+    assert json.loads(good.stdout)["differences"] == []
+    with sqlite3.connect(store) as connection:
+        connection.execute(TAMPERINGS["a count"])
+    connection.close()
+    bad = slotwise("verify", "--store", f"sqlite:///{store}")
+    assert bad.returncode == 1
+    assert "the log says" in bad.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serve", "--port", "0"], "there are no keys yet"),
+        (["serve", "--dev", "--host", "0.0.0.0"], "without keys the service listens on"),
+        (["serve", "--dev", "--store", "postgres://shop"], "sqlite:///PATH is needed"),
+        (["serve", "--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], "does not exist"),
+        (["verify", "--store", "sqlite:///nothing-here.db"], "there is no store"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(arguments: list[str], said: str) -> None:
+    answer = slotwise(*arguments)
+    assert answer.returncode == 2
+    assert said in answer.stderr
+    assert answer.stderr.count("\n") == 1

@@ -10,10 +10,20 @@ from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, process
 
-# what a schema cannot say: names that must exist, fields that must agree (422), a version that must be the present one
+# what a schema cannot say: names that must exist, fields that must agree (422), a version that must be the present one;
+# most calls are about a page that exists, and is not redefined meanwhile
 CONFIG = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", 404, 409, 412, 422]
+
+[parameters]
+"path.page" = "shop"
+"path.layout" = "default"
+"path.position" = "hero"
+
+[[operations]]
+include-operation-id = ["put_page", "get_page", "patch_page", "delete_page"]
+parameters = { "path.page" = "other" }
 """
 
 

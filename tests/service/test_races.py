@@ -19,7 +19,7 @@ from slotwise.service.service import Service
 from slotwise.service.store.base import Event, StoreDown, StoredPage
 from slotwise.service.verify import verify
 
-from .serving import ITEMS, POSITIONS, Client, client
+from .serving import ITEMS, POSITIONS, Client, client, play
 
 PLENTY = 1 << 30  # pages of the database
 
@@ -162,3 +162,17 @@ def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> No
             return await one.service.store.do(operation)
 
     assert asyncio.run(story()) == (2, "wal")  # FULL: the log is synchronised at every commit
+
+
+def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
+    """Each fits the page as it was; whichever comes second is refused, and the page can still be read."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.ok("PATCH", "/v1/pages/shop", {"retention": 3600.0, "click_window": 3600.0})
+        patches = [{"click_window": 1800.0, "retention": 1800.0}, {"click_window": 3000.0}]
+        answers = await asyncio.gather(*(one.http.patch("/v1/pages/shop", json=patch) for patch in patches))
+        assert sorted(answer.status_code for answer in answers) == [200, 422]
+        await one.recommend()
+
+    play(tmp_path, story)

@@ -86,6 +86,11 @@ class Registers(Struct, gc=False):
             self.clicked |= 1 << place
         return "accepted"
 
+    @property
+    def moved(self) -> bool:
+        """Whether any event was accepted."""
+        return self.viewed or self.discarded or self.clicked > 0
+
     def total(self) -> Total:
         """What the registers count for now; a click says that the display was viewed."""
         begun = self.counting is Counting.ISSUED or (

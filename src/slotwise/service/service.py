@@ -183,6 +183,8 @@ class Service:
     async def recommend(self, name: str, ask: Ask, id: str | None) -> tuple[PageModel, Display, bool, list[str]]:
         """A display for a page view: (its page, it, whether it is new, positions left out)."""
         model = await self.model(name)
+        while self._models.get(name) is not model:  # forgotten while this one waited for it
+            model = await self.model(name)
         if id is not None:
             issued = self._issued(id, self.clock())
             if issued is not None:

@@ -249,3 +249,32 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
 def test_a_refusal_is_not_a_failure() -> None:
     assert issubclass(StaleVersion, Refused)
     assert not issubclass(StoreDown, Refused)
+
+
+def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        first = store.do(lambda ledger: ledger.receive([click()], NOW))
+        broken = store.do(lambda ledger: 1 // 0)
+        second = store.do(lambda ledger: ledger.receive([click("left")], NOW))
+        with pytest.raises(ZeroDivisionError):
+            await broken
+        assert [(await job).statuses[0][0] for job in (first, second)] == ["accepted", "accepted"]
+        assert await cells(store) == {(0, 0): (1.0, 0.0), (1, 1): (1.0, 0.0)}
+
+    tell(story)
+
+
+def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        store.add(display(issued=NOW + 1.0))
+        store.add(display("other"))
+        assert await statuses(store, click()) == ["accepted"]
+        kept = await store.do(lambda ledger: ledger.display("d"))
+        assert kept is not None and kept.issued == NOW
+        assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (0.0, 2.0)}
+
+    tell(story)

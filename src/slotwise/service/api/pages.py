@@ -68,11 +68,12 @@ async def patch(call: Call) -> Answer:
     """Change parts of a page."""
     model = await call.service.model(call.path["page"])
     changes = decode(_patch, call.content)
-    refuse(check_page(changes.applied(model.page.body.spec)))
 
     def change(page: StoredPage | None) -> PageBody:
         body = _body(page)
-        return body.with_spec(changes.applied(body.spec))
+        spec = changes.applied(body.spec)
+        refuse(check_page(spec))  # of the page as it is now: another change may have come in between
+        return body.with_spec(spec)
 
     saved, _ = await call.service.save_page(model.page.name, change, call.if_match())
     return await _shown(call, saved, 200)

@@ -129,7 +129,13 @@ class GroupCommit:
             self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
-            self._answer([(job.done, None, StoreDown(str(error))) for job in group if isinstance(job, _Job)])
+            if not _of_the_disk(error) and len(group) > 1:  # only the one that does it is refused
+                self._commit(group[: len(group) // 2])
+                self._commit(group[len(group) // 2 :])
+                return
+            if _of_the_disk(error):
+                error = self._fail(error)
+            self._answer([(job.done, None, error) for job in group if isinstance(job, _Job)])
             return
         back = self._down and self._connection.total_changes > changes  # one that only read says nothing of the disk
         self._down = self._down and not back
@@ -155,15 +161,16 @@ class GroupCommit:
         return answers
 
     def _roll_back(self) -> None:
-        first, self._down = not self._down, True
-        try:
+        self._ledger.forget()
+        with suppress(sqlite3.Error):  # nothing was committed either way; the next group tries again
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            self._ledger.forget()
-        except sqlite3.Error:
-            pass  # nothing was committed either way; the next group tries again
+
+    def _fail(self, error: Exception) -> StoreDown:
+        first, self._down = not self._down, True
         if first:
             self._call(self._failed)
+        return StoreDown(str(error))
 
     def _answer(
         self, answers: list[tuple[Done, Any, Exception | None]], size: int = 0, seconds: float = 0.0, back: bool = False
@@ -181,3 +188,10 @@ class GroupCommit:
     def _call(self, what: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop has ended: nobody is left to hear of it
             self._loop.call_soon_threadsafe(what)
+
+
+def _of_the_disk(error: Exception) -> bool:
+    """Whether the store failed, and not what it was asked to do."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(
+        error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.DataError
+    )

@@ -45,8 +45,14 @@ class SqliteLedger(Definitions):
         """Remember nothing but what the tables say."""
         self._cached.clear()
         self._deltas.clear()
-        row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
-        self._last: int = row[0] if row else 0
+        self._last: int | None = None
+
+    def _last_number(self) -> int:
+        """The highest number that a display was ever given."""
+        if self._last is None:
+            row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
+            self._last = row[0] if row else 0
+        return self._last
 
     def flush(self) -> None:
         """Write the changes of counts that were summed so far."""
@@ -63,17 +69,31 @@ class SqliteLedger(Definitions):
     # displays and events
 
     def add(self, displays: list[Display]) -> None:
-        """Put displays into the log and count those that count from their issue."""
-        rows = []
+        """Put displays into the log and count those that count from their issue.
+
+        An id that is in the log already stays with the display that had it first: memory may have forgotten that one.
+        """
+        first = self._last_number() + 1
+        for number, display in enumerate(displays, first):
+            display.number = number
+            if display.registers.moved:  # by a group that was rolled back and is now tried again
+                display.registers = Registers(display.registers.size, display.registers.counting)
+        self._last = first + len(displays) - 1
+        before = self._connection.total_changes
+        insert(
+            self._connection,
+            f"displays ({_DISPLAY})",
+            [_row(display) for display in displays],
+            "ON CONFLICT (id) DO NOTHING",
+        )
+        if self._connection.total_changes - before < len(displays):
+            there = {number for (number,) in self._run("SELECT number FROM displays WHERE number >= ?", (first,))}
+            displays = [display for display in displays if display.number in there]
         for display in displays:
-            self._last += 1
-            display.number = self._last
             self._cache(display)
             counted = display.registers.total()
             if counted is not NOTHING:
                 self._deltas.change(display, changes(NOTHING, counted), counted.displays)
-            rows.append(_row(display))
-        insert(self._connection, f"displays ({_DISPLAY})", rows)
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
@@ -210,7 +230,7 @@ class SqliteLedger(Definitions):
         self._run(
             "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
             "WHERE page = ?",
-            (displays, self._last + 1, page),
+            (displays, self._last_number() + 1, page),
         )
         self._cached.clear()  # the displays in there counted
         return int(revision) + 1

@@ -56,8 +56,8 @@ class Visitor:
         self.unanswered: list[Deed] = []
         self.accepted = 0
 
-    async def visit(self, http: httpx.AsyncClient) -> None:
-        """Until the service is gone."""
+    async def visit(self, http: httpx.AsyncClient, clean: bool) -> None:
+        """Until the service is gone; a clean end takes nothing with it that was answered."""
         try:
             await self._send(http, self.unanswered)
             while True:
@@ -67,7 +67,7 @@ class Visitor:
             for deed in self.unanswered:
                 self.seen[deed.display].doubtful.add(deed.register)
             for one in self.seen.values():
-                one.survived = bool(one.moved)
+                one.survived = (clean and one.survived) or bool(one.moved)
 
     async def _look(self, http: httpx.AsyncClient) -> None:
         again, id = self.asked is not None, self.asked or f"{self.name}-{len(self.seen)}"

@@ -5,13 +5,14 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from granian.constants import HTTPModes, Interfaces
 from granian.server.embed import Server
 
 from slotwise.checks import BadInput
+from slotwise.service.api.route import Route
 from slotwise.service.app import make_app, running
 
 BACKLOG = 1024
@@ -30,13 +31,15 @@ def free_port(host: str, port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-async def serve(path: Path, host: str, port: int, tell: Callable[[str], None]) -> None:
+async def serve(
+    path: Path, host: str, port: int, tell: Callable[[str], None], more: Sequence[Route] = ()
+) -> None:
     """Serve this store until SIGTERM or SIGINT; what was recommended until then is committed."""
     port = free_port(host, port)
     logging.getLogger("_granian").setLevel(logging.ERROR)
     async with running(path) as service:
         server = Server(
-            make_app(service),
+            make_app(service, more),
             address=host,
             port=port,
             interface=Interfaces.ASGINL,

@@ -1,0 +1,243 @@
+"""How fast the service is, against a constant of the same size from the same server, kept here as the yardstick."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.hammer import Hammered, hammer, request, times
+from benchmarks.measure import Row, report
+from slotwise.service.api.recommendations import RecommendationRequest
+from slotwise.service.api.route import Answer, Call, Route
+from slotwise.service.server import serve
+
+CONNECTIONS = 8
+REQUESTS = 4_000  # in a turn
+TURNS = 7
+BATCH, BATCHES, SENDERS = 100, 200, 8  # events
+PAGES = 1_000  # in memory, of which 10,000 are told
+EVENTS = 1_000_000  # in the log before a crash
+
+
+async def _constant(call: Call) -> Answer:
+    return Answer(201, CONSTANT)
+
+
+CONSTANT = b"x" * 560
+YARDSTICK = Route(
+    "POST", "/v1/pages/{page}/constant", "constant", "The same bytes.", _constant, {201: ("bytes", "application/json")},
+    {}, RecommendationRequest, body_optional=True,
+)  # fmt: skip
+
+
+class Server:
+    """A service with the yardstick, in a process of its own."""
+
+    def __init__(self, store: Path) -> None:
+        command = [sys.executable, "-m", "benchmarks.service", "--serve", str(store)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline().rpartition(":")[2])
+        while True:
+            try:
+                self.call("GET", "/readyz")
+                return
+            except (RuntimeError, OSError):
+                time.sleep(0.01)
+
+    def call(self, method: str, path: str, body: object = None) -> dict:
+        content = b"" if body is None else json.dumps(body).encode()
+        (answer,) = hammer(self.port, times(1, request(path, content, method)), 1, keep=True).bodies
+        return json.loads(answer) if answer.startswith(b"{") else {}
+
+    def define(self, page: str, n_items: int, n_positions: int = 5) -> None:
+        self.call("PUT", f"/v1/pages/{page}", {"positions": [f"position-{k}" for k in range(n_positions)]})
+        self.call("POST", f"/v1/pages/{page}/items:batch", {"items": [{"item": f"item {k}"} for k in range(n_items)]})
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """In MB."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        self.process.send_signal(how)
+        self.process.communicate()
+
+
+@contextmanager
+def served(name: str = "store.db") -> Iterator[Server]:
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Path(folder) / name)
+        try:
+            yield server
+        finally:
+            server.end()
+
+
+def turn(server: Server, wanted: bytes, number: int = REQUESTS) -> tuple[Hammered, float]:
+    """Answers, and processor seconds for one of them."""
+    before = server.processor_seconds()
+    found = hammer(server.port, times(number, wanted), CONNECTIONS)
+    return found, (server.processor_seconds() - before) / number
+
+
+def recommending() -> list[Row]:
+    """N=50, L=5, against the constant."""
+    with served() as server:
+        server.define("shop", 50)
+        contenders = {name: request(f"/v1/pages/shop/{name}", b"{}") for name in ("constant", "recommendations")}
+        found: dict[str, list[tuple[Hammered, float]]] = {name: [] for name in contenders}
+        for k in range(TURNS + 1):
+            for name, wanted in contenders.items():
+                measured = turn(server, wanted)
+                if k:
+                    found[name].append(measured)
+    both = list(zip(found["recommendations"], found["constant"], strict=True))
+    rows = [
+        Row(f"{name}, {what}", float(np.median([of(one) for one in found[name]])), unit)
+        for name in found
+        for what, unit, of in (
+            ("throughput", "/s", lambda one: one[0].rate),
+            ("processor time of the server", "us", lambda one: 1e6 * one[1]),
+            ("p50", "ms", lambda one: one[0].quantile(0.5)),
+            ("p99", "ms", lambda one: one[0].quantile(0.99)),
+            ("p99.9", "ms", lambda one: one[0].quantile(0.999)),
+        )
+    ]
+
+    def of_both(what: str, ratios: list[float], limit: float, most: bool) -> Row:
+        return Row(f"recommend / constant: {what}", float(np.median(ratios)), "x", limit, most)
+
+    return [
+        *rows,
+        of_both("throughput", [a.rate / b.rate for (a, _), (b, _) in both], 0.7, False),
+        of_both("1 / processor time, writer thread included", [b / a for (_, a), (_, b) in both], 0.7, False),
+        of_both("p99", [a.quantile(0.99) / b.quantile(0.99) for (a, _), (b, _) in both], 3.0, True),
+    ]
+
+
+def growing() -> list[Row]:
+    """Processor time of a recommendation against the number of items."""
+    sizes = (10, 50, 200, 1000)
+    with served() as server:
+        for size in sizes:
+            server.define(f"page-{size}", size)
+        micros: dict[int, list[float]] = {size: [] for size in sizes}
+        for _ in range(5):
+            for size in sizes:
+                micros[size].append(1e6 * turn(server, request(f"/v1/pages/page-{size}/recommendations", b"{}"), 2000)[1])
+    medians = {size: float(np.median(values)) for size, values in micros.items()}
+    rows = [Row(f"recommend, N={size}", medians[size], "us of processor") for size in sizes]
+    per_item = [(medians[b] - medians[a]) / (b - a) for a, b in ((50, 200), (200, 1000))]
+    rows.append(Row("cost of one more item, N=200..1000 / N=50..200", per_item[1] / per_item[0], "x", 1.5))
+    return rows
+
+
+def learning() -> list[Row]:
+    """Clicks in batches, each answered when it is on the disk."""
+    rates, micros = [], []
+    with served() as server:
+        server.define("shop", 50)
+        for k in range(TURNS):
+            asked = request("/v1/pages/shop/recommendations", b"{}")
+            shown = hammer(server.port, times(BATCH * BATCHES // 5, asked), CONNECTIONS, keep=True).bodies
+            clicks = [
+                {"type": "click", "token": display["token"], "position": place["position"]}
+                for display in map(json.loads, shown)
+                for place in display["items"]
+            ]
+            time.sleep(0.3)  # the displays are committed
+            bodies = [json.dumps({"events": clicks[k::BATCHES]}).encode() for k in range(BATCHES)]
+            requests = iter([request("/v1/events", body) for body in bodies])
+            before = server.processor_seconds()
+            found = hammer(server.port, lambda requests=requests: next(requests, None), SENDERS)
+            if k:
+                rates.append(BATCH * found.rate)
+                micros.append(1e6 * (server.processor_seconds() - before) / len(clicks))
+    return [
+        Row("durable clicks in batches of 100", float(np.median(rates)), "/s", 20_000, False),
+        Row("a click: processor time, HTTP and commit included", float(np.median(micros)), "us"),
+    ]
+
+
+def remembering() -> list[Row]:
+    """Memory of pages of 50 items that were all shown."""
+    with served() as server:
+        before = server.memory()
+        for k in range(PAGES):
+            server.define(f"page-{k}", 50)
+            server.call("POST", f"/v1/pages/page-{k}/recommendations", {})
+        grown = server.memory() - before
+    return [
+        Row("memory of a service without pages", before, "MB"),
+        Row("10,000 pages of 50 items", before + grown * 10_000 / PAGES, "MB", 500),
+    ]
+
+
+def starting_again() -> list[Row]:
+    """Ready after kill -9 with a million events in the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store.db"
+        server = Server(store)
+        server.define("shop", 50)
+        server.call("POST", "/v1/pages/shop/recommendations", {})
+        time.sleep(0.5)
+        server.end()
+        _fill(store)
+        server = Server(store)
+        for _ in range(500):
+            server.call("POST", "/v1/pages/shop/recommendations", {})
+        server.end(signal.SIGKILL)
+        begun = time.perf_counter()
+        server = Server(store)
+        ready = time.perf_counter() - begun
+        server.call("POST", "/v1/pages/shop/recommendations", {})
+        first = time.perf_counter() - begun
+        server.end()
+    return [
+        Row("ready after kill -9, a million events", ready, "s", 10.0),
+        Row("first display after that", first, "s", 10.0),
+    ]
+
+
+def _fill(store: Path) -> None:
+    """Copies of the first display, each clicked at every position, and the counts that follow from them."""
+    with sqlite3.connect(store) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(displays)")]
+        copied = ", ".join({"number": "n", "id": "'copy-' || n"}.get(column, column) for column in columns)
+        numbers = f"WITH RECURSIVE numbers(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n <= {EVENTS // 5})"
+        connection.execute(f"{numbers} INSERT INTO displays SELECT {copied} FROM numbers, displays WHERE number = 1")
+        connection.execute(
+            "INSERT INTO events SELECT number, 1, place, 1, issued FROM displays, "
+            "(SELECT 0 AS place UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4) WHERE number > 1"
+        )
+        connection.execute(f"UPDATE counts SET clicks = {EVENTS // 5}")
+        connection.execute(f"UPDATE epochs SET displays = displays + {EVENTS // 5}")
+    connection.close()
+
+
+def main() -> bool:
+    rows = recommending() + learning() + growing() + remembering() + starting_again()
+    return report("The service", Path(__file__).stem, rows)
+
+
+if __name__ == "__main__":
+    if "--serve" in sys.argv:
+        tell = lambda line: print(line, flush=True)  # noqa: E731
+        asyncio.run(serve(Path(sys.argv[-1]), "127.0.0.1", 0, tell, [YARDSTICK]))
+    else:
+        sys.exit(not main())

@@ -2,8 +2,8 @@
 
 import sys
 
-from benchmarks import estimators, growth, pmed_cost, policies, sampler, speed
+from benchmarks import estimators, growth, pmed_cost, policies, sampler, service, speed
 
 if __name__ == "__main__":
-    good = [benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators, sampler)]
+    good = [benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators, sampler, service)]
     sys.exit(not all(good))

@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet
@@ -192,3 +194,15 @@ def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
     verdict = verify(tmp_path / "store.db")
     assert verdict.differences == []
     assert verdict.displays == 6
+
+
+def test_the_first_click_waits_for_no_compiler() -> None:
+    """In a process of its own: what a page needs while it serves was compiled before the service is ready."""
+    code = (
+        "from slotwise.counts import fade, restore, shift_many\n"
+        "from slotwise.service.service import compile_kernels\n"
+        "compile_kernels()\n"
+        "print(*(len(getattr(one, 'signatures', '1')) for one in (fade, restore, shift_many)))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert answer.stdout.split() == ["1", "1", "1"]

@@ -1,6 +1,11 @@
 """Tokens: what is believed, for how long, and what they do not allow."""
 
+import hashlib
 from pathlib import Path
+
+from itsdangerous import Signer
+
+from slotwise.service.tokens import Named, Tokens
 
 from .serving import Client, play
 
@@ -35,3 +40,10 @@ def test_secrets_rotate_and_old_tokens_stay_good(tmp_path: Path) -> None:
         assert len(await one.service.store.read(lambda ledger: ledger.secrets())) == 2
 
     play(tmp_path, story)
+
+
+def test_tokens_are_those_of_the_library() -> None:
+    """Whoever has the secret can read them with itsdangerous alone."""
+    for secret in ("short", "x" * 43, "long" * 40):
+        token = Tokens([(0.0, secret)]).sign(Named("d", 7, 1), 100.0)
+        assert Signer(secret, key_derivation="none", digest_method=hashlib.sha256).unsign(token) == b"d.7.1.64"

@@ -17,6 +17,7 @@ from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.counts import Counts, fade, restore, shift_many
 from slotwise.jit import direct
 from slotwise.policies._contract import find, make_params, serving_params
+from slotwise.service.feedback import Counting
 from slotwise.service.kernels import build_serve, build_warm
 from slotwise.service.layout import Layout
 from slotwise.service.page import ItemSpec
@@ -25,6 +26,7 @@ from slotwise.service.store.ledger import weight
 
 WARM_SWEEPS = 200  # before the first display: the chain itself is not kept
 PRIOR = 0  # the column of the priors
+_COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 
 
 class Ask(NamedTuple):
@@ -68,6 +70,8 @@ class PageModel:
         self.specs = [spec for _, spec in items]
         self.revision = counts.revision
         spec = page.body.spec
+        self.counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
+        self.click_window, self.keep_seconds = spec.click_window, max(spec.click_window, spec.keep_seconds())
         self._module = find(spec.policy)
         self._params = make_params(self._module, serving_params(self._module, spec.params), None)
         self._segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
@@ -253,6 +257,9 @@ class PageModel:
     def _constraints(self, layout: Layout, ask: Ask, now: float) -> tuple[NDArray[np.bool_], Ints, dict[str, int]]:
         """Which items may be shown, and which stand where; excluded beats pinned beats eligible."""
         allowed = active = self.allowed(now)
+        fixed = self.page.body.pins.get(layout.name)
+        if ask.eligible is None and not ask.excluded and not ask.pinned and not fixed:
+            return allowed, layout.no_pins, {}
         if ask.eligible is not None:
             allowed = np.zeros_like(active)
             allowed[self._numbers("/eligible", ask.eligible)] = True
@@ -261,7 +268,6 @@ class PageModel:
         if barred:
             allowed = allowed.copy()
             allowed[barred] = False
-        fixed = self.page.body.pins.get(layout.name)
         if not ask.pinned and not fixed:
             return allowed, layout.no_pins, {}
         return (allowed, *self._pins(layout, ask.pinned, fixed or {}, active, set(barred)))

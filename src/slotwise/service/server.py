@@ -31,9 +31,7 @@ def free_port(host: str, port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-async def serve(
-    path: Path, host: str, port: int, tell: Callable[[str], None], more: Sequence[Route] = ()
-) -> None:
+async def serve(path: Path, host: str, port: int, tell: Callable[[str], None], more: Sequence[Route] = ()) -> None:
     """Serve this store until SIGTERM or SIGINT; what was recommended until then is committed."""
     port = free_port(host, port)
     logging.getLogger("_granian").setLevel(logging.ERROR)

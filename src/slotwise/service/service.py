@@ -19,7 +19,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
-from slotwise.service.page import ItemSpec, PageBody, PageSpec
+from slotwise.service.page import ItemSpec, PageBody, PageSpec, Prior
 from slotwise.service.problems import Problem
 from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
@@ -48,7 +48,6 @@ ROTATE_CHECK_SECONDS = 600.0
 INSIGHT_SECONDS, MOST_INSIGHTS = 5.0, 100  # how long they are kept, and of how many pages
 
 _log = logging.getLogger("slotwise.service")
-_COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 _TRIAL = PageSpec(positions=["one"])
 
 
@@ -182,18 +181,18 @@ class Service:
 
     async def recommend(self, name: str, ask: Ask, id: str | None) -> tuple[PageModel, Display, bool, list[str]]:
         """A display for a page view: (its page, it, whether it is new, positions left out)."""
-        model = await self.model(name)
-        while self._models.get(name) is not model:  # forgotten while this one waited for it
-            model = await self.model(name)
+        model = self._models.get(name)
+        while model is None or not self.ready or self._models.get(name) is not model:
+            model = await self.model(name)  # again, when it was forgotten while this one waited for it
         if id is not None:
             issued = self._issued(id, self.clock())
             if issued is not None:
                 return self._again(model, issued, ask)
-        now, spec = self.clock(), model.page.body.spec
+        now = self.clock()
         degraded = self.degraded or self.store.waiting > MOST_WAITING
-        counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
+        counting = model.counting
         choice = model.choose(ask, now, counting is Counting.ISSUED and not degraded)
-        until = now + spec.click_window
+        until = now + model.click_window
         display = Display(
             id or self._random.name(),
             self._random.nonce(),
@@ -202,7 +201,7 @@ class Service:
             choice.segment,
             now,
             until,
-            max(until, now + spec.keep_seconds()) + DROP_MARGIN,
+            now + model.keep_seconds + DROP_MARGIN,
             choice.arm,
             model.page.epoch,
             Registers(len(choice.places), Counting.NEVER if degraded else counting),
@@ -352,6 +351,9 @@ def compile_kernels() -> None:
     page = StoredPage(0, "trial", 1, False, 0, 0.0, body)
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
     choice = model.choose(Ask(), 0.0, True)
-    model.set_item(1, "b", ItemSpec())
+    model.set_item(
+        1, "b", ItemSpec(prior=Prior(1.0, 2.0))
+    )  # the kernels of changes, too: the first click waits for none
+    model.begin_epoch(1, 0.0)
     if not choice.places:
         raise BadInput("the kernels do not work on this machine")

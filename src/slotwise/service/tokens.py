@@ -3,13 +3,15 @@
 import hmac
 import math
 import secrets
+from hashlib import sha256
 from typing import NamedTuple
 
 from itsdangerous import Signer
-from itsdangerous.signer import SigningAlgorithm
+from itsdangerous.encoding import base64_encode
 
 ROTATE_SECONDS = 86400.0
 KEEP_SECONDS = 32 * 86400.0  # longer than any click window, and than a secret signs
+_BLOCK = 64  # bytes that SHA-256 takes at a time
 Secrets = list[tuple[float, str]]
 
 
@@ -25,7 +27,7 @@ class Tokens:
     """Signs with the newest secret, and knows what older ones signed."""
 
     def __init__(self, known: Secrets) -> None:
-        self._signers = [_signer(secret) for _, secret in reversed(known)]
+        self._signers = [_Signer(secret) for _, secret in reversed(known)]
 
     def sign(self, named: Named, until: float) -> str:
         """A token for this display that expires at `until`."""
@@ -42,15 +44,20 @@ class Tokens:
         return Named(display, int(nonce, 16), int(page, 16))
 
 
-class _Sha256(SigningAlgorithm):
-    """HMAC in one call of the library, instead of three."""
+class _Signer(Signer):
+    """The library's signer with HMAC-SHA256, whose key is hashed once and not anew for every token."""
 
-    def get_signature(self, key: bytes, value: bytes) -> bytes:
-        return hmac.digest(key, value, "sha256")
+    def __init__(self, secret: str) -> None:
+        super().__init__(secret, key_derivation="none", digest_method=sha256)
+        key = self.derive_key()
+        key = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+        self._inner, self._outer = (sha256(bytes(byte ^ pad for byte in key)) for pad in (0x36, 0x5C))  # RFC 2104
 
-
-def _signer(secret: str) -> Signer:
-    return Signer(secret, key_derivation="none", algorithm=_Sha256())
+    def get_signature(self, value: str | bytes) -> bytes:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(value if isinstance(value, bytes) else value.encode())
+        outer.update(inner.digest())
+        return base64_encode(outer.digest())
 
 
 def rotated(known: Secrets, now: float) -> Secrets:

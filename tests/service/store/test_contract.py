@@ -256,7 +256,7 @@ def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[...,
         await defined(store)
         store.add(display())
         first = store.do(lambda ledger: ledger.receive([click()], NOW))
-        broken = store.do(lambda ledger: 1 // 0)
+        broken = store.do(lambda _: 1 // 0)
         second = store.do(lambda ledger: ledger.receive([click("left")], NOW))
         with pytest.raises(ZeroDivisionError):
             await broken
@@ -274,7 +274,8 @@ def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None
         store.add(display("other"))
         assert await statuses(store, click()) == ["accepted"]
         kept = await store.do(lambda ledger: ledger.display("d"))
-        assert kept is not None and kept.issued == NOW
+        assert kept is not None
+        assert kept.issued == NOW
         assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (0.0, 2.0)}
 
     tell(story)

@@ -84,6 +84,7 @@ def _read(given: EventBody, call: Call, now: float) -> Event | str:
 ROUTES = [
     Route(
         "POST", "/v1/events", "send_events", "Clicks, views and discards; answered when they are on the disk.", post,
-        {200: ("what became of each event", EventResults)}, {}, EventBatch, (JSON, "text/plain"), tag="serving",
+        {200: ("what became of each event", EventResults)}, {}, EventBatch, (JSON, "text/plain"),
+        tag="serving", hot=True,
     ),
 ]  # fmt: skip

@@ -46,6 +46,7 @@ class Recommendation(Struct):
 
 
 _request = msgspec.json.Decoder(RecommendationRequest)
+_ANYTHING = RecommendationRequest()
 _SHORTAGE = Parameter(
     "on_shortage", "query", Literal["leave_out", "error"], "with `error`, too few items are answered 409"
 )
@@ -54,7 +55,7 @@ _SHORTAGE = Parameter(
 async def post(call: Call) -> Answer:
     """A display for one page view."""
     name = call.path["page"]
-    asked = decode(_request, call.content or b"{}")
+    asked = decode(_request, call.content) if call.content else _ANYTHING
     shortage = call.query.get("on_shortage", "leave_out")
     if shortage not in ("leave_out", "error"):
         raise Problem(422, f"on_shortage = {shortage!r} is neither leave_out nor error")
@@ -82,6 +83,6 @@ ROUTES = [
         "POST", "/v1/pages/{page}/recommendations", "recommend", "A display for one page view.", post,
         {201: ("a display", Recommendation), 200: ("the display that this id has", Recommendation)},
         {**NOT_FOUND, 409: "too few items, or the id is that of another page, layout or segment"},
-        RecommendationRequest, parameters=(_SHORTAGE,), body_optional=True, tag="serving",
+        RecommendationRequest, parameters=(_SHORTAGE,), body_optional=True, tag="serving", hot=True,
     ),
 ]  # fmt: skip

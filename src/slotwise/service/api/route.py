@@ -31,15 +31,15 @@ class Call(NamedTuple):
     service: Service
     path: dict[str, str]
     query: dict[str, str]
-    headers: Any
+    headers: dict[bytes, bytes]
     content: bytes
 
     def if_match(self) -> int | None:
         """The version that the caller has seen, by the If-Match header; None when it does not care."""
-        given = self.headers.get("if-match")
-        if given is None or given.strip() == "*":
+        given = self.headers.get(b"if-match", b"*").decode("latin-1").strip()
+        if given == "*":
             return None
-        text = given.strip().removeprefix("W/").strip('"')
+        text = given.removeprefix("W/").strip('"')
         return int(text) if text.isdecimal() and len(text) < 19 else -1
 
 
@@ -70,6 +70,7 @@ class Route:
     most_bytes: int = SMALL
     body_optional: bool = False
     tag: str = "pages"
+    hot: bool = False  # called for every page view
 
 
 IF_MATCH = Parameter("if-match", "header", str, "the ETag that was read; answered 412 when it is not the present one")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
-_CHUNKS = (256, 32, 4, 1)  # few sizes, so that few statements are compiled
+_CHUNKS = tuple(2**k for k in reversed(range(11)))  # few statements for any number of rows, few to compile
 
 
 def insert(connection: Connection, into: str, rows: Sequence[Sequence[Any]], then: str = "") -> None:

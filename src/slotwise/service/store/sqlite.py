@@ -101,7 +101,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
-    connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=5.0, cached_statements=256)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")

@@ -13,7 +13,7 @@ from slotwise.service.store.rows import insert
 
 body_of = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
-_PLAIN = ItemSpec()  # most items are: thousands of pages share one
+PLAIN = ItemSpec()  # one for all items about which nothing is said: most of many pages
 _encode = msgspec.json.Encoder().encode
 
 
@@ -64,7 +64,7 @@ class Definitions:
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page by its number."""
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
-        return [(sys.intern(name), _PLAIN if body == "{}" else _item.decode(body)) for name, body in rows]
+        return [(sys.intern(name), PLAIN if body == "{}" else _item.decode(body)) for name, body in rows]
 
     def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
         """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""

@@ -105,7 +105,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    connection.execute("PRAGMA cache_size = -65536")
+    connection.execute("PRAGMA cache_size = -32768")
     migrate(connection, str(path))
     return connection, SqliteLedger(connection)
 

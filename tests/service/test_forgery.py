@@ -109,3 +109,19 @@ def test_a_token_ends_with_the_click_window_also_after_the_window_was_changed(tm
         assert await learnt(one) == 1.0
 
     play(tmp_path, story)
+
+
+def test_a_token_of_the_longest_window_is_good_until_its_last_second(tmp_path: Path) -> None:
+    """Signed by a secret just before it is replaced, ten minutes late as the service may be."""
+
+    async def story(one: Client) -> None:
+        window = 30 * 86400.0
+        await one.page(click_window=window)
+        one.clock.now += 86400.0 + 599.0
+        issued, shown = one.clock.now, await one.recommend()
+        for days in range(1, 31):
+            one.clock.now = issued + days * 86400.0 - 1.0
+            await one.service.tick()
+        assert await one.send(*clicks(shown["token"])) == ["accepted"]
+
+    play(tmp_path, story)

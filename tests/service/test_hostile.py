@@ -1,4 +1,4 @@
-"""Requests that mean harm, at a real server: a documented 4xx with its problem, within a second, never a 500."""
+"""Requests that mean harm, at a real server: a documented 4xx with its problem, within two seconds, never a 500."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ import pytest
 
 from .serving import ITEMS, POSITIONS, Process, process
 
-QUICK = 1.0  # seconds for an answer, on a busy machine too
+QUICK = 2.0  # seconds for an answer, on a busy machine too
 JSON = {"content-type": "application/json"}
 EVENTS, SHOP = "/v1/events", "/v1/pages/shop"
 ASK = f"{SHOP}/recommendations"
@@ -193,7 +193,7 @@ def test_clients_that_never_end_their_body_are_sent_away(server: Process) -> Non
     for line in lines:
         line.close()
     assert {answer.split(b" ", 2)[1] for answer in answers} == {b"408"}
-    assert time.monotonic() - began < 12.0
+    assert time.monotonic() - began < 15.0
 
 
 @pytest.mark.parametrize("raw", [b"\x16\x03\x01\x00\xff", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 10_000])

@@ -5,7 +5,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -33,60 +32,6 @@ def recommend(http: httpx.Client) -> dict[str, Any]:
 def state(http: httpx.Client) -> dict[tuple[str, str], tuple[float, float]]:
     rows = http.get("/v1/pages/shop/state").json()["counts"]
     return {(row["item"], row["position"]): (row["clicks"], row["skips"]) for row in rows}
-
-
-class Visitor(threading.Thread):
-    """Clicks on everything it is shown, and remembers what was acknowledged."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__()
-        self.address = address
-        self.accepted: list[tuple[str, str]] = []  # (item, position) of every click that was answered "accepted"
-        self.unanswered: list[tuple[str, str]] = []
-        self.ended = False
-
-    def run(self) -> None:
-        with httpx.Client(base_url=self.address, timeout=5.0) as http:
-            while not self.ended:
-                try:
-                    shown = recommend(http)
-                    row = shown["items"][0]
-                    self.unanswered = [(row["item"], row["position"])]
-                    event = {"type": "click", "token": shown["token"], "position": row["position"]}
-                    answer = http.post("/v1/events", json={"events": [event]}).json()
-                    assert answer["results"][0]["status"] == "accepted"
-                    self.accepted += self.unanswered
-                    self.unanswered = []
-                except httpx.TransportError:
-                    return
-
-
-def test_nothing_accepted_is_lost_or_counted_twice_when_the_process_is_killed(tmp_path: Path) -> None:
-    """Four kills under load: each accepted click is in the counts, and at most those without an answer beside them."""
-    store = tmp_path / "shop.db"
-    accepted: list[tuple[str, str]] = []
-    unanswered: list[tuple[str, str]] = []
-    for cycle in range(4):
-        with process(store) as one:
-            if cycle == 0:
-                define(one.http)
-            visitors = [Visitor(one.address) for _ in range(3)]
-            for visitor in visitors:
-                visitor.start()
-            time.sleep(0.4 + 0.13 * cycle)
-            one.kill()
-        for visitor in visitors:
-            visitor.ended = True
-            visitor.join()
-            accepted += visitor.accepted
-            unanswered += visitor.unanswered
-        assert verify(store).differences == []
-    assert len(accepted) > 50
-    with process(store) as one:
-        clicks = {key: int(counts[0]) for key, counts in state(one.http).items()}
-    for key in clicks.keys() | set(accepted):
-        least = accepted.count(key)
-        assert least <= clicks.get(key, 0) <= least + unanswered.count(key), key
 
 
 def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ class Visitor:
         self.unanswered: list[Deed] = []
         self.accepted = 0
 
-    async def visit(self, http: httpx.AsyncClient) -> None:
-        """Until the service is gone."""
+    async def visit(self, http: httpx.AsyncClient, clean: bool) -> None:
+        """Until the service is gone; a clean end takes nothing with it that was answered."""
         try:
-            await self._send(http, self.unanswered)
+            await self.ask_again(http)
             while True:
                 await self._look(http)
                 await self._send(http, self._deeds())
@@ -67,7 +67,11 @@ class Visitor:
             for deed in self.unanswered:
                 self.seen[deed.display].doubtful.add(deed.register)
             for one in self.seen.values():
-                one.survived = bool(one.moved)
+                one.survived = (clean and one.survived) or bool(one.moved)
+
+    async def ask_again(self, http: httpx.AsyncClient) -> None:
+        """Say once more what was not answered."""
+        await self._send(http, self.unanswered)
 
     async def _look(self, http: httpx.AsyncClient) -> None:
         again, id = self.asked is not None, self.asked or f"{self.name}-{len(self.seen)}"

@@ -10,7 +10,7 @@ from itsdangerous import Signer
 from itsdangerous.encoding import base64_encode
 
 ROTATE_SECONDS = 86400.0
-KEEP_SECONDS = 31 * 86400.0  # longer than any click window
+KEEP_SECONDS = 32 * 86400.0  # longer than any click window, and than a secret signs
 _BLOCK = 64  # bytes that SHA-256 takes at a time
 Secrets = list[tuple[float, str]]
 

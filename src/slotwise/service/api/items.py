@@ -94,6 +94,7 @@ ROUTES = [
     Route(
         "PUT", _ITEM, "put_item", "Add or change an item; takes effect at once.", put,
         {201: ("added", ItemResult), 200: ("changed", ItemResult)}, {**NOT_FOUND, **_FULL}, ItemSpec,
+        body_optional=True,
     ),
     Route(
         "DELETE", _ITEM, "delete_item", "Retire an item; what was learnt of it is kept.", delete,

@@ -1,6 +1,7 @@
 """What people define, in the tables of the SQLite store: pages and their items; and the secrets that sign tokens."""
 
 import sqlite3
+import sys
 
 import msgspec
 
@@ -63,7 +64,7 @@ class Definitions:
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page by its number."""
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
-        return [(name, PLAIN if body == "{}" else _item.decode(body)) for name, body in rows]
+        return [(sys.intern(name), PLAIN if body == "{}" else _item.decode(body)) for name, body in rows]
 
     def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
         """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -51,9 +52,15 @@ def ours(path: str) -> dict[str, float]:
     from slotwise.inference.queries import fit_queries
     from slotwise.logs.read import read_log
 
+    few = Path(path).with_suffix(".few")
+    with Path(path).open() as lines:
+        few.write_text("".join(islice(lines, 1_000)))
+    told = Clock()
+    read_log(str(few), "kdd2012", {"min_shown": 0, "min_items": 1})  # Ibis is loaded, which is told apart
+    once = told.stop()["wall"]
     told = Clock()
     log = read_log(path, "kdd2012")
-    found = told.stop()
+    found = told.stop() | {"once": once}
     found["queries"] = len(log.queries)
     found["cells"] = sum(query.counts.clicks.size for query in log.queries)
     found["clicks"] = float(sum(query.counts.clicks.sum() for query in log.queries))
@@ -99,6 +106,7 @@ def measured(path: Path, lines: int, turns: int) -> list[Row]:
         Row(f"counting / bare DuckDB SQL, {size}, by the clock", times("wall"), "x", 1.3 if large else None),
         Row(f"counting / bare DuckDB SQL, {size}, of the processor", times("work"), "x", 1.3 if large else None),
         Row(f"counting, {size}", fast / 1e6, "million lines/s"),
+        Row("counting 1,000 lines, the first time in a process", middle(mine, "once"), "s"),
         Row(f"peak memory, {size}", max(row["peak"] for row in mine), "MB", 2_000),
         Row(f"peak memory of bare DuckDB SQL, {size}", max(row["peak"] for row in theirs), "MB"),
     ]

@@ -159,6 +159,8 @@ def _name(value: ir.Value, schema: Schema) -> ir.Value:
 def _whole(value: ir.Value) -> ir.IntegerValue:
     """A whole number, or null."""
     number = _number(value)
+    if number.type().is_integer():
+        return number
     return ibis.ifelse(_exact(number), number.try_cast("int64"), ibis.null("int64"))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from slotwise.logs.read import read_log
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Client, HandClock, client, play
@@ -120,6 +121,35 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path, cell: dict) -> Non
         good = {"item": "hat", "layout": "default", "position": "hero", "clicks": 1, "skips": 2}
         body = {"displays": 1, "counts": [good | cell]}
         assert (await one.http.put("/v1/pages/shop/state", json=body)).status_code == 422
+
+    play(tmp_path, story)
+
+
+@pytest.mark.parametrize("format", ["slotwise", "parquet"])
+def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, format: str) -> None:
+    """The loop closes: counted from the exported log, clicks and skips are those that the service has."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        for k in range(30):
+            shown = await one.recommend()
+            if k % 3 == 2:  # the last one too: a display is on the disk no later than its clicks
+                await one.send({"type": "click", "token": shown["token"], "position": shown["items"][0]["position"]})
+            if k % 7 == 0:
+                await one.send({"type": "discard", "display": shown["id"]})
+        wanted = "ndjson" if format == "slotwise" else format
+        path = tmp_path / f"log.{wanted}"
+        path.write_bytes((await one.http.get(f"/v1/pages/shop/log?format={wanted}")).content)
+        (query,) = read_log(str(path), format, {"positions": ["*"]}).queries
+        found = {
+            (item, position): (query.counts.clicks[i, k], query.counts.skips[i, k])
+            for i, item in enumerate(query.items)
+            for k, position in enumerate(query.positions)
+        }
+        state = await one.ok("GET", "/v1/pages/shop/state")
+        cells = {(cell["item"], cell["position"]): (cell["clicks"], cell["skips"]) for cell in state["counts"]}
+        assert {cell: counts for cell, counts in found.items() if sum(counts)} == cells
+        assert query.counts.clicks.sum() > 5
 
     play(tmp_path, story)
 

@@ -124,6 +124,8 @@ def test_filters(tmp_path: Path) -> None:
     assert cells(read("segment=mobile")) == kept(lambda row: row[4] == "mobile")
     assert cells(read("segment!=mobile", "depth>=2")) == kept(lambda row: row[4] != "mobile" and row[5] >= 2)
     assert cells(read("position<=2")) == kept(lambda row: row[2] <= 2)  # a column that is read anyway
+    assert cells(read("position=2")) == kept(lambda row: row[2] == 2)  # and may be a number by then
+    assert cells(read("position!=2")) == kept(lambda row: row[2] != 2)
     found = read(since="2024-01-05", until="2024-01-10")
     assert cells(found) == kept(lambda row: "2024-01-05" <= row[6] < "2024-01-10")
     assert found.account.left_out == len(rows) - found.account.good > 0

@@ -56,7 +56,7 @@ def judged(table: ir.Table, schema: Schema) -> ir.Table:
     return read.mutate(bad=ibis.ifelse(read["bad"] != 0, read["bad"], _first(_wrong_names(read, schema))))
 
 
-def merged(table: ir.Table, schema: Schema) -> ir.Table:
+def merged(table: ir.Table) -> ir.Table:
     """Judged cells, those with the same names as one: 1 and 1.0 are two texts and one number."""
     keys = ["page", "item", "place", "bad"]
     sums = {name: _sum(table[name]) for name in table.columns if name not in keys}

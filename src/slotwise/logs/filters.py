@@ -1,27 +1,28 @@
 """Filters: which lines of a log are meant."""
 
+import operator
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import ibis
 import ibis.expr.types as ir
 
 from slotwise.checks import BadInput
 
-_COMPARE = {
-    "=": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
 }
 _WRITTEN = re.compile(r"(.+?)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?")
 
 
 class Filter(NamedTuple):
-    """A column of the log compared with a value: as numbers for < and > when the value is one, else as text."""
+    """A column compared with a value: as numbers if both are, or for < and > if the value is; else as text."""
 
     column: str
     sign: str
@@ -31,17 +32,17 @@ class Filter(NamedTuple):
 
     def passes(self, lines: ir.Table) -> ir.BooleanValue:
         """Whether a line is meant; a missing value never is."""
-        text = lines[self.ours].cast("string")
-        if self.date:
-            text = text.replace("T", " ")
-        if self.sign not in ("=", "!=") and not self.date and _is_number(self.value):
-            return _COMPARE[self.sign](text.try_cast("float64"), float(self.value)).fill_null(False)
-        return _COMPARE[self.sign](text, self.value).fill_null(False)
+        column, compare = lines[self.ours], _COMPARE[self.sign]
+        number = column.type().is_numeric() or self.sign not in ("=", "!=")
+        if number and not self.date and _is_number(self.value):
+            return compare(column.try_cast("float64"), float(self.value)).fill_null(False)
+        text = column.cast("string")
+        return compare(text.replace("T", " ") if self.date else text, self.value).fill_null(False)
 
     def undated(self, lines: ir.Table) -> ir.BooleanValue:
         """Whether a line has no date, such as 2024-01-31 or 2024-01-31 12:00:00, in the column of dates."""
         text = lines[self.ours].cast("string")
-        return (~text.like("____-__-__%")).fill_null(True) | ibis.literal(False)
+        return (~text.like("____-__-__%")).fill_null(True)
 
 
 def parse(text: str) -> Filter:

@@ -117,7 +117,7 @@ def _cells(engine: Engine, source: Source, filters: Sequence[Filter], progress: 
             failure = error
             continue
         judged = aggregate.judged(cells, schema)
-        return aggregate.merged(judged, schema) if aggregate.as_text(cells, schema) else judged
+        return aggregate.merged(judged) if aggregate.as_text(cells, schema) else judged
     raise failure
 
 

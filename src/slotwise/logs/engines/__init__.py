@@ -1,7 +1,8 @@
 """Engines: where the counting runs. Each reads files into a table; the expressions on it are the same for all."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from threading import Event, Thread
 from typing import Protocol
 
 import ibis.expr.types as ir
@@ -12,6 +13,7 @@ from slotwise.logs.source import Source
 
 Progress = Callable[[float], None]  # the share that is done
 ENGINES = ("duckdb", "spark")
+_TICK = 0.2  # seconds
 
 
 class Unreadable(BadInput):
@@ -35,6 +37,30 @@ class Engine(Protocol):
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
         """The rows of a table of any size, piece by piece."""
+
+
+@contextmanager
+def watched(share: Callable[[], float | None], progress: Progress | None) -> Iterator[None]:
+    """Report `share`, if it is known, every now and then while the engine works."""
+    if progress is None:
+        yield
+        return
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(_TICK):
+            reached = share()
+            if reached is not None:
+                progress(reached)
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+    progress(1.0)
 
 
 def start(name: str, memory: str | None, master: str | None) -> AbstractContextManager[Engine]:

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import duckdb as bare
@@ -15,12 +14,11 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
-from slotwise.logs.engines import Progress, Unreadable
+from slotwise.logs.engines import Progress, Unreadable, watched
 from slotwise.logs.source import Source, check_quotes, check_whole, may_have_fractions, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
 _ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart
-_TICK = 0.1
 _AT_ONCE = 100_000
 
 
@@ -86,7 +84,7 @@ class DuckDB:
     def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
         """A temporary table, spilled to disk where memory is short."""
         make = f"CREATE OR REPLACE TEMP TABLE kept AS {self._connection.compile(expression)}"
-        with self._explained(), self._watched(progress):
+        with self._explained(), watched(self._share, progress):
             self._connection.raw_sql(make)
         return self._connection.table("kept")
 
@@ -126,26 +124,8 @@ class DuckDB:
         except bare.Error as error:
             raise Unreadable(f"cannot count: {_first_lines(error)}") from None
 
-    @contextmanager
-    def _watched(self, progress: Progress | None) -> Iterator[None]:
-        """Report how far DuckDB is, while it works."""
-        if progress is None:
-            yield
-            return
-        done = Event()
-
-        def watch() -> None:
-            while not done.wait(_TICK):
-                progress(max(self._connection.con.query_progress(), 0.0) / 100.0)
-
-        watcher = Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-        progress(1.0)
+    def _share(self) -> float:
+        return max(float(self._connection.con.query_progress()), 0.0) / 100.0
 
 
 def _strict_csv(files: list[str], source: Source, number: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import ibis
@@ -14,11 +13,10 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
-from slotwise.logs.engines import Progress
+from slotwise.logs.engines import Progress, watched
 from slotwise.logs.source import Source
 
 _TORN = "_torn"
-_TICK = 0.3
 _AT_ONCE = 100_000
 
 
@@ -85,7 +83,7 @@ class Spark:
 
     def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
         """A table that the cluster keeps: in memory, and on disk where memory is short."""
-        with _explained(), self._watched(progress):
+        with _explained(), watched(self._share, progress):
             kept = self._frame(expression).persist()
             kept.count()  # Spark puts everything off until something is asked for
             kept.createOrReplaceTempView("kept")
@@ -107,29 +105,12 @@ class Spark:
         """The expression as Spark's own: Ibis would fetch its rows by way of pandas."""
         return self._session.sql(self._connection.compile(expression))
 
-    @contextmanager
-    def _watched(self, progress: Progress | None) -> Iterator[None]:
-        """Report the share of tasks that are done, of the stages that Spark has begun."""
-        if progress is None:
-            yield
-            return
-        done, tracker = Event(), self._session.sparkContext.statusTracker()
-
-        def watch() -> None:
-            while not done.wait(_TICK):
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage]
-                if tasks:
-                    progress(sum(ended for ended, _ in tasks) / max(sum(begun for _, begun in tasks), 1))
-
-        watcher = Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-        progress(1.0)
+    def _share(self) -> float | None:
+        """The share of tasks that are done, of the stages that Spark has begun."""
+        tracker = self._session.sparkContext.statusTracker()
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage]
+        return sum(ended for ended, _ in tasks) / max(sum(begun for _, begun in tasks), 1) if tasks else None
 
 
 def _address(file: str) -> str:

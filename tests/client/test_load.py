@@ -9,12 +9,10 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from granian.constants import Interfaces
-from granian.server.embed import Server
 
 import slotwise as sw
 from service.serving import Process, client, process
@@ -27,7 +25,8 @@ from slotwise.client.remote import Remote
 from slotwise.client.report import Report
 from slotwise.client.visitors import Visitors
 from slotwise.service.app import make_app, running
-from slotwise.service.server import free_port
+from slotwise.service.server import bind
+from slotwise.service.server import listening as serving_on
 
 from .typed import typed
 
@@ -52,20 +51,12 @@ def run(load: Load) -> Report:
 async def listening(folder: Path) -> AsyncIterator[str]:
     """A service with a seed, on a port, in this very event loop."""
     folder.mkdir()
-    port = free_port("127.0.0.1", 0)
     async with running(folder / "store.db", seed=0) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
-        server = Server(make_app(service), port=port, interface=Interfaces.ASGINL, websockets=False, log_enabled=False)
-        serving = asyncio.create_task(server.serve())
-        while True:
-            with suppress(OSError):
-                (await asyncio.open_connection("127.0.0.1", port))[1].close()
-                break
-            await asyncio.sleep(0.01)
-        yield f"http://127.0.0.1:{port}"
-        server.stop()
-        await serving
+        listener = bind("127.0.0.1", 0)
+        async with serving_on(make_app(service), listener):
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("delay", [0, 7])

@@ -181,12 +181,13 @@ def test_clients_that_leave_in_the_middle_of_a_body_are_no_error(server: Process
     assert_unharmed(server)
 
 
-def test_clients_that_never_end_their_body_are_sent_away(server: Process) -> None:
-    """A hundred of them do not keep others waiting meanwhile."""
+def test_clients_that_never_end_what_they_say_are_sent_away(server: Process) -> None:
+    """A hundred that stop in the middle of a body, of a head, or before it, do not keep others waiting meanwhile."""
     began = time.monotonic()
     lines = [connect(server) for _ in range(100)]
-    for line in lines:
-        line.sendall(head(server, 1000) + b'{"events": [')
+    whole = head(server, 1000) + b'{"events": ['
+    for k, line in enumerate(lines):
+        line.sendall((whole, whole[:40], b"")[k % 3])
     quick = [server.http.post(ASK, json={}).elapsed.total_seconds() for _ in range(50)]
     assert max(quick) < QUICK
     answers = [line.recv(4096) for line in lines]
@@ -207,3 +208,23 @@ def test_what_is_not_http_is_closed(server: Process, raw: bytes) -> None:
         except ConnectionResetError:
             answer = b""
         assert answer == b"" or answer.split(b" ", 2)[1] == b"400"
+
+
+@pytest.mark.parametrize(
+    ("sent", "then", "status"),
+    [
+        (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x-more: " + b"x" * 100_000, b"431"),
+        (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x: y\r\n" * 20_000, b"431"),
+        (b"BREW /livez HTTP/1.1\r\n\r\n", b"", b"501"),
+    ],
+)
+def test_a_head_that_cannot_be_served_is_told_so(server: Process, sent: bytes, then: bytes, status: bytes) -> None:
+    with connect(server) as line:
+        line.sendall(sent)
+        time.sleep(0.2)  # so that it comes in two parts
+        line.sendall(then)
+        answer = line.recv(4096)
+        assert answer.split(b" ", 2)[1] == status
+        assert b"application/problem+json" in answer
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(4096) == b""

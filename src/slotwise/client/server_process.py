@@ -9,7 +9,7 @@ from pathlib import Path
 from slotwise.checks import BadInput
 from slotwise.client.child import HOST
 from slotwise.client.remote import Remote, Unreachable
-from slotwise.service.server import free_port
+from slotwise.service.server import bind
 
 PORT = 8000
 READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # compiling the kernels takes long, once
@@ -85,6 +85,7 @@ class ServerProcess:
 def _free(port: int) -> int:
     """The port when it is free, else 0: any other one."""
     try:
-        return free_port(HOST, port)
+        bind(HOST, port).close()
     except BadInput:
         return 0
+    return port

@@ -13,6 +13,7 @@ from litestar.exceptions import HTTPException
 
 from slotwise.service.api.route import Answer, Call, Route
 from slotwise.service.dev_guard import check_request
+from slotwise.service.patience import Patience
 from slotwise.service.problems import MEDIA_TYPE, Problem
 from slotwise.service.service import Service
 from slotwise.service.store.base import StaleVersion, StoreDown
@@ -22,6 +23,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 BODY_SECONDS = 10.0  # for a body to arrive
+MOST_DRAINED = 64 << 20  # bytes of a body that is too large
 SAFE = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 _log = logging.getLogger("slotwise.service")
@@ -37,6 +39,7 @@ class Door:
         self._path = re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.path))
         self._seconds = service.metrics.seconds.labels(route.name)
         self._counted: dict[int, Any] = {}
+        self._patience = Patience(BODY_SECONDS)
 
     async def answer(self, scope: Any, receive: Receive, path: dict[str, str]) -> Answer:
         """What the route answers, as bytes unless it is streamed; or the problem with the request."""
@@ -44,7 +47,7 @@ class Door:
         try:
             headers = dict(scope["headers"])
             check_request(scope["method"], headers)
-            content = await _body(self._route, receive, headers)
+            content = await _body(self._route, receive, headers, self._patience)
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"))) if scope["query_string"] else {}
             answer = await self._route.handle(Call(self._service, path, query, headers, content))
             if type(answer.content) is not bytes and not isinstance(answer.content, AsyncIterator):
@@ -79,37 +82,46 @@ class Door:
         await send({"type": "http.response.body", "body": content, "more_body": False})
 
 
-async def _body(route: Route, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
+async def _body(route: Route, receive: Receive, headers: dict[bytes, bytes], patience: Patience) -> bytes:
     """The body, of a media type and a size that the route takes."""
     if route.body is None:
         return b""
     length = headers.get(b"content-length", b"0")
-    if length.isdigit() and int(length) > route.most_bytes:
+    if len(length) > 7 and length.isdigit() and int(length) > MOST_DRAINED:
         raise _too_large(route)
+    task = patience.begin()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            content = await _received(route, receive)
-    except TimeoutError:
-        line = f"the body did not arrive within {BODY_SECONDS:g} seconds"
+        content = await _received(route, receive)
+    except asyncio.CancelledError:
+        if patience.end(task):
+            raise  # it was not impatience
+        task.uncancel()
+        line = f"the body did not arrive within {patience.seconds:g} seconds"
         raise Problem(408, line, headers={"connection": "close"}) from None
+    finally:
+        patience.end(task)
     if content:
-        media_type = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-        if media_type not in route.media_types:
-            raise Problem(415, f"the Content-Type {media_type!r} is not {' or '.join(route.media_types)}")
+        given = headers.get(b"content-type", b"")
+        if given not in route.raw_media_types:
+            media_type = given.decode("latin-1").partition(";")[0].strip().lower()
+            if media_type not in route.media_types:
+                raise Problem(415, f"the Content-Type {media_type!r} is not {' or '.join(route.media_types)}")
     return content
 
 
 async def _received(route: Route, receive: Receive) -> bytes:
+    """All of it. One that is too large is read to its end, for who is cut off while sending hears no answer."""
     chunks, size, more = [], 0, True
-    while more:
+    while more and size <= MOST_DRAINED:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Problem(400, "the body ended before its end")
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > route.most_bytes:
-            raise _too_large(route)
-        more = message.get("more_body", False)
+        content, more = message.get("body", b""), message.get("more_body", False)
+        size += len(content)
+        if size <= route.most_bytes:
+            chunks.append(content)
+    if size > route.most_bytes:
+        raise _too_large(route)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 

@@ -1,34 +1,73 @@
-"""The server: granian, in this process, until a signal ends it."""
+"""The server: uvicorn, in this process, until a signal ends it."""
 
 import asyncio
 import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from granian.constants import HTTPModes, Interfaces
-from granian.server.embed import Server
+import uvicorn
 
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
-from slotwise.service.app import make_app, running
+from slotwise.service.app import App, make_app, running
+from slotwise.service.connection import Connection
 
 BACKLOG = 1024
+KEEP_ALIVE_SECONDS = 75  # longer than those of most proxies, so that it is they who hang up
+STOP_SECONDS = 5  # for what is under way when the service is stopped
 GC_THRESHOLD = (10_000, 20, 20)  # objects made before the collector looks; requests leave no cycles
 
 
-def free_port(host: str, port: int) -> int:
-    """The port itself when it is free, any free one for 0."""
+def bind(host: str, port: int) -> socket.socket:
+    """A socket on this port, any free one for 0."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise BadInput(f"cannot listen on {host} port {port}: {error.strerror}") from None
-        return int(probe.getsockname()[1])
+    # asyncio sends at once, without waiting for more, only where it is told that this is TCP
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+        found.listen(BACKLOG)
+    except OSError as error:
+        found.close()
+        raise BadInput(f"cannot listen on {host} port {port}: {error.strerror}") from None
+    return found
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Whoever serves listens to signals."""
+        yield
+
+
+@asynccontextmanager
+async def listening(app: App, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
+    """Serve an application on a socket until the block ends; the task ends before that only when it fails."""
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve([listener]))
+    try:
+        yield serving
+    finally:
+        server.should_exit = True
+        await serving
 
 
 async def serve(
@@ -40,31 +79,22 @@ async def serve(
     seed: int | None = None,
 ) -> None:
     """Serve this store until SIGTERM or SIGINT; what was recommended until then is committed."""
-    port = free_port(host, port)
-    logging.getLogger("_granian").setLevel(logging.ERROR)
-    async with running(path, seed=seed) as service:
-        server = Server(
-            make_app(service, more),
-            address=host,
-            port=port,
-            interface=Interfaces.ASGINL,
-            http=HTTPModes.http1,
-            websockets=False,
-            backlog=BACKLOG,
-            log_enabled=False,
-        )
-        gc.freeze()  # what was imported stays: the collector need not look at it again and again
-        gc.set_threshold(*GC_THRESHOLD)
-        stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        serving = asyncio.create_task(server.serve())
+    with bind(host, port) as listener:
+        async with running(path, seed=seed) as service:
+            await _serve_until_stopped(make_app(service, more), listener, tell)
+
+
+async def _serve_until_stopped(app: App, listener: socket.socket, tell: Callable[[str], None]) -> None:
+    gc.freeze()  # what was imported stays: the collector need not look at it again and again
+    gc.set_threshold(*GC_THRESHOLD)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with listening(app, listener) as serving:
+        host, port, *_ = listener.getsockname()
         shown = f"[{host}]" if ":" in host else host
         tell(f"slotwise serves on http://{shown}:{port}")
-        ended, _ = await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
-        if serving not in ended:
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if stopped.done():
             tell("stopping")
-            server.stop()  # type: ignore[no-untyped-call]
-            await serving
-        else:
-            serving.result()

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -71,6 +72,11 @@ class Route:
     body_optional: bool = False
     tag: str = "pages"
     hot: bool = False  # called for every page view
+
+    @cached_property
+    def raw_media_types(self) -> set[bytes]:
+        """As most callers send them, so that they need not be taken apart."""
+        return {name.encode() for name in self.media_types}
 
 
 IF_MATCH = Parameter("if-match", "header", str, "the ETag that was read; answered 412 when it is not the present one")

@@ -51,7 +51,7 @@ class Door:
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"))) if scope["query_string"] else {}
             answer = await self._route.handle(Call(self._service, path, query, headers, content))
             if type(answer.content) is not bytes and not isinstance(answer.content, AsyncIterator):
-                answer = answer._replace(content=_encode(answer.content))
+                answer = Answer(answer.status, _encode(answer.content), answer.headers, answer.media_type)
         except Exception as error:
             answer = answer_of(problem_of(error))
         counted = self._counted.get(answer.status)
@@ -72,12 +72,9 @@ class Door:
     async def serve(self, scope: Any, receive: Receive, send: Send, path: dict[str, str]) -> None:
         """Answer a request without the framework, which takes longer than most answers."""
         status, content, headers, media_type = await self.answer(scope, receive, path)
-        pairs = [
-            (b"content-type", media_type.encode()),
-            (b"content-length", b"%d" % len(content)),
-            *_SAFE_PAIRS,
-            *((name.encode(), value.encode("latin-1")) for name, value in headers.items()),
-        ]
+        pairs = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(content)), *_SAFE_PAIRS]
+        if headers:
+            pairs += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": content, "more_body": False})
 

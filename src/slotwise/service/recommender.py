@@ -6,6 +6,7 @@ which nobody says how visible it was beside the positions of the page. It is nev
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from slotwise.service.store.ledger import weight
 
 WARM_SWEEPS = 200  # before the first display: the chain itself is not kept
 PRIOR = 0  # the column of the priors
+_PLAIN = ItemSpec()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 
 
@@ -65,9 +67,8 @@ class PageModel:
         self, page: StoredPage, items: list[tuple[str, ItemSpec]], counts: PageCounts, rng: np.random.Generator
     ) -> None:
         self.page, self._rng = page, rng
-        self.items = {name: number for number, (name, _) in enumerate(items)}
-        self.names = [name for name, _ in items]
-        self.specs = [spec for _, spec in items]
+        self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
+        self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
         spec = page.body.spec
         self.counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
@@ -134,6 +135,7 @@ class PageModel:
 
     def set_item(self, number: int, name: str, spec: ItemSpec) -> None:
         """Add or change an item; takes effect at once."""
+        name, spec = sys.intern(name), _shared(spec)
         if number == len(self.specs):
             self.items[name] = number
             self.names.append(name)
@@ -338,6 +340,11 @@ class PageModel:
             else:
                 places.append(Place(position, column, item, "pinned" if position in pinned else reason))
         return Choice(layout.name, segment, arm, places, left_out)
+
+
+def _shared(spec: ItemSpec) -> ItemSpec:
+    """Of most items of many pages nothing is said: one object for all of them, and one for each name."""
+    return _PLAIN if spec == _PLAIN else spec
 
 
 def _reason(arm: str, restricted: bool, holdout_order: str) -> str:

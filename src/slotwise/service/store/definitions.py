@@ -1,7 +1,6 @@
 """What people define, in the tables of the SQLite store: pages and their items; and the secrets that sign tokens."""
 
 import sqlite3
-import sys
 
 import msgspec
 
@@ -13,7 +12,6 @@ from slotwise.service.store.rows import insert
 
 body_of = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
-PLAIN = ItemSpec()  # one for all items about which nothing is said: most of many pages
 _encode = msgspec.json.Encoder().encode
 
 
@@ -64,7 +62,7 @@ class Definitions:
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page by its number."""
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
-        return [(sys.intern(name), PLAIN if body == "{}" else _item.decode(body)) for name, body in rows]
+        return [(name, _item.decode(body)) for name, body in rows]
 
     def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
         """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""

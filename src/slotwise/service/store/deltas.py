@@ -23,6 +23,16 @@ class Deltas:
         self.epochs: dict[tuple[int, int], int] = defaultdict(int)
         self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
+    def issue(self, display: Display) -> None:
+        """Count a skip at every place of a display that counts from its issue: what most changes are."""
+        page, epoch, segment, cells = display.page, display.epoch, display.segment, self.cells
+        for there in display.places:
+            cells[page, epoch, there.item, segment, there.column][1] += 1
+        self.epochs[page, epoch] += 1
+        rate = self.rates[page, int(display.issued // HOUR), display.arm]
+        rate[0] += 1
+        rate[1] += len(display.places)
+
     def change(self, display: Display, changes: list[Change], displays: int, rated: bool = True) -> None:
         """Count the changes of one display; what is folded away stays in the rates."""
         page, epoch, segment, cells, places = display.page, display.epoch, display.segment, self.cells, display.places

@@ -91,9 +91,8 @@ class SqliteLedger(Definitions):
             displays = [display for display in displays if display.number in there]
         for display in displays:
             self._cache(display)
-            counted = display.registers.total()
-            if counted is not NOTHING:
-                self._deltas.change(display, changes(NOTHING, counted), counted.displays)
+            if display.registers.total() is not NOTHING:
+                self._deltas.issue(display)
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""

@@ -19,7 +19,13 @@ from benchmarks.hammer import Hammered, hammer, request, times
 from benchmarks.measure import Row, report
 from slotwise.service.api.recommendations import RecommendationRequest
 from slotwise.service.api.route import Answer, Call, Route
+from slotwise.service.app import running
+from slotwise.service.feedback import Kind
+from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.recommender import Ask
 from slotwise.service.server import serve
+from slotwise.service.store.base import Event, Received
+from slotwise.service.store.ledger import SqliteLedger
 
 NAMES = ("constant", "hot_constant", "recommendations")
 CONNECTIONS = 8
@@ -179,6 +185,45 @@ def learning() -> list[Row]:
     ]
 
 
+def counting() -> list[Row]:
+    """What a click costs beside HTTP and the commit: its registers, its counts in the tables and in memory."""
+    micros = asyncio.run(_counting())
+    return [Row("learning from a click, beside HTTP and commit", float(np.median(micros)), "us of processor", 20.0)]
+
+
+async def _counting() -> list[float]:
+    micros = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with running(Path(folder) / "store.db", seed=0) as service:
+            while not service.ready:
+                await asyncio.sleep(0.01)
+            spec = PageSpec(positions=[f"position-{k}" for k in range(5)])
+            await service.save_page("shop", lambda _: NO_PAGE.with_spec(spec), None)
+            model = await service.model("shop")
+            await service.save_items(model, [(f"item {k}", ItemSpec()) for k in range(50)])
+            for _ in range(BATCHES):
+                displays = [(await service.recommend("shop", Ask(), None))[1] for _ in range(BATCH // 5)]
+                clicks = [
+                    Event(Kind.CLICK, display.id, display.nonce, display.page, place.position, None)
+                    for display in displays
+                    for place in display.places
+                ]
+                await asyncio.sleep(0.0)
+                seconds, received = await service.store.do(lambda ledger, clicks=clicks: _timed(ledger, clicks))
+                begun = time.thread_time()
+                model.move(received.moves)
+                micros.append(1e6 * (seconds + time.thread_time() - begun) / len(clicks))
+    return micros
+
+
+def _timed(ledger: SqliteLedger, clicks: list[Event]) -> tuple[float, Received]:
+    ledger.flush()  # what the displays changed is not the clicks' to pay
+    begun = time.thread_time()
+    received = ledger.receive(clicks, time.time())
+    ledger.flush()
+    return time.thread_time() - begun, received
+
+
 def remembering() -> list[Row]:
     """Memory of pages of 50 items, all of them shown."""
     page = json.dumps({"positions": [f"position-{k}" for k in range(5)]}).encode()
@@ -244,7 +289,7 @@ def _fill(store: Path) -> None:
 
 
 def main() -> bool:
-    rows = recommending() + learning() + growing() + remembering() + starting_again()
+    rows = recommending() + learning() + counting() + growing() + remembering() + starting_again()
     return report("The service", Path(__file__).stem, rows)
 
 

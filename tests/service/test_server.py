@@ -1,10 +1,8 @@
-"""The service in a process of its own: killed, stopped, doubled, and with a disk that fills up."""
+"""The service in a process of its own: stopped, interrupted, and with a disk that fills up."""
 
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -43,18 +41,6 @@ def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> 
         events = [{"type": "click", "token": row["token"], "position": "left"} for row in shown]
         answers = one.http.post("/v1/events", json={"events": events}).json()["results"]
         assert [row["status"] for row in answers] == ["accepted"] * 20
-
-
-def test_a_second_process_on_the_same_store_is_refused(tmp_path: Path) -> None:
-    with process(tmp_path / "shop.db") as one:
-        command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--port", "0"]
-        second = subprocess.run(
-            [*command, "--store", f"sqlite:///{tmp_path / 'shop.db'}"], capture_output=True, text=True
-        )
-        assert second.returncode == 2
-        assert "is in use by another process" in second.stderr
-        assert "Traceback" not in second.stderr
-        assert one.http.get("/livez").status_code == 200
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the disk is made full by a limit that Linux has")

@@ -72,6 +72,10 @@ def test_pages_and_items_are_kept(tell: Callable[..., None]) -> None:
         assert await store.do(lambda ledger: ledger.items(1)) == [("hat", ItemSpec()), ("tie", ItemSpec())]
         rows = [("tie", ItemSpec(state="paused")), ("bag", ItemSpec())]
         assert await store.do(lambda ledger: ledger.save_items(1, rows)) == [(1, False), (2, True)]
+        full = [("sock", ItemSpec()), ("bag", ItemSpec(state="paused")), ("hat", ItemSpec())]
+        assert await store.do(lambda ledger: ledger.save_items(1, full, 3)) == [None, (2, False), (0, False)]
+        kept = [("hat", ItemSpec()), ("tie", ItemSpec(state="paused")), ("bag", ItemSpec(state="paused"))]
+        assert await store.do(lambda ledger: ledger.items(1)) == kept
         assert await store.read(lambda ledger: ledger.page_names()) == ["shop"]
         assert await store.do(lambda ledger: ledger.page("other")) is None
 

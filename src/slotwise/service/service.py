@@ -72,7 +72,7 @@ class Service:
         self._insights: dict[str, _Kept] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
         self.degraded, self.ready = False, False
-        self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered)
+        self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered, self._dropped)
         self.metrics.store_up.set(1)
 
     async def open(self) -> None:
@@ -295,6 +295,15 @@ class Service:
             kept.clear()
         self.degraded = False
         self.metrics.store_up.set(1)
+
+    def _dropped(self, displays: list[Display]) -> None:
+        """Of displays whose ids others had first, memory alone has counted the skips: read their pages anew."""
+        for display in displays:
+            if self._recent.get(display.id) is display:
+                del self._recent[display.id]
+            model = self._by_number.get(display.page)
+            if model is not None:
+                self._forget(model.page.name)
 
     async def keep_house(self) -> None:
         """For ever: let counts fade, drop what is old, rotate the secrets."""

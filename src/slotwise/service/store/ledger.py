@@ -47,6 +47,7 @@ class SqliteLedger(Definitions):
         """Remember nothing but what the tables say."""
         self._cached.clear()
         self._deltas.clear()
+        self._dropped: list[Display] = []
         self._last: int | None = None
 
     def _last_number(self) -> int:
@@ -74,6 +75,7 @@ class SqliteLedger(Definitions):
         """Put displays into the log and count those that count from their issue.
 
         An id that is in the log already stays with the display that had it first: memory may have forgotten that one.
+        The other one is dropped.
         """
         first = self._last_number() + 1
         for number, display in enumerate(displays, first):
@@ -90,12 +92,18 @@ class SqliteLedger(Definitions):
         )
         if self._connection.total_changes - before < len(displays):
             there = {number for (number,) in self._run("SELECT number FROM displays WHERE number >= ?", (first,))}
+            self._dropped += [display for display in displays if display.number not in there]
             displays = [display for display in displays if display.number in there]
         for display in displays:
             self._cache(display)
             counted = display.registers.total()
             if counted is not NOTHING:
                 self._deltas.change(display, changes(NOTHING, counted), counted.displays)
+
+    def take_dropped(self) -> list[Display]:
+        """The displays that were dropped since this was last asked."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""

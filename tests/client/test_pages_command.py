@@ -127,7 +127,7 @@ def test_what_the_service_refuses_is_told(apply, service: Process, page: str) ->
     items = "\n".join(f"item{k} = {{}}" for k in range(10_001))
     code, told = apply(f'positions = ["hero"]\n[items]\n{items}')
     assert code == 2
-    assert told.startswith(f"error: {service.address} refuses POST /v1/pages/{page}/items:batch: 409 Conflict, ")
+    assert told.startswith(f"error: {service.address} refuses item 'item9998': 10,001 items are too many for a page, ")
     assert len(told.splitlines()) == 1
 
 

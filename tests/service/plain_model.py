@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from slotwise.service.feedback import Kind
+from slotwise.service.store import ledger
 from slotwise.service.store.base import Event
 
 STEPS = 8  # epochs in a half-life
@@ -95,7 +96,10 @@ class PlainModel:
         before = display.total()
         status = self._move(display, event, now)
         self._rate(display, before)
-        if event.id is not None and status != "duplicate":
+        if event.id is not None and event.id not in self.event_ids:
+            taken = [known for known, *_ in self.event_ids.values()].count(display.nonce)
+            if status != "accepted" and taken >= ledger.IDS_FOR_EACH * (len(display.items) + 2):
+                return "rejected"
             self.event_ids[event.id] = about
         return status
 

@@ -108,8 +108,8 @@ class Crowd:
                 return
 
 
-async def assert_agreement(one: Client, crowd: Crowd) -> None:
-    for name in ("shop", "feed"):
+async def assert_agreement(one: Client, crowd: Crowd, pages: tuple[str, ...] = ("shop", "feed")) -> None:
+    for name in pages:
         model = await one.service.model(name)
         number = model.page.number
         kept = await one.service.store.do(lambda ledger, number=number: ledger.counts(number))
@@ -176,3 +176,25 @@ def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
         await one.recommend()
 
     play(tmp_path, story)
+
+
+def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -> None:
+    """Memory forgot the first one before it was on the disk: only the disk can tell that the id was used."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.recommend()
+        _, first, _, _ = await one.service.recommend("shop", Ask(), "view-1")
+        one.service._recent.clear()  # as if thousands of others had come in between
+        _, second, fresh, _ = await one.service.recommend("shop", Ask(), "view-1")
+        assert fresh
+        assert second.nonce != first.nonce
+        click = Event(Kind.CLICK, "view-1", first.nonce, None, "hero", None)
+        assert [row[0] for row in (await one.service.receive([click])).statuses] == ["accepted"]
+        await assert_agreement(one, Crowd(one.service, seed=0), ("shop",))
+        model, again, fresh, _ = await one.service.recommend("shop", Ask(), "view-1")
+        assert (again.nonce, fresh) == (first.nonce, False)
+        assert model.counts().displays == 2.0
+
+    play(tmp_path, story)
+    assert verify(tmp_path / "store.db").differences == []

@@ -10,10 +10,13 @@ from slotwise.checks import BadInput
 from slotwise.policies import policies
 from slotwise.policies._contract import can_serve, find, make_params, serving_params
 from slotwise.service.names import (
+    MOST_COLUMNS,
+    MOST_COUNTS,
     MOST_ITEMS,
     MOST_LAYOUTS,
     MOST_POSITIONS,
     MOST_SEGMENTS,
+    MOST_SEGMENTS_EVER,
     ItemName,
     Name,
 )
@@ -130,14 +133,24 @@ class PageBody(Struct):
     def with_spec(self, spec: PageSpec) -> "PageBody":
         """The page defined anew: what it had before keeps its number, pins of positions that are gone go too."""
         layouts = spec.all_layouts()
-        wanted = [(layout, position) for layout, listed in layouts.items() for position in listed]
-        columns = self.columns + [pair for pair in wanted if pair not in set(self.columns)]
+        wanted = {(layout, position): None for layout, listed in layouts.items() for position in listed}
+        columns = list(dict.fromkeys(self.columns) | wanted)
         segments = self.segments + [name for name in spec.segments if name not in self.segments]
         pins = {
-            layout: {position: item for position, item in pinned.items() if (layout, position) in set(wanted)}
+            layout: {position: item for position, item in pinned.items() if (layout, position) in wanted}
             for layout, pinned in self.pins.items()
         }
         return PageBody(spec, columns, segments, {layout: pinned for layout, pinned in pins.items() if pinned})
+
+    @property
+    def places(self) -> int:
+        """Columns of the count matrix: every position, and one for what is known of items beforehand."""
+        return 1 + len(self.columns)
+
+    @property
+    def most_items(self) -> int:
+        """How many items there is room for."""
+        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.places))
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])
@@ -161,6 +174,20 @@ def check_page(spec: PageSpec) -> list[tuple[str, str]]:
         line = f"the log is kept for {spec.keep_seconds():g} seconds; with this half_life {longest:g} is the most"
         found.append(("/half_life", line))
     return found
+
+
+def check_room(body: PageBody, items: int) -> str | None:
+    """What is too many of a page with so many items, which are all held in memory and swept for every display."""
+    needed = items * len(body.segments) * body.places
+    for number, most, what in (
+        (items, MOST_ITEMS, "items"),
+        (len(body.columns), MOST_COLUMNS, "positions of all layouts, those given up too,"),
+        (len(body.segments), MOST_SEGMENTS_EVER, "segments, those given up too,"),
+        (needed, MOST_COUNTS, f"counts ({items:,} items x {len(body.segments)} segments x {body.places:,} places)"),
+    ):
+        if number > most:
+            return f"{number:,} {what} are too many for a page, {most:,} fit: define another page that has fewer"
+    return None
 
 
 def check_item(spec: ItemSpec) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from slotwise.policies._contract import find, make_params, serving_params
 from slotwise.service.feedback import Counting
 from slotwise.service.kernels import build_serve, build_warm
 from slotwise.service.layout import Layout
-from slotwise.service.page import ItemSpec
+from slotwise.service.page import ItemSpec, Prior
 from slotwise.service.store.base import Cell, Move, PageCounts, Place, StoredPage
 from slotwise.service.store.ledger import weight
 
@@ -133,29 +133,36 @@ class PageModel:
                 displays,
             )
 
-    def set_item(self, number: int, name: str, spec: ItemSpec) -> None:
-        """Add or change an item; takes effect at once."""
-        name, spec = sys.intern(name), _shared(spec)
-        if number == len(self.specs):
-            self.items[name] = number
-            self.names.append(name)
-            self.specs.append(spec)
-            if number == 0:
-                self._reset(PageCounts([], 0.0, self.revision))
-                return
+    def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
+        """Add or change items by their numbers, new ones in order; takes effect at once."""
+        had, before = len(self.specs), dict[int, Prior | None]()
+        for number, name, spec in items:
+            if number == len(self.specs):
+                self.names.append(sys.intern(name))
+                self.items[self.names[number]] = number
+                self.specs.append(_shared(spec))
+                before[number] = None
+            else:
+                before.setdefault(number, self.specs[number].prior)
+                self.specs[number] = _shared(spec)
+        if had == 0:
+            self._reset(PageCounts([], 0.0, self.revision))
+            return
+        if len(self.specs) > had:  # once for all of them: every time all counts are copied
             rows = len(self.specs) * self._width
-            self.state = self._module.grow(self._params, self.state, rows, 1 + len(self.page.body.columns), self._rng)
+            self.state = self._module.grow(self._params, self.state, rows, self.page.body.places, self._rng)
             self._make_room()
-            before = None
-        else:
-            before, self.specs[number] = self.specs[number].prior, spec
-        old, new = ((0.0, 0.0) if prior is None else (prior.clicks, prior.views) for prior in (before, spec.prior))
+        for number, prior in before.items():
+            self._change_prior(number, prior, self.specs[number].prior)
+        self._changes_at = -math.inf
+
+    def _change_prior(self, number: int, before: Prior | None, after: Prior | None) -> None:
+        old, new = ((0.0, 0.0) if prior is None else (prior.clicks, prior.views) for prior in (before, after))
         clicks, views = new[0] - old[0], new[1] - old[1]
         if clicks or views:
             rows_of = np.arange(self._width) + number * self._width
             filled = np.full(self._width, clicks), np.full(self._width, views - clicks)
             shift_many(self.state.counts, rows_of, np.full(self._width, PRIOR), *filled, 0.0)
-        self._changes_at = -math.inf
 
     def begin_epoch(self, epoch: int, began: float) -> None:
         """Let the past weigh less; priors do not fade."""
@@ -210,7 +217,7 @@ class PageModel:
         self._checked_at, self._changes_at = 0.0, -math.inf
         if not self.specs:
             return
-        rows, columns = len(self.specs) * self._width, 1 + len(self.page.body.columns)
+        rows, columns = len(self.specs) * self._width, self.page.body.places
         self.state = self._module.init(self._params, rows, columns, self._rng)
         clicks, skips = np.zeros((rows, columns)), np.zeros((rows, columns))
         for cell in counts.cells:
@@ -242,7 +249,7 @@ class PageModel:
         restore(tally, clicks, skips, tally.displays[0])
 
     def _make_room(self) -> None:
-        self._theta, self._kappa = np.empty(len(self.specs) * self._width), np.empty(1 + len(self.page.body.columns))
+        self._theta, self._kappa = np.empty(len(self.specs) * self._width), np.empty(self.page.body.places)
 
     def _layout(self, name: str | None) -> Layout:
         try:

@@ -19,7 +19,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
-from slotwise.service.page import ItemSpec, PageBody, PageSpec, Prior
+from slotwise.service.page import ItemSpec, PageBody, PageSpec, Prior, check_room
 from slotwise.service.problems import Problem
 from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
@@ -72,7 +72,7 @@ class Service:
         self._insights: dict[str, _Kept] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
         self.degraded, self.ready = False, False
-        self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered)
+        self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered, self._dropped)
         self.metrics.store_up.set(1)
 
     async def open(self) -> None:
@@ -152,23 +152,33 @@ class Service:
             there = before is not None and not before.archived
             if expected is not None and (before is None or not there or before.version != expected):
                 raise StaleVersion
-            saved = ledger.save_page(name, change(before), before and before.version, now, archived)
+            body = change(before)
+            if before is None or (body.columns, body.segments) != (before.body.columns, before.body.segments):
+                line = check_room(body, 0 if before is None else len(ledger.items(before.number)))
+                if line is not None:
+                    raise Problem(422, line, [("", line)])
+            saved = ledger.save_page(name, body, before and before.version, now, archived)
             return saved, not there
 
         return await self._settled(operation, lambda _: self._forget(name))
 
-    async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool]:
-        """Add or change items; for each whether it is new."""
+    async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
+        """Add or change items; for each whether it is new, or why there is no room for it."""
         name, page = model.page.name, model.page.number
 
-        def apply(numbers: list[tuple[int, bool]]) -> None:
+        def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
+            stored = ledger.page(name)
+            assert stored is not None  # it was read once, and none is ever deleted
+            full = check_room(stored.body, stored.body.most_items + 1) or ""
+            return ledger.save_items(page, items, stored.body.most_items), full
+
+        def apply(saved: tuple[list[tuple[int, bool] | None], str]) -> None:
             now = self._models.get(name)
             if now is not None:
-                for (number, _), (item, spec) in zip(numbers, items, strict=True):
-                    now.set_item(number, item, spec)
+                now.set_items([(row[0], *item) for row, item in zip(saved[0], items, strict=True) if row is not None])
 
-        answers = await self._settled(lambda ledger: ledger.save_items(page, items), apply)
-        return [fresh for _, fresh in answers]
+        rows, full = await self._settled(operation, apply)
+        return [full if row is None else row[1] for row in rows]
 
     async def import_counts(self, model: PageModel, cells: list[Cell], displays: float, expected: int | None) -> int:
         """Take these for all that was learnt on a page; the new revision."""
@@ -286,6 +296,15 @@ class Service:
         self.degraded = False
         self.metrics.store_up.set(1)
 
+    def _dropped(self, displays: list[Display]) -> None:
+        """Of displays whose ids others had first, memory alone has counted the skips: read their pages anew."""
+        for display in displays:
+            if self._recent.get(display.id) is display:
+                del self._recent[display.id]
+            model = self._by_number.get(display.page)
+            if model is not None:
+                self._forget(model.page.name)
+
     async def keep_house(self) -> None:
         """For ever: let counts fade, drop what is old, rotate the secrets."""
         while True:
@@ -351,9 +370,7 @@ def compile_kernels() -> None:
     page = StoredPage(0, "trial", 1, False, 0, 0.0, body)
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
     choice = model.choose(Ask(), 0.0, True)
-    model.set_item(
-        1, "b", ItemSpec(prior=Prior(1.0, 2.0))
-    )  # the kernels of changes, too: the first click waits for none
+    model.set_items([(1, "b", ItemSpec(prior=Prior(1.0, 2.0)))])  # the kernels of changes, too: no click waits for them
     model.begin_epoch(1, 0.0)
     if not choice.places:
         raise BadInput("the kernels do not work on this machine")

@@ -72,6 +72,10 @@ def test_pages_and_items_are_kept(tell: Callable[..., None]) -> None:
         assert await store.do(lambda ledger: ledger.items(1)) == [("hat", ItemSpec()), ("tie", ItemSpec())]
         rows = [("tie", ItemSpec(state="paused")), ("bag", ItemSpec())]
         assert await store.do(lambda ledger: ledger.save_items(1, rows)) == [(1, False), (2, True)]
+        full = [("sock", ItemSpec()), ("bag", ItemSpec(state="paused")), ("hat", ItemSpec())]
+        assert await store.do(lambda ledger: ledger.save_items(1, full, 3)) == [None, (2, False), (0, False)]
+        kept = [("hat", ItemSpec()), ("tie", ItemSpec(state="paused")), ("bag", ItemSpec(state="paused"))]
+        assert await store.do(lambda ledger: ledger.items(1)) == kept
         assert await store.read(lambda ledger: ledger.page_names()) == ["shop"]
         assert await store.do(lambda ledger: ledger.page("other")) is None
 
@@ -277,5 +281,72 @@ def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None
         assert kept is not None
         assert kept.issued == NOW
         assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (0.0, 2.0)}
+
+    tell(story)
+
+
+def view(id: str | None = None) -> Event:
+    return Event(Kind.VIEW, "d", None, None, None, id)
+
+
+def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(tell: Callable[..., None]) -> None:
+    async def first(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        store.add(display("other"))
+        assert await statuses(store, click(), click(id="again")) == ["accepted", "duplicate"]
+        assert await statuses(store, click("left", id="late"), now=NOW + 101) == ["late"]
+
+    async def second(store: Store) -> None:
+        elsewhere = Event(Kind.CLICK, "other", None, None, "hero", "again")
+        for reused in (click("left", id="again"), view("again"), elsewhere, click(id="late"), view("late")):
+            assert await statuses(store, reused) == ["conflict"]
+        assert await statuses(store, click(id="again")) == ["duplicate"]
+        assert await statuses(store, click("left", id="late"), now=NOW + 101) == ["late"]
+        assert await statuses(store, click("left", id="late")) == ["accepted"]  # the clock was set back: it is in time
+        assert await statuses(store, click("left", id="late")) == ["duplicate"]
+        assert await cells(store) == {(0, 0): (1, 1), (1, 1): (1, 1)}
+
+    tell(first, second)
+
+
+def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(tell: Callable[..., None]) -> None:
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        store.add(display("other", drop_after=NOW + 999))
+        assert await statuses(store, click(), click(id="e")) == ["accepted", "duplicate"]
+        assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 1
+        assert await statuses(store, Event(Kind.CLICK, "other", None, None, "hero", "e")) == ["accepted"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_endless_ids_are_refused_and_nothing_else_is(tell: Callable[..., None], at_once: bool) -> None:
+    """A display of two places has four events; four ids are kept for each, and what moves a register always counts."""
+
+    async def story(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        store.add(display("other"))
+        events = [click(id=f"e{k}") for k in range(40)] + [
+            click(id="e3"),
+            click(id="e39"),
+            click(),
+            click("left", id="l"),
+        ]
+        events += [view("v"), view("w"), Event(Kind.CLICK, "other", None, None, "hero", "e39"), click(id="e39")]
+        wanted = (
+            ["accepted"] + ["duplicate"] * 15 + ["rejected"] * 24 + ["duplicate", "rejected", "duplicate", "accepted"]
+        )
+        wanted += ["accepted", "rejected", "accepted", "conflict"]
+        if at_once:
+            assert await statuses(store, *events) == wanted
+        else:
+            assert [(await statuses(store, event))[0] for event in events] == wanted
+        received = await store.do(lambda ledger: ledger.receive([view("w")], NOW))
+        assert "too many event ids" in received.statuses[0][1]
+        assert await cells(store) == {(0, 0): (2, 0), (1, 1): (1, 1)}
 
     tell(story)

@@ -5,7 +5,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from slotwise.checks import BadInput
 from slotwise.service.api.route import NOT_FOUND, Answer, Call, Route, checked_name, decode, refuse
 from slotwise.service.names import MOST_ROWS, ItemName
 from slotwise.service.page import ItemSpec, check_item
@@ -47,7 +46,9 @@ async def put(call: Call) -> Answer:
     name, spec = checked_name(ItemName, call.path["item"]), decode(_item, call.content or b"{}")
     refuse(check_item(spec))
     (fresh,) = await _saved(call, [(name, spec)])
-    return Answer(201 if fresh else 200, ItemResult(name, "created" if fresh else "changed"))
+    if isinstance(fresh, str):
+        raise Problem(422, fresh, [("", fresh)])
+    return Answer(201 if fresh else 200, _result(name, fresh))
 
 
 async def delete(call: Call) -> Answer:
@@ -66,22 +67,19 @@ async def batch(call: Call) -> Answer:
     rows = decode(_batch, call.content).items
     wrong = {k: problems[0][1] for k, row in enumerate(rows) if (problems := check_item(row))}
     good = [(row.item, _plain(row)) for k, row in enumerate(rows) if k not in wrong]
-    fresh = iter(await _saved(call, good) if good else [])
-    results = [
-        ItemResult(row.item, "invalid", wrong[k])
-        if k in wrong
-        else ItemResult(row.item, "created" if next(fresh) else "changed")
-        for k, row in enumerate(rows)
-    ]
+    saved = iter(await _saved(call, good) if good else [])
+    results = [_result(row.item, wrong[k] if k in wrong else next(saved)) for k, row in enumerate(rows)]
     return Answer(200, ItemResults(results))
 
 
-async def _saved(call: Call, items: list[tuple[str, ItemSpec]]) -> list[bool]:
-    model = await call.service.model(call.path["page"])
-    try:
-        return await call.service.save_items(model, items)
-    except BadInput as error:
-        raise Problem(409, str(error)) from None
+def _result(item: str, fresh: bool | str) -> ItemResult:
+    if isinstance(fresh, str):
+        return ItemResult(item, "invalid", fresh)
+    return ItemResult(item, "created" if fresh else "changed")
+
+
+async def _saved(call: Call, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
+    return await call.service.save_items(await call.service.model(call.path["page"]), items)
 
 
 def _plain(row: ItemRow) -> ItemSpec:
@@ -89,11 +87,10 @@ def _plain(row: ItemRow) -> ItemSpec:
 
 
 _ITEM = "/v1/pages/{page}/items/{item}"
-_FULL = {409: "the page has as many items as fit"}
 ROUTES = [
     Route(
         "PUT", _ITEM, "put_item", "Add or change an item; takes effect at once.", put,
-        {201: ("added", ItemResult), 200: ("changed", ItemResult)}, {**NOT_FOUND, **_FULL}, ItemSpec,
+        {201: ("added", ItemResult), 200: ("changed", ItemResult)}, NOT_FOUND, ItemSpec,
         body_optional=True,
     ),
     Route(
@@ -102,6 +99,6 @@ ROUTES = [
     ),
     Route(
         "POST", "/v1/pages/{page}/items:batch", "put_items", "Add or change many items.", batch,
-        {200: ("a result for each row", ItemResults)}, {**NOT_FOUND, **_FULL}, ItemBatch,
+        {200: ("a result for each row", ItemResults)}, NOT_FOUND, ItemBatch,
     ),
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 
 from slotwise.service.feedback import Change, Kind, Registers, Status
+from slotwise.service.names import MOST_ITEMS
 from slotwise.service.page import ItemSpec, PageBody
 
 Answer = TypeVar("Answer")
@@ -162,8 +163,13 @@ class Ledger(Protocol):
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page by its number."""
 
-    def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
-        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""
+    def save_items(
+        self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
+    ) -> list[tuple[int, bool] | None]:
+        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever.
+
+        None for a new one that would be more than `most`: it is left out.
+        """
 
     def counts(self, page: int) -> PageCounts:
         """All that was learnt on a page."""

@@ -4,7 +4,6 @@ import sqlite3
 
 import msgspec
 
-from slotwise.checks import BadInput
 from slotwise.service.names import MOST_ITEMS
 from slotwise.service.page import ItemSpec, PageBody
 from slotwise.service.store.base import StaleVersion, StoredPage
@@ -64,19 +63,25 @@ class Definitions:
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
         return [(name, _item.decode(body)) for name, body in rows]
 
-    def save_items(self, page: int, items: list[tuple[str, ItemSpec]]) -> list[tuple[int, bool]]:
-        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever."""
+    def save_items(
+        self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
+    ) -> list[tuple[int, bool] | None]:
+        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever.
+
+        None for a new one that would be more than `most`: it is left out.
+        """
         known = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
-        count = len(known.keys() | {name for name, _ in items})
-        if count > MOST_ITEMS:
-            raise BadInput(f"{count:,} items are too many for a page; {MOST_ITEMS:,} fit")
-        answers = []
-        for name, _ in items:
+        answers: list[tuple[int, bool] | None] = []
+        rows = []
+        for name, spec in items:
             fresh = name not in known
-            answers.append((known.setdefault(name, len(known)), fresh))
-        rows = [(page, number, *item) for (number, _), item in zip(answers, items, strict=True)]
-        written = [(page, number, name, _encode(spec).decode()) for page, number, name, spec in rows]
-        insert(self._connection, "items", written, "ON CONFLICT DO UPDATE SET body = excluded.body")
+            if fresh and len(known) >= most:
+                answers.append(None)
+                continue
+            number = known.setdefault(name, len(known))
+            answers.append((number, fresh))
+            rows.append((page, number, name, _encode(spec).decode()))
+        insert(self._connection, "items", rows, "ON CONFLICT DO UPDATE SET body = excluded.body")
         return answers
 
     def secrets(self) -> list[tuple[float, str]]:

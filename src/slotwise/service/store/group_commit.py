@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -30,8 +30,8 @@ class _Job(NamedTuple):
 class GroupCommit:
     """Takes displays and operations from the event loop's thread, and answers there.
 
-    `watch(size, seconds)` hears of every group, `failed()` and `recovered()` of the store's health; all of them, and
-    all answers, are called on the loop, in the order of the groups.
+    `watch(size, seconds)` hears of every group, `failed()` and `recovered()` of the store's health, `dropped(displays)`
+    of those whose ids others had; all of them, and all answers, are called on the loop, in the order of the groups.
     """
 
     def __init__(
@@ -40,12 +40,14 @@ class GroupCommit:
         watch: Callable[[int, float], None],
         failed: Callable[[], None],
         recovered: Callable[[], None],
+        dropped: Callable[[list[Display]], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Display | _Job] = deque()
         self._bell = threading.Event()  # rung at once for whoever waits, after a while for displays
         self._timer: asyncio.TimerHandle | None = None
         self._open_ledger, self._watch, self._failed, self._recovered = open_ledger, watch, failed, recovered
+        self._dropped = dropped
         self._down, self._closing, self._probe_at = False, False, 0.0
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
@@ -139,7 +141,7 @@ class GroupCommit:
             return
         back = self._down and self._connection.total_changes > changes  # one that only read says nothing of the disk
         self._down = self._down and not back
-        self._answer(answers, len(group), time.perf_counter() - began, back)
+        self._answer(answers, len(group), time.perf_counter() - began, back, self._ledger.take_dropped())
 
     def _apply(self, group: list[Display | _Job]) -> list[tuple[Done, Any, Exception | None]]:
         """Everything in its order; an operation that refuses has changed nothing, and the others stand."""
@@ -173,13 +175,20 @@ class GroupCommit:
         return StoreDown(str(error))
 
     def _answer(
-        self, answers: list[tuple[Done, Any, Exception | None]], size: int = 0, seconds: float = 0.0, back: bool = False
+        self,
+        answers: list[tuple[Done, Any, Exception | None]],
+        size: int = 0,
+        seconds: float = 0.0,
+        back: bool = False,
+        dropped: Sequence[Display] = (),
     ) -> None:
         def tell() -> None:
             if size:
                 self._watch(size, seconds)
             if back:
                 self._recovered()
+            if dropped:
+                self._dropped(list(dropped))
             for done, answer, problem in answers:
                 done(answer, problem)
 

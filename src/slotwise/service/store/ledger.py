@@ -22,10 +22,12 @@ from slotwise.service.store.base import (
 )
 from slotwise.service.store.definitions import Definitions, body_of
 from slotwise.service.store.deltas import HOUR, Deltas
+from slotwise.service.store.event_ids import EventIds
 from slotwise.service.store.rows import insert
 
 MOST_CACHED = 20_000  # displays with their registers, beside the tables
 KEEP_RATES = 90 * 24  # hours
+IDS_FOR_EACH = 4  # of a display's clicks, view and discard: so many ids of events are kept
 _DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, arm, epoch, counting, places"
 _places = msgspec.json.Decoder(list[Place])
 _encode = msgspec.json.Encoder().encode
@@ -45,6 +47,7 @@ class SqliteLedger(Definitions):
         """Remember nothing but what the tables say."""
         self._cached.clear()
         self._deltas.clear()
+        self._dropped: list[Display] = []
         self._last: int | None = None
 
     def _last_number(self) -> int:
@@ -72,6 +75,7 @@ class SqliteLedger(Definitions):
         """Put displays into the log and count those that count from their issue.
 
         An id that is in the log already stays with the display that had it first: memory may have forgotten that one.
+        The other one is dropped.
         """
         first = self._last_number() + 1
         for number, display in enumerate(displays, first):
@@ -88,11 +92,17 @@ class SqliteLedger(Definitions):
         )
         if self._connection.total_changes - before < len(displays):
             there = {number for (number,) in self._run("SELECT number FROM displays WHERE number >= ?", (first,))}
+            self._dropped += [display for display in displays if display.number not in there]
             displays = [display for display in displays if display.number in there]
         for display in displays:
             self._cache(display)
             if display.registers.total() is not NOTHING:
                 self._deltas.issue(display)
+
+    def take_dropped(self) -> list[Display]:
+        """The displays that were dropped since this was last asked."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
@@ -108,23 +118,22 @@ class SqliteLedger(Definitions):
 
     def receive(self, events: list[Event], now: float) -> Received:
         """Decide what becomes of each event, move the registers, change the counts."""
-        known = self._known_ids([event.id for event in events if event.id is not None])
+        read = [self._read(event) for event in events]
+        ids = EventIds(self._connection, [(event.id, one[2]) for event, one in zip(events, read, strict=True)])
         answer = Received([], [])
         moves: list[tuple[int, int, int, bool, float]] = []
-        fresh: list[tuple[str, int, int, int]] = []
-        for event in events:
-            status, why, display, place = self._read(event)
+        for event, (status, why, display, place) in zip(events, read, strict=True):
             if display is not None:
                 about = (display.number, int(event.kind), place)
-                if event.id is not None and known.get(event.id, about) != about:
+                if event.id is not None and ids.names_another(event.id, about):
                     status, why = "conflict", "this event id was used for another event"
                 else:
                     status = self._move(display, event.kind, place, now, answer.moves)
-                    if status != "duplicate":
+                    most = None if status == "accepted" else IDS_FOR_EACH * (display.registers.size + 2)
+                    if event.id is not None and not ids.claim(event.id, about, most):
+                        status, why = "rejected", "too many event ids for this display: try again with the id it had"
+                    elif status != "duplicate":
                         moves.append((*about, status == "accepted", now))
-                        if event.id is not None:
-                            known[event.id] = about
-                            fresh.append((event.id, *about))
             answer.statuses.append((status, why, None if display is None else display.page))
         insert(  # a late one that comes again in time, the clock having been set back, counts after all
             self._connection,
@@ -132,7 +141,7 @@ class SqliteLedger(Definitions):
             moves,
             "ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), received = excluded.received",
         )
-        insert(self._connection, "event_ids", fresh, "ON CONFLICT DO NOTHING")
+        ids.write()
         return answer
 
     def _read(self, event: Event) -> tuple[Status, str, Display | None, int]:
@@ -159,13 +168,6 @@ class SqliteLedger(Definitions):
                 self._deltas.change(*move)
                 moves.append(move)
         return status
-
-    def _known_ids(self, ids: list[str]) -> dict[str, tuple[int, int, int]]:
-        if not ids:
-            return {}
-        marks = ", ".join("?" * len(ids))
-        rows = self._run(f"SELECT id, display, kind, place FROM event_ids WHERE id IN ({marks})", ids)
-        return {id: (display, kind, place) for id, display, kind, place in rows}
 
     def _cache(self, display: Display) -> None:
         self._cached[display.id] = display

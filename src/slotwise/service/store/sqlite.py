@@ -35,11 +35,12 @@ class SqliteStore:
         watch: Callable[[int, float], None] = lambda *_: None,
         failed: Callable[[], None] = lambda: None,
         recovered: Callable[[], None] = lambda: None,
+        dropped: Callable[[list[Display]], None] = lambda _: None,
     ) -> None:
         self._path = path
         self._lock = _lock(path)
         try:
-            self._writer = GroupCommit(lambda: _open(path), watch, failed, recovered)
+            self._writer = GroupCommit(lambda: _open(path), watch, failed, recovered, dropped)
         except BaseException as error:
             self._lock.close()
             if isinstance(error, sqlite3.Error):

@@ -159,39 +159,51 @@ def growing() -> list[Row]:
 
 
 def learning() -> list[Row]:
-    """Clicks in batches, each answered when it is on the disk."""
-    rates, micros = [], []
+    """Clicks in batches, each answered when it is on the disk; with an id of their own, and without."""
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    micros: dict[bool, list[float]] = {False: [], True: []}
     with served() as server:
         server.define("shop", 50)
-        for k in range(TURNS):
-            asked = request("/v1/pages/shop/recommendations", b"{}")
-            shown = hammer(server.port, times(BATCH * BATCHES // 5, asked), CONNECTIONS, keep=True).bodies
-            clicks = [
-                {"type": "click", "token": display["token"], "position": place["position"]}
-                for display in map(json.loads, shown)
-                for place in display["items"]
-            ]
-            time.sleep(0.3)  # the displays are committed
-            bodies = [json.dumps({"events": clicks[k::BATCHES]}).encode() for k in range(BATCHES)]
+        for k in range(2 * TURNS):
+            named = k % 2 == 1
+            bodies = _clicks(server, named)
             requests = iter([request("/v1/events", body) for body in bodies])
             before = server.processor_seconds()
             found = hammer(server.port, lambda requests=requests: next(requests, None), SENDERS)
-            if k:
-                rates.append(BATCH * found.rate)
-                micros.append(1e6 * (server.processor_seconds() - before) / len(clicks))
-    return [
-        Row("durable clicks in batches of 100", float(np.median(rates)), "/s", 20_000, False),
-        Row("a click: processor time, HTTP and commit included", float(np.median(micros)), "us"),
+            if k > 1:
+                rates[named].append(BATCH * found.rate)
+                micros[named].append(1e6 * (server.processor_seconds() - before) / (BATCH * BATCHES))
+    rows = []
+    for named, how in ((False, "durable clicks in batches of 100"), (True, "the same with event ids")):
+        rows.append(Row(how, float(np.median(rates[named])), "/s", 20_000, False))
+        rows.append(Row(f"{how}: processor time, HTTP and commit included", float(np.median(micros[named])), "us"))
+    return rows
+
+
+def _clicks(server: Server, named: bool) -> list[bytes]:
+    """Batches of clicks, one at every position of displays that are on the disk."""
+    asked = request("/v1/pages/shop/recommendations", b"{}")
+    shown = hammer(server.port, times(BATCH * BATCHES // 5, asked), CONNECTIONS, keep=True).bodies
+    clicks = [
+        {"type": "click", "token": display["token"], "position": place["position"]}
+        | ({"id": f"{display['id']}-{place['position']}"} if named else {})
+        for display in map(json.loads, shown)
+        for place in display["items"]
     ]
+    time.sleep(0.3)
+    return [json.dumps({"events": clicks[k::BATCHES]}).encode() for k in range(BATCHES)]
 
 
 def counting() -> list[Row]:
     """What a click costs beside HTTP and the commit: its registers, its counts in the tables and in memory."""
-    micros = asyncio.run(_counting())
-    return [Row("learning from a click, beside HTTP and commit", float(np.median(micros)), "us of processor", 20.0)]
+    plain, named = asyncio.run(_counting(False)), asyncio.run(_counting(True))
+    return [
+        Row("learning from a click, beside HTTP and commit", float(np.median(plain)), "us of processor", 20.0),
+        Row("the same with event ids", float(np.median(named)), "us of processor", 20.0),
+    ]
 
 
-async def _counting() -> list[float]:
+async def _counting(named: bool) -> list[float]:
     micros = []
     with tempfile.TemporaryDirectory() as folder:
         async with running(Path(folder) / "store.db", seed=0) as service:
@@ -204,7 +216,14 @@ async def _counting() -> list[float]:
             for _ in range(BATCHES):
                 displays = [(await service.recommend("shop", Ask(), None))[1] for _ in range(BATCH // 5)]
                 clicks = [
-                    Event(Kind.CLICK, display.id, display.nonce, display.page, place.position, None)
+                    Event(
+                        Kind.CLICK,
+                        display.id,
+                        display.nonce,
+                        display.page,
+                        place.position,
+                        f"{display.id}-{place.position}" if named else None,
+                    )
                     for display in displays
                     for place in display.places
                 ]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from slotwise.checks import BadInput
@@ -19,7 +20,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
-from slotwise.service.page import ItemSpec, PageBody, PageSpec, Prior, check_room
+from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_room
 from slotwise.service.problems import Problem
 from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
@@ -71,6 +72,8 @@ class Service:
         self._recent: OrderedDict[str, Display] = OrderedDict()
         self._insights: dict[str, _Kept] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
+        self._compiled: dict[str, asyncio.Future[None]] = {}  # by policy; one that failed is tried again
+        self._one_compiler = asyncio.Lock()
         self.degraded, self.ready = False, False
         self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered, self._dropped)
         self.metrics.store_up.set(1)
@@ -82,7 +85,7 @@ class Service:
     async def compile(self) -> None:
         """Compile the kernels, which takes seconds once per installation; then the service is ready."""
         try:
-            await asyncio.to_thread(compile_kernels)
+            await self._kernels(_TRIAL)
         except Exception:
             _log.exception("the kernels cannot be compiled: the service will not be ready")
         else:
@@ -93,12 +96,30 @@ class Service:
         self.ready = False
         await self.store.close()
 
+    async def prepare(self, spec: PageSpec) -> None:
+        """Compile what a page defined like this needs, so that it need not wait for that when it is asked for."""
+        self._check_ready()
+        await asyncio.shield(self._kernels(spec))
+
+    def _kernels(self, spec: PageSpec) -> "asyncio.Future[None]":
+        """Done when the kernels of the page's policy are compiled: on another thread, once."""
+        if spec.policy not in self._compiled:
+            self._compiled[spec.policy] = asyncio.ensure_future(self._compile(spec))
+        return self._compiled[spec.policy]
+
+    async def _compile(self, spec: PageSpec) -> None:
+        try:
+            async with self._one_compiler:
+                await asyncio.to_thread(compile_kernels, spec)
+        except BaseException:
+            del self._compiled[spec.policy]
+            raise
+
     # pages
 
     async def model(self, name: str) -> PageModel:
         """A page by its name, read from the store when it is not in memory; 404 when there is none."""
-        if not self.ready:
-            raise Problem(503, "starting: the kernels are not compiled yet")
+        self._check_ready()
         model = self._models.get(name)
         if model is None:
             model = await self._load(name)
@@ -106,28 +127,36 @@ class Service:
             raise Problem(404, f"there is no page {name!r}; PUT /v1/pages/... defines one")
         return model
 
+    def _check_ready(self) -> None:
+        if not self.ready:
+            raise Problem(503, "starting: the kernels are not compiled yet")
+
     async def _load(self, name: str) -> PageModel | None:
         loading = self._loading.get(name)
         if loading is None:
-            now = self.clock()
-            future = self.store.do(lambda ledger: _read_page(ledger, name, now))
-            loading = asyncio.ensure_future(self._install(name, future))
-            self._loading[name] = loading
+            loading = self._loading[name] = asyncio.ensure_future(self._install(name))
         return await asyncio.shield(loading)
 
-    async def _install(
-        self, name: str, future: "asyncio.Future[tuple[StoredPage, list[tuple[str, ItemSpec]], PageCounts] | None]"
-    ) -> PageModel | None:
+    async def _install(self, name: str) -> PageModel | None:
         try:
-            read = await future
-            if read is None:
-                return None
+            while True:
+                read = await self._read(name)
+                if read is None:
+                    return None
+                kernels = self._kernels(read[0].body.spec)
+                if kernels.done():
+                    break
+                await asyncio.shield(kernels)  # then read it anew: what is committed meanwhile is told to nobody
             model = PageModel(*read, self._rng)
             self._models[name] = self._by_number[model.page.number] = model
             self.metrics.pages.set(len(self._models))
             return model
         finally:
             del self._loading[name]
+
+    def _read(self, name: str) -> "asyncio.Future[tuple[StoredPage, list[tuple[str, ItemSpec]], PageCounts] | None]":
+        now = self.clock()
+        return self.store.do(lambda ledger: _read_page(ledger, name, now))
 
     def _forget(self, name: str) -> None:
         """Read the page anew when it is next asked for."""
@@ -364,10 +393,10 @@ def _read_page(
     return page, ledger.items(page.number), ledger.counts(page.number)
 
 
-def compile_kernels() -> None:
-    """Compile, or read from the cache, what the default policy needs."""
-    body = PageBody(_TRIAL, [("default", "one")], [""])
-    page = StoredPage(0, "trial", 1, False, 0, 0.0, body)
+def compile_kernels(like: PageSpec = _TRIAL) -> None:
+    """Compile, or read from the cache, what a page's policy needs, whatever the values of its params."""
+    spec = msgspec.structs.replace(_TRIAL, policy=like.policy, params=like.params)
+    page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
     choice = model.choose(Ask(), 0.0, True)
     model.set_items([(1, "b", ItemSpec(prior=Prior(1.0, 2.0)))])  # the kernels of changes, too: no click waits for them

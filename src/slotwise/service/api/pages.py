@@ -60,6 +60,7 @@ async def put(call: Call) -> Answer:
     """Define a page, or define it anew; what was learnt is kept."""
     name, spec = page_name(call), decode(_spec, call.content)
     refuse(check_page(spec))
+    await call.service.prepare(spec)  # meanwhile the page is served as it was
     saved, fresh = await call.service.save_page(name, lambda page: _body(page).with_spec(spec), call.if_match())
     return await _shown(call, saved, 201 if fresh else 200)
 
@@ -68,6 +69,9 @@ async def patch(call: Call) -> Answer:
     """Change parts of a page."""
     model = await call.service.model(call.path["page"])
     changes = decode(_patch, call.content)
+    wanted = changes.applied(model.page.body.spec)
+    refuse(check_page(wanted))
+    await call.service.prepare(wanted)
 
     def change(page: StoredPage | None) -> PageBody:
         body = _body(page)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -69,6 +70,55 @@ def test_insights_before_there_is_anything(tmp_path: Path) -> None:
         await one.page(items=[])
         assert (await one.ok("GET", "/v1/pages/shop/insights"))["ready"] is False
         assert (await one.recommend())["left_out"] == POSITIONS
+
+    play(tmp_path, story)
+
+
+def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(tmp_path: Path) -> None:
+    """Law: kappa is uniform; the ends of a theta's interval have the levels that `prior_below` integrates.
+
+    1,000 draws: a level has a standard error of 1.6 %, the threshold is five of them.
+    """
+
+    async def story(one: Client) -> None:
+        items = [f"item{k}" for k in range(50)]
+        await one.page(positions=list("abcde"), items=items)
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert found["ready"]
+        assert "with 0 sweeps" in found["note"]
+        for row in found["kappa"]:
+            assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
+        for row in found["theta"]:
+            assert prior_below(row["low"], places=6) == pytest.approx(0.05, abs=0.035)
+            assert prior_below(row["high"], places=6) == pytest.approx(0.95, abs=0.035)
+        for position in "abcde":
+            shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
+            assert sum(shares) == pytest.approx(1.0)
+            assert max(shares) < 0.06
+
+    play(tmp_path, story)
+
+
+def prior_below(x: float, places: int) -> float:
+    """P(theta max(kappa) <= x) where theta is Beta(1, b), 1/b uniform, and every kappa uniform."""
+    u = (np.arange(2000) + 0.5) / 2000
+    ratio = np.minimum(x / u ** (1.0 / places), 1.0)
+    return float(np.mean([1.0 - np.mean((1.0 - one) ** (1.0 / u)) for one in ratio[::10]]))
+
+
+def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All draws at once would be gigabytes; few of them support no interval."""
+    monkeypatch.setattr("slotwise.service.insights._NUMBERS_DRAWN", 100)
+
+    async def story(one: Client) -> None:
+        await one.page()
+        await some_traffic(one, 10)
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert found["note"].startswith("20 draws")
+        assert not any(row["ready"] for row in found["theta"])
+        assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in found["theta"])
 
     play(tmp_path, story)
 

@@ -14,10 +14,11 @@ from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, known, number, shown, whole
 from slotwise.counts import Counts
 from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.chain import Chain, Sampler, Target
+from slotwise.inference.chain import Chain, Target
 from slotwise.inference.effective import ess, r_hat, tail_ess
 from slotwise.inference.fit import Intervals, check_level
 from slotwise.inference.parts import components, normalise
+from slotwise.inference.shown import ShownChain
 from slotwise.inference.summary import Row, Summary
 from slotwise.jit import kernel
 
@@ -25,6 +26,7 @@ CHAINS = 4
 BURN_IN = 500  # sweeps of each chain; from a start drawn from the prior the slowest design measured took 450
 MOST_SWEEPS = 100  # the budget, for each draw
 MOST_NUMBERS = 200_000_000  # in all draws
+_AT_A_TIME = 500  # variables whose worth is worked out together: it takes ten times the memory of their draws
 REFERENCES = {"none": 0, "first": 1}
 PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FALLING}
 
@@ -52,7 +54,8 @@ class Posterior:
     @cached_property
     def effective(self) -> Floats:
         """The effective sample size of each theta, then each kappa; NaN for one that is 1 by convention."""
-        return np.asarray(np.fmin(ess(self.by_chain), tail_ess(self.by_chain)))
+        parts = np.array_split(self.by_chain, -(-self.by_chain.shape[2] // _AT_A_TIME), axis=2)
+        return np.concatenate([np.fmin(ess(part), tail_ess(part)) for part in parts])
 
     @cached_property
     def r_hat(self) -> Floats:
@@ -172,23 +175,22 @@ def posterior(
         raise BadInput(f"ess = {asked:g} is not between 0 and the number of draws, {wanted}")
     check_room(wanted, target)
     seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(CHAINS)
-    chains = [Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(each)) for each in seeds]
+    chains = [ShownChain(target, np.random.default_rng(each)) for each in seeds]
     cores = os.cpu_count() if threads is None else whole("threads", threads, least=1)
     return _until(target, chains, wanted, asked, most, named or unnamed(target), cores)
 
 
 def _until(
-    target: Target, chains: list[Chain], wanted: int, asked: float, most: int, named: Named, cores: int | None
+    target: Target, chains: list[ShownChain], wanted: int, asked: float, most: int, named: Named, cores: int | None
 ) -> Posterior:
     """Record at up to twice the spacing, and throw away what came before, until the draws are worth enough."""
     each, thin = -(-wanted // len(chains)), 1
     with ThreadPoolExecutor(cores, thread_name_prefix="slotwise") as pool:
         try:
             list(pool.map(lambda chain: chain.burn_in(BURN_IN), chains))
-            spent = BURN_IN * len(chains)
             while True:
                 list(pool.map(lambda chain, spacing=thin: chain.record(each, spacing), chains))
-                spent += each * thin * len(chains)
+                spent = sum(chain.sweeps for chain in chains)
                 found = gathered(target, chains, wanted, spent, most, asked, named)
                 further = min(2 * thin, (most - spent) // (each * len(chains)))
                 if found.reached or further <= thin:
@@ -196,12 +198,18 @@ def _until(
                 thin = further
         except BaseException:
             for chain in chains:
-                chain.stopped = True
+                chain.stop()
             raise
 
 
 def gathered(
-    target: Target, chains: list[Chain], wanted: int, spent: int, most: int, asked: float, named: Named
+    target: Target,
+    chains: Sequence[Chain | ShownChain],
+    wanted: int,
+    spent: int,
+    most: int,
+    asked: float,
+    named: Named,
 ) -> Posterior:
     """What the chains recorded, scaled draw by draw."""
     theta, kappa, beta = (

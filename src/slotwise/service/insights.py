@@ -15,9 +15,11 @@ from slotwise.service.page import ItemSpec
 from slotwise.service.recommender import PRIOR, PageModel
 from slotwise.service.store.base import Rate
 
-DRAWS, ENOUGH = 1000, 400.0  # an interval is shown when its draws are worth as many independent ones
+DRAWS, LEAST_DRAWS = 1000, 20
+ENOUGH = 400.0  # an interval is shown when its draws are worth as many independent ones
 LEVEL = 0.9
 _CELLS_SWEPT = 50_000_000  # of the count matrix: what one computation may cost, about a second
+_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB, and some copies of it; a page with more rows gets fewer draws
 
 
 class Estimate(Struct):
@@ -158,9 +160,10 @@ def _sample(given: Seen, counts: Counts) -> Posterior:
     names = [f"{segment}/{item}" for segment, item, _ in given.rows]
     columns = ["prior", *("/".join(pair) for pair in given.columns)]
     groups = [(allowed & _of_segment(given, segment), _columns(given, layout)) for segment, layout in _groups(given)]
-    budget = max(_CELLS_SWEPT // counts.clicks.size, 4 * DRAWS)
+    draws = min(DRAWS, max(_NUMBERS_DRAWN // sum(counts.clicks.shape), LEAST_DRAWS))
+    budget = max(_CELLS_SWEPT // counts.clicks.size, 4 * draws)
     named = Named(names, columns, allowed, tuple(groups))
-    return posterior(counts, DRAWS, "falling", ess=ENOUGH, budget=budget, named=named)
+    return posterior(counts, draws, "falling", ess=min(ENOUGH, draws / 2), budget=budget, named=named)
 
 
 def _groups(given: Seen) -> list[tuple[str, str]]:

@@ -25,7 +25,8 @@ from slotwise.service.page import ItemSpec, Prior
 from slotwise.service.store.base import Cell, Move, PageCounts, Place, StoredPage
 from slotwise.service.store.ledger import weight
 
-WARM_SWEEPS = 200  # before the first display: the chain itself is not kept
+WARM_SWEEPS, LEAST_SWEEPS = 200, 20  # before the first display: the chain itself is not kept
+_CELLS_SWEPT = 10_000_000  # by them: everybody waits meanwhile, about 0.1 s
 PRIOR = 0  # the column of the priors
 _PLAIN = ItemSpec()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
@@ -226,8 +227,9 @@ class PageModel:
         restore(self.state.counts, clicks, skips, counts.displays)
         self._set_priors()
         self._make_room()
+        sweeps = min(WARM_SWEEPS, max(LEAST_SWEEPS, _CELLS_SWEPT // (rows * columns)))
         build_warm(self._module, self._module.score)(
-            self._params, self.state, self._rng, self._theta, self._kappa, WARM_SWEEPS
+            self._params, self.state, self._rng, self._theta, self._kappa, sweeps
         )
         self._serve = self._compiled()
 

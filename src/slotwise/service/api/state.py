@@ -1,5 +1,6 @@
 """State: all that a page has learnt, exported and imported by name."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -8,7 +9,6 @@ from msgspec import Meta, Struct
 from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Answer, Call, Route, decode
 from slotwise.service.names import ItemName, Name
 from slotwise.service.problems import Problem
-from slotwise.service.recommender import PageModel
 from slotwise.service.store.base import Cell, Ledger, PageCounts, StoredPage
 
 MOST_CELLS = 200_000
@@ -67,25 +67,34 @@ async def put(call: Call) -> Answer:
     """Take these counts for all that was learnt; displays issued before count no more."""
     model = await call.service.model(call.path["page"])
     state = decode(_state, call.content)
-    cells = [_cell(model, k, cell) for k, cell in enumerate(state.counts)]
+    body = model.page.body
+    columns = {column: number for number, column in enumerate(body.columns)}
+    segments = {segment: number for number, segment in enumerate(body.segments)}
+    cells = [_cell(k, cell, model.items, columns, segments) for k, cell in enumerate(state.counts)]
     if len({cell[:3] for cell in cells}) < len(cells):
         raise Problem(422, "an item is counted twice at the same position", [("/counts", "a cell is given twice")])
     revision = await call.service.import_counts(model, cells, state.displays, call.if_match())
     return Answer(204, headers={"etag": f'"{revision}"'})
 
 
-def _cell(model: PageModel, k: int, cell: StateCell) -> Cell:
-    body = model.page.body
-    if cell.item not in model.items:
+def _cell(
+    k: int,
+    cell: StateCell,
+    items: Mapping[str, int],
+    columns: Mapping[tuple[str, str], int],
+    segments: Mapping[str, int],
+) -> Cell:
+    """The cell by its numbers."""
+    if cell.item not in items:
         raise Problem(422, f"there is no item {cell.item!r} on this page", [(f"/counts/{k}/item", "unknown item")])
-    if (cell.layout, cell.position) not in body.columns:
+    column = columns.get((cell.layout, cell.position))
+    if column is None:
         line = f"there is no layout {cell.layout!r} with a position {cell.position!r}"
         raise Problem(422, line, [(f"/counts/{k}/position", line)])
     segment = cell.segment or ""
-    if segment not in body.segments:
+    if segment not in segments:
         raise Problem(422, f"there is no segment {segment!r}", [(f"/counts/{k}/segment", "unknown segment")])
-    column = body.columns.index((cell.layout, cell.position))
-    return Cell(model.items[cell.item], body.segments.index(segment), column, cell.clicks, cell.skips)
+    return Cell(items[cell.item], segments[segment], column, cell.clicks, cell.skips)
 
 
 _STATE = "/v1/pages/{page}/state"

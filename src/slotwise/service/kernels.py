@@ -15,8 +15,8 @@ def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...
     """Draw a sample, arrange a display of one layout for one segment, and count its skips when it counts."""
 
     @kernel(depends=(policy,), nogil=False)
-    def serve(params, state, rng, theta, kappa, segment, width, columns, allowed, pinned, display, count):  # type: ignore[no-untyped-def]
-        policy.score(params, state, rng, theta, kappa)
+    def serve(params, state, source, theta, kappa, segment, width, columns, allowed, pinned, display, count):  # type: ignore[no-untyped-def]
+        policy.score(params, state, source.rng, theta, kappa)
         arrange_among(theta[segment::width].copy(), kappa[columns], allowed, pinned, display)
         if count:
             shown = 0.0
@@ -34,8 +34,8 @@ def build_warm(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...,
     """Move a chain for some sweeps."""
 
     @kernel(depends=(policy,))
-    def warm(params, state, rng, theta, kappa, sweeps):  # type: ignore[no-untyped-def]
+    def warm(params, state, source, theta, kappa, sweeps):  # type: ignore[no-untyped-def]
         for _ in range(sweeps):
-            policy.score(params, state, rng, theta, kappa)
+            policy.score(params, state, source.rng, theta, kappa)
 
     return warm

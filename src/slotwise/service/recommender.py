@@ -22,6 +22,7 @@ from slotwise.service.feedback import Counting
 from slotwise.service.kernels import build_serve, build_warm
 from slotwise.service.layout import Layout
 from slotwise.service.page import ItemSpec, Prior
+from slotwise.service.source import source_of
 from slotwise.service.store.base import Cell, Move, PageCounts, Place, StoredPage
 from slotwise.service.store.ledger import weight
 
@@ -67,7 +68,7 @@ class PageModel:
     def __init__(
         self, page: StoredPage, items: list[tuple[str, ItemSpec]], counts: PageCounts, rng: np.random.Generator
     ) -> None:
-        self.page, self._rng = page, rng
+        self.page, self._rng, self._source = page, rng, source_of(rng)
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
@@ -100,10 +101,7 @@ class PageModel:
         if not self.specs:
             display.fill(EMPTY)
         elif arm == "learnt":
-            self._serve(
-                self._params, self.state, self._rng, self._theta, self._kappa,
-                segment, self._width, layout.columns, allowed, pins, display, count,
-            )  # fmt: skip
+            self._serve(*self._given, segment, self._width, layout.columns, allowed, pins, display, count)
         else:
             at_random = arm == "holdout" and spec.holdout_order == "random"
             worth = self._rng.random(len(self.specs)) if at_random else self._default_worth()
@@ -228,18 +226,14 @@ class PageModel:
         self._set_priors()
         self._make_room()
         sweeps = min(WARM_SWEEPS, max(LEAST_SWEEPS, _CELLS_SWEPT // (rows * columns)))
-        build_warm(self._module, self._module.score)(
-            self._params, self.state, self._rng, self._theta, self._kappa, sweeps
-        )
+        build_warm(self._module, self._module.score)(*self._given, sweeps)
         self._serve = self._compiled()
 
     def _compiled(self) -> Callable[..., None]:
         """The kernel that serves, called once so that it is compiled for the types of all calls to come."""
         serve, layout = build_serve(self._module, self._module.score), self._layouts[self._first_layout]
-        serve(
-            self._params, self.state, self._rng, self._theta, self._kappa,
-            0, self._width, layout.columns, np.ones(len(self.specs), np.bool_), layout.no_pins, layout.display, False,
-        )  # fmt: skip
+        allowed = np.ones(len(self.specs), np.bool_)
+        serve(*self._given, 0, self._width, layout.columns, allowed, layout.no_pins, layout.display, False)
         return direct(serve)
 
     def _set_priors(self) -> None:
@@ -251,7 +245,8 @@ class PageModel:
         restore(tally, clicks, skips, tally.displays[0])
 
     def _make_room(self) -> None:
-        self._theta, self._kappa = np.empty(len(self.specs) * self._width), np.empty(self.page.body.places)
+        theta, kappa = np.empty(len(self.specs) * self._width), np.empty(self.page.body.places)
+        self._given = (self._params, self.state, self._source, theta, kappa)
 
     def _layout(self, name: str | None) -> Layout:
         try:

@@ -5,6 +5,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from slotwise.service.connection import Connection
 BACKLOG = 1024
 KEEP_ALIVE_SECONDS = 75  # longer than those of most proxies, so that it is they who hang up
 STOP_SECONDS = 5  # for what is under way when the service is stopped
+SWITCH_SECONDS = 0.0005  # the writer's thread keeps Python's lock that long at most while the event loop wants it
 GC_THRESHOLD = (10_000, 20, 20)  # objects made before the collector looks; requests leave no cycles
 
 
@@ -87,6 +89,7 @@ async def serve(
 async def _serve_until_stopped(app: App, listener: socket.socket, tell: Callable[[str], None]) -> None:
     gc.freeze()  # what was imported stays: the collector need not look at it again and again
     gc.set_threshold(*GC_THRESHOLD)
+    sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

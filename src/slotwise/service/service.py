@@ -233,7 +233,7 @@ class Service:
         choice = model.choose(ask, now, counting is Counting.ISSUED and not degraded)
         until = now + model.click_window
         display = Display(
-            id or self._random.name(),
+            id or self._random.name(now),
             self._random.nonce(),
             model.page.number,
             choice.layout,

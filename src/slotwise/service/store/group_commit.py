@@ -107,10 +107,12 @@ class GroupCommit:
         self._opened.put(None)
         try:
             while not self._closing or self._waiting:
-                if not self._waiting:
+                if not self._closing:  # displays alone do not hurry: what came during a commit waits for its time
                     self._bell.wait(PROBE_SECONDS if self._down else None)
                 self._bell.clear()
                 group = self._gather()
+                if len(group) == MOST_IN_GROUP:
+                    self._bell.set()  # there may be more
                 if group:
                     self._commit(group)
                 if self._down and time.monotonic() >= self._probe_at:

@@ -100,6 +100,8 @@ BAD = {
     "another host": Bad((403,), "GET", "/v1/pages", b"", {"host": "evil.example"}),
     "another site": Bad((403,), "POST", EVENTS, b"{}", {**JSON, "origin": "https://evil.example"}),
     "by way of a proxy": Bad((403,), "GET", "/v1/pages", b"", {"x-forwarded-for": "10.0.0.1"}),
+    "no choice": Bad((422,), "POST", f"{ASK}?on_shortage=", b"{}"),
+    "no format": Bad((422,), "GET", f"{SHOP}/log?format="),
     "an unknown choice": Bad((422,), "POST", f"{ASK}?on_shortage=%00", b"{}"),
 }  # fmt: skip
 

@@ -48,7 +48,7 @@ class Door:
             headers = dict(scope["headers"])
             check_request(scope["method"], headers)
             content = await _body(self._route, receive, headers, self._patience)
-            query = dict(parse_qsl(scope["query_string"].decode("latin-1"))) if scope["query_string"] else {}
+            query = _query(scope["query_string"]) if scope["query_string"] else {}
             answer = await self._route.handle(Call(self._service, path, query, headers, content))
             if type(answer.content) is not bytes and not isinstance(answer.content, AsyncIterator):
                 answer = Answer(answer.status, _encode(answer.content), answer.headers, answer.media_type)
@@ -77,6 +77,11 @@ class Door:
             pairs += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": content, "more_body": False})
+
+
+def _query(text: bytes) -> dict[str, str]:
+    """The parameters. One without a value is there, and wrong where a value is needed."""
+    return dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
 
 
 async def _body(route: Route, receive: Receive, headers: dict[bytes, bytes], patience: Patience) -> bytes:

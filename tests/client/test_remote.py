@@ -6,12 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from slotwise.checks import BadInput
 from slotwise.client.address import Address
 from slotwise.client.remote import Remote, Unreachable
 from slotwise.client.stream import Lost, Stream
+from slotwise.service.problems import STARTING
 
 
 @contextmanager
@@ -96,3 +98,10 @@ def test_a_stream_says_when_an_answer_is_lost(answer: bytes, why: str) -> None:
 def test_a_stream_says_when_nobody_listens() -> None:
     with pytest.raises(Lost):
         post("http://127.0.0.1:9")
+
+
+def test_a_service_that_compiles_is_waited_for() -> None:
+    problem = msgspec.json.encode({"status": 503, "detail": STARTING, "errors": []})
+    starting = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: %d\r\n\r\n%b" % (len(problem), problem)
+    with saying(starting, starting, OK) as url, Remote(url) as remote:
+        assert remote.ok("GET", "/v1/version") == {}

@@ -3,6 +3,8 @@
 import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -92,3 +94,43 @@ def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:
         _, errors = one.process.communicate(timeout=20)
         assert one.process.returncode == 0
         assert errors == ""
+
+
+def test_a_stopped_service_leaves_one_file_with_everything(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        for _ in range(2):  # the second time it is looked up in the store, beside the writer
+            one.http.post("/v1/pages/shop/recommendations", json={"id": "view-1"}).raise_for_status()
+            time.sleep(0.3)
+            one.http.patch("/v1/pages/shop", json={"click_window": 3600.0}).raise_for_status()
+        one.http.post("/v1/pages/shop/recommendations", json={"id": "unheard-of"}).raise_for_status()
+        assert one.stop() == 0
+    assert not (tmp_path / "shop.db-wal").exists()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes((tmp_path / "shop.db").read_bytes())
+    assert verify(copy).displays == 2
+    assert verify(copy).differences == []
+
+
+def test_it_says_that_it_compiles_and_ends_at_once_all_the_same(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "slotwise",
+        "serve",
+        "--dev",
+        "--port",
+        "0",
+        "--store",
+        f"sqlite:///{tmp_path}/a.db",
+    ]
+    environment = os.environ | {"SLOTWISE_CACHE_DIR": str(tmp_path / "cache")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as one:
+        assert one.stdout is not None
+        assert "serves on http://127.0.0.1:" in one.stdout.readline()
+        assert "compiling" in one.stdout.readline()
+        began = time.monotonic()
+        one.send_signal(signal.SIGINT)
+        output, errors = one.communicate(timeout=20)
+    assert time.monotonic() - began < 5.0
+    assert (output, errors, one.returncode) == ("stopping\n", "", 0)

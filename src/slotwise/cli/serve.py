@@ -20,6 +20,7 @@ def serve(
     dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
+    from slotwise.service.aside import end_now
     from slotwise.service.dev_guard import check_address
     from slotwise.service.server import serve as run
     from slotwise.service.store.sqlite import path_of
@@ -28,3 +29,4 @@ def serve(
         raise BadInput("there are no keys yet: say --dev to serve without them, to this machine only")
     check_address(host)
     asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))
+    end_now()

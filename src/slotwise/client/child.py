@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 from slotwise.checks import BadInput
+from slotwise.service.aside import end_now
 from slotwise.service.server import serve
 
 HOST = "127.0.0.1"
@@ -21,6 +22,7 @@ def main() -> None:
         asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True), seed=int(seed)))
     except BadInput as error:
         sys.exit(str(error))
+    end_now()
 
 
 def _stop_with_parent() -> None:

@@ -1,6 +1,7 @@
 """A running service, called one request at a time: what the commands need. Everything that goes wrong is one line."""
 
 import http.client
+import time
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -8,8 +9,9 @@ import msgspec
 
 from slotwise.checks import BadInput
 from slotwise.client.address import Address, phrase
+from slotwise.service.problems import STARTING
 
-TIMEOUT = 30.0  # seconds
+TIMEOUT, START_SECONDS = 30.0, 120.0
 
 
 class Reply(NamedTuple):
@@ -61,7 +63,10 @@ class Remote:
 
     def ok(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """The JSON that a call answers; a refusal is an error that says why."""
-        reply = self.ask(method, path, body, **headers)
+        reply, ends = self.ask(method, path, body, **headers), time.monotonic() + START_SECONDS
+        while reply.status == 503 and refusal(reply.body) == STARTING and time.monotonic() < ends:
+            time.sleep(0.2)  # it compiles, once on a machine
+            reply = self.ask(method, path, body, **headers)
         if reply.status >= 300:
             raise BadInput(f"{self.address.url} refuses {method} {path}: {phrase(reply.status)}, {refusal(reply.body)}")
         return reply.body

@@ -11,6 +11,7 @@ from slotwise.service.store.base import Refused
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
+STARTING = "starting: the kernels are not compiled yet"  # 503, until they are
 
 
 class Wrong(Struct):

@@ -16,9 +16,11 @@ from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
 from slotwise.service.app import App, make_app, running
 from slotwise.service.connection import Connection
+from slotwise.service.service import Service
 
 BACKLOG = 1024
 KEEP_ALIVE_SECONDS = 75  # longer than those of most proxies, so that it is they who hang up
+PATIENT_SECONDS = 2.0  # without a word
 STOP_SECONDS = 5  # for what is under way when the service is stopped
 SWITCH_SECONDS = 0.0005  # the writer's thread keeps Python's lock that long at most while the event loop wants it
 GC_THRESHOLD = (10_000, 20, 20)  # objects made before the collector looks; requests leave no cycles
@@ -83,7 +85,18 @@ async def serve(
     """Serve this store until SIGTERM or SIGINT; what was recommended until then is committed."""
     with bind(host, port) as listener:
         async with running(path, seed=seed) as service:
+            telling = asyncio.create_task(_tell_when_ready(service, tell))
             await _serve_until_stopped(make_app(service, more), listener, tell)
+            telling.cancel()
+
+
+async def _tell_when_ready(service: Service, tell: Callable[[str], None]) -> None:
+    try:
+        await asyncio.wait_for(service.compiled.wait(), PATIENT_SECONDS)
+    except TimeoutError:
+        tell("compiling, once on this machine, for about half a minute")
+        await service.compiled.wait()
+    tell("ready; /docs has every call, Ctrl-C ends it")
 
 
 async def _serve_until_stopped(app: App, listener: socket.socket, tell: Callable[[str], None]) -> None:

@@ -16,12 +16,13 @@ import msgspec
 import numpy as np
 
 from slotwise.checks import BadInput
+from slotwise.service.aside import aside
 from slotwise.service.clock import Clock
 from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
 from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_room
-from slotwise.service.problems import Problem
+from slotwise.service.problems import STARTING, Problem
 from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
 from slotwise.service.store.base import (
@@ -74,7 +75,7 @@ class Service:
         self._one_at_a_time = asyncio.Semaphore(1)
         self._compiled: dict[str, asyncio.Future[None]] = {}  # by policy; one that failed is tried again
         self._one_compiler = asyncio.Lock()
-        self.degraded, self.ready = False, False
+        self.degraded, self.ready, self.compiled = False, False, asyncio.Event()
         self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered, self._dropped)
         self.metrics.store_up.set(1)
 
@@ -90,6 +91,7 @@ class Service:
             _log.exception("the kernels cannot be compiled: the service will not be ready")
         else:
             self.ready = True
+            self.compiled.set()
 
     async def close(self) -> None:
         """Commit what waits."""
@@ -110,7 +112,7 @@ class Service:
     async def _compile(self, spec: PageSpec) -> None:
         try:
             async with self._one_compiler:
-                await asyncio.to_thread(compile_kernels, spec)
+                await aside(compile_kernels, spec)
         except BaseException:
             del self._compiled[spec.policy]
             raise
@@ -129,7 +131,7 @@ class Service:
 
     def _check_ready(self) -> None:
         if not self.ready:
-            raise Problem(503, "starting: the kernels are not compiled yet")
+            raise Problem(503, STARTING)
 
     async def _load(self, name: str) -> PageModel | None:
         loading = self._loading.get(name)
@@ -310,7 +312,7 @@ class Service:
     async def _compute(self, model: PageModel) -> Insights:
         async with self._one_at_a_time:
             rates = await self.store.do(lambda ledger: ledger.rates(model.page.number))
-            return await asyncio.to_thread(insights, seen(model, self.clock()), rates)
+            return await aside(insights, seen(model, self.clock()), rates)
 
     # health and time
 

@@ -9,6 +9,7 @@ from slotwise.checks import BadInput
 from slotwise.service.feedback import NOTHING, changes
 from slotwise.service.store.deltas import Deltas
 from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.schema import check_ours
 from slotwise.service.store.sqlite import connect_to_read
 
 CHUNK = 5_000  # displays at a time: memory does not grow with the log
@@ -30,6 +31,7 @@ def verify(path: Path) -> Verdict:
         raise BadInput(f"there is no store {str(path)!r}")
     connection = connect_to_read(path)
     try:
+        check_ours(connection, str(path))
         connection.execute("BEGIN")  # one view of the store, whatever is committed meanwhile
         return _verify(connection)
     except sqlite3.Error as error:

@@ -1,6 +1,8 @@
 """What every store must do. A new store joins by a line in STORES."""
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.store.base import Cell, Display, Event, Ledger, Place, Refused, StaleVersion, Store, StoreDown
 from slotwise.service.store.schema import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.verify import verify
 
 STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteStore(folder / "store.db")}
 BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))
@@ -350,3 +353,20 @@ def test_endless_ids_are_refused_and_nothing_else_is(tell: Callable[..., None], 
         assert await cells(store) == {(0, 0): (2, 0), (1, 1): (1, 1)}
 
     tell(story)
+
+
+def test_a_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
+        other.execute("CREATE TABLE pages (title TEXT)")
+    before = path.read_bytes()
+
+    async def story() -> None:
+        with pytest.raises(BadInput, match="no store of slotwise"):
+            SqliteStore(path)
+
+    asyncio.run(story())
+    with pytest.raises(BadInput, match="no store of slotwise"):
+        verify(path)
+    assert path.read_bytes() == before
+    assert not Path(f"{path}-wal").exists()

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from slotwise.service.api.route import Answer, Call, Route
-from slotwise.service.problems import Problem
+from slotwise.service.problems import STARTING, Problem
 from slotwise.version import __version__
 
 
@@ -27,7 +27,7 @@ async def livez(call: Call) -> Answer:
 async def readyz(call: Call) -> Answer:
     """The kernels are compiled, the store is open and can be written."""
     if not call.service.ready:
-        raise Problem(503, "starting: the kernels are not compiled yet")
+        raise Problem(503, STARTING)
     if call.service.degraded:
         raise Problem(503, "the store cannot be written")
     return Answer(200, Health())

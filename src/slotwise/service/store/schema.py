@@ -4,6 +4,7 @@ import sqlite3
 
 from slotwise.checks import BadInput
 
+APPLICATION = 0x534C4F54  # SLOT: by this SQLite, and tools such as `file`, know whose database it is
 MIGRATIONS = [
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -58,6 +59,18 @@ MIGRATIONS = [
 ]
 
 
+def check_ours(connection: sqlite3.Connection, where: str) -> None:
+    """Refuse a database that somebody else keeps."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == APPLICATION:
+        return
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and not {"displays", "event_ids", "meta"} <= tables:
+        raise BadInput(
+            f"{where!r} is a database, but no store of slotwise; name another file, or one that is not there"
+        )
+
+
 def migrate(connection: sqlite3.Connection, where: str) -> None:
     """Bring the tables to the present version, one step in one transaction each."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -67,4 +80,5 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
             "use the slotwise that wrote it, or a newer one"
         )
     for step in range(version, len(MIGRATIONS)):
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")

@@ -11,7 +11,7 @@ from slotwise.checks import BadInput
 from slotwise.service.store.base import Answer, Display, Operation, StoreDown
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.ledger import SqliteLedger
-from slotwise.service.store.schema import migrate
+from slotwise.service.store.schema import check_ours, migrate
 
 PREFIX = "sqlite:///"
 
@@ -80,9 +80,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Commit what waits, then let go of the store."""
-        await self._writer.close()
         if self._reader is not None:
-            self._reader.close()
+            self._reader.close()  # first: whoever closes last folds the write-ahead log in, and a reader cannot
+        await self._writer.close()
         self._lock.close()
 
 
@@ -103,6 +103,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
     connection = sqlite3.connect(path, isolation_level=None, timeout=5.0, cached_statements=256)
+    check_ours(connection, str(path))  # before anything in it is changed
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")

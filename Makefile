@@ -3,6 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RUNS := $(VENV)/.runs
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+define MAKE_VENV
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
+@echo "setting up .venv, once: this takes a minute and needs the package index"
+$(PYTHON) -m venv $(VENV)
+endef
 
 .PHONY: run test check unit statistics test-spark soak bench figures paper clean help
 
@@ -17,14 +24,18 @@ help:
 	@echo "make figures     draw the figures of the documentation anew"
 	@echo "make paper       rerun the paper (half an hour on two cores) and put what came out into docs/paper.md"
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
-	@echo "setting up .venv, once: this takes a minute and needs the package index"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,diagnostics]'
-	touch $(READY)
+# what it takes to run (1 GB), and with it what it takes to test and develop (1.6 GB)
+$(RUNS): pyproject.toml constraints.txt
+	$(MAKE_VENV)
+	$(INSTALL) .
+	touch $(RUNS)
 
-run: $(READY)
+$(READY): pyproject.toml constraints.txt
+	$(MAKE_VENV)
+	$(INSTALL) '.[dev,diagnostics]'
+	touch $(RUNS) $(READY)
+
+run: $(RUNS)
 	$(BIN)/slotwise demo
 
 test: check unit

@@ -12,6 +12,8 @@ import pyarrow.parquet
 import pytest
 
 from slotwise.logs.read import read_log
+from slotwise.service.api.log import CHUNK
+from slotwise.service.recommender import Ask
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Client, HandClock, client, play
@@ -221,6 +223,20 @@ def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
         assert pyarrow.parquet.read_table(io.BytesIO(parquet)).to_pylist() == lines
         assert (await one.http.get("/v1/pages/empty/log")).text == ""
         assert (await one.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
+
+    play(tmp_path, story)
+
+
+def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(items=[])
+        for _ in range(CHUNK):
+            await one.service.recommend("shop", Ask(), None)
+        await one.ok("PUT", "/v1/pages/shop/items/hat", {})
+        shown = await one.recommend()
+        await one.send({"type": "click", "display": shown["id"], "position": shown["items"][0]["position"]})
+        (line,) = (await one.http.get("/v1/pages/shop/log")).text.splitlines()
+        assert f'"display":"{shown["id"]}"' in line
 
     play(tmp_path, story)
 

@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,21 @@ def wait_for(happens: Any) -> None:
     while not happens():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_client_that_never_ends_its_body_delays_a_stop_by_seconds_and_hears_of_it(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        host, port = one.address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as line:
+            line.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            time.sleep(0.2)
+            one.process.terminate()
+            _, errors = one.process.communicate(timeout=10)
+            answer = line.recv(4096)
+        assert one.process.returncode == 0
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"application/problem+json" in answer
+        assert "Traceback" not in errors
 
 
 def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:

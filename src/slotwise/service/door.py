@@ -52,6 +52,9 @@ class Door:
             answer = await self._route.handle(Call(self._service, path, query, headers, content))
             if type(answer.content) is not bytes and not isinstance(answer.content, AsyncIterator):
                 answer = Answer(answer.status, _encode(answer.content), answer.headers, answer.media_type)
+        except asyncio.CancelledError:  # by the server: it stops, and has waited for this one as long as it does
+            line = "the service stops: what was asked for may have happened, or not"
+            answer = answer_of(Problem(503, line, headers={"connection": "close"}))
         except Exception as error:
             answer = answer_of(problem_of(error))
         counted = self._counted.get(answer.status)

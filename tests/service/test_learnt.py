@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from slotwise.logs.read import read_log
 from slotwise.service.api.log import CHUNK
 from slotwise.service.recommender import Ask
+from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Client, HandClock, client, play
@@ -63,6 +65,20 @@ def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
             (layout, position) for layout, listed in layouts.items() for position in listed
         }
         assert {cell["segment"] for cell in found["counts"]} == {"new"}
+
+    play(tmp_path, story)
+
+
+def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SqliteLedger, "rates", down)
+            assert (await one.http.get("/v1/pages/shop/insights")).status_code == 503
+        assert (await one.http.get("/v1/pages/shop/insights")).status_code == 200
+
+    def down(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
 
     play(tmp_path, story)
 

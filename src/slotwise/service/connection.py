@@ -5,6 +5,7 @@ takes the headers after a body for those before it, and the body of a request th
 """
 
 import asyncio
+import resource
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -13,6 +14,7 @@ from slotwise.service.problems import MEDIA_TYPE, Problem
 
 HEAD_SECONDS = 10.0  # for a request's line and headers to arrive
 MOST_HEAD = 64 << 10  # bytes of them, and of whatever else is no body
+SPARE_FILES = 100  # that the process may open beside its connections: the store, and those who read it
 _OFFERS = (b"connection", b"upgrade", b"http2-settings")  # headers
 
 
@@ -27,6 +29,8 @@ class Connection(HttpToolsProtocol):
         """Somebody calls."""
         super().connection_made(transport)
         self._wait_for_head()
+        if len(self.connections) > resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES:
+            self._refuse(Problem(503, "there are too many connections"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """They have gone."""
@@ -125,6 +129,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()  # nothing is written into the middle of an answer, or after all answers
         elif not self.transport.is_closing():
             content = problem.body()
-            head = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(content)}\r\nconnection: close\r\n\r\n"
-            self.transport.write(STATUS_LINE[problem.status] + head.encode() + content)
+            headers = {"content-type": MEDIA_TYPE, "content-length": len(content), "connection": "close"}
+            lines = [f"{name}: {value}\r\n" for name, value in {**headers, **problem.headers}.items()]
+            self.transport.write(STATUS_LINE[problem.status] + "".join(lines).encode() + b"\r\n" + content)
             self.transport.close()

@@ -139,8 +139,9 @@ def problem_of(error: Exception) -> Problem:
         return Problem(412, "changed since it was read: the If-Match header does not fit")
     if isinstance(error, HTTPException):
         return Problem(error.status_code, error.detail)
-    _log.error("a request failed", exc_info=error)
-    return Problem(500, "something went wrong here; the log of the service has it")
+    problem = Problem(500, "something went wrong here; the log of the service has it")
+    _log.error("request %s failed", problem.request_id, exc_info=error)
+    return problem
 
 
 def answer_of(problem: Problem) -> Answer:

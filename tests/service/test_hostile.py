@@ -1,16 +1,21 @@
 """Requests that mean harm, at a real server: a documented 4xx with its problem, within two seconds, never a 500."""
 
+import asyncio
 import contextlib
 import json
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
-from .serving import ITEMS, POSITIONS, Process, process
+from slotwise.service.app import make_app
+from slotwise.service.server import bind, listening
+
+from .serving import ITEMS, POSITIONS, Process, client, process
 
 QUICK = 2.0  # seconds for an answer, on a busy machine too
 JSON = {"content-type": "application/json"}
@@ -197,6 +202,82 @@ def test_clients_that_never_end_what_they_say_are_sent_away(server: Process) -> 
         line.close()
     assert {answer.split(b" ", 2)[1] for answer in answers} == {b"408"}
     assert time.monotonic() - began < 15.0
+
+
+OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def asking(*headers: bytes, method: bytes = b"POST", path: str = ASK) -> bytes:
+    """A head, but for the empty line that ends it."""
+    lines = [b"%s %s HTTP/1.1" % (method, path.encode()), b"Host: localhost", b"Content-Type: application/json"]
+    return b"\r\n".join(lines) + b"\r\n" + b"".join(headers)
+
+
+def answers_to(server: Process, *pieces: bytes) -> list[bytes]:
+    """The bodies of all answers, once the server has hung up."""
+    with connect(server) as line:
+        for piece in pieces:
+            line.sendall(piece)
+            time.sleep(0.05)
+        heard = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := line.recv(1 << 16):
+                heard += piece
+    return [answer.partition(b"\r\n\r\n")[2] for answer in heard.split(b"HTTP/1.1 ")[1:]]
+
+
+@pytest.mark.parametrize("pieces", [1, 3], ids=["whole", "in pieces"])
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
+def test_an_upgrade_is_declined_and_the_body_is_read(server: Process, pieces: int, chunked: bool) -> None:
+    """Java's own client offers HTTP/2 with every first request."""
+    ask = b'{"eligible": ["hat"]}'
+    sent = CHUNKED + b"15\r\n%s\r\n0\r\n\r\n" % ask if chunked else b"Content-Length: 21\r\n\r\n" + ask
+    sent = asking(OFFER) + sent + asking(OFFER, b"\r\n", method=b"GET", path="/livez")
+    sent += asking(b"Connection: close\r\n\r\n", method=b"GET", path="/livez")
+    size = len(sent) // pieces + 1
+    shown, *alive = answers_to(server, *(sent[k : k + size] for k in range(0, len(sent), size)))
+    assert [row["item"] for row in json.loads(shown)["items"]] == ["hat"]
+    assert alive == [b'{"status":"ok"}'] * 2
+
+
+def test_headers_after_a_body_belie_nothing(server: Process) -> None:
+    evil = asking(b"Connection: close\r\n", CHUNKED).replace(b"localhost", b"evil.example")
+    (answer,) = answers_to(server, evil + b"2\r\n{}\r\n0\r\nHost: localhost\r\n\r\n")
+    assert json.loads(answer)["status"] == 403
+
+
+def flood(line: socket.socket, piece: bytes) -> None:
+    for _ in range(100):
+        line.sendall(piece)
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("piece", [b"a: b\r\n", b"a"], ids=["many", "long"])
+def test_headers_after_a_body_have_an_end(server: Process, piece: bytes) -> None:
+    """They would fill the memory: of a request that has no body nobody waits for them."""
+    with connect(server) as line:
+        line.sendall(asking(CHUNKED, b"0\r\n", method=b"GET", path="/livez"))
+        assert b" 200 OK" in line.recv(4096)
+        with pytest.raises(OSError, match=r"[Rr]eset|[Bb]roken"):
+            flood(line, piece * 10_000)
+
+
+def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with client(tmp_path) as one:
+            with bind("127.0.0.1", 0) as listener:
+                async with listening(make_app(one.service), listener):
+                    reader, writer = await asyncio.open_connection(*listener.getsockname())
+                    writer.write(asking(b"\r\n", method=b"GET", path="/livez"))
+                    await reader.readuntil(b"ok")
+                    writer.write(b"\r\n")
+                    await asyncio.wait_for(reader.read(), 5.0)
+                    writer.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slotwise.service.server.KEEP_ALIVE_SECONDS", 0.3)
+        asyncio.run(story())
 
 
 @pytest.mark.parametrize("raw", [b"\x16\x03\x01\x00\xff", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 10_000])

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ import pyarrow.parquet
 import pytest
 
 from slotwise.logs.read import read_log
+from slotwise.service.api.log import CHUNK
+from slotwise.service.recommender import Ask
+from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Client, HandClock, client, play
@@ -61,6 +65,20 @@ def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
             (layout, position) for layout, listed in layouts.items() for position in listed
         }
         assert {cell["segment"] for cell in found["counts"]} == {"new"}
+
+    play(tmp_path, story)
+
+
+def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SqliteLedger, "rates", down)
+            assert (await one.http.get("/v1/pages/shop/insights")).status_code == 503
+        assert (await one.http.get("/v1/pages/shop/insights")).status_code == 200
+
+    def down(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
 
     play(tmp_path, story)
 
@@ -221,6 +239,20 @@ def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
         assert pyarrow.parquet.read_table(io.BytesIO(parquet)).to_pylist() == lines
         assert (await one.http.get("/v1/pages/empty/log")).text == ""
         assert (await one.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
+
+    play(tmp_path, story)
+
+
+def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(items=[])
+        for _ in range(CHUNK):
+            await one.service.recommend("shop", Ask(), None)
+        await one.ok("PUT", "/v1/pages/shop/items/hat", {})
+        shown = await one.recommend()
+        await one.send({"type": "click", "display": shown["id"], "position": shown["items"][0]["position"]})
+        (line,) = (await one.http.get("/v1/pages/shop/log")).text.splitlines()
+        assert f'"display":"{shown["id"]}"' in line
 
     play(tmp_path, story)
 

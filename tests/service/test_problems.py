@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from slotwise.service.door import problem_of
+
 from .serving import Client, play
 
 
@@ -58,3 +63,11 @@ def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
         assert await one.service.store.read(lambda ledger: ledger.page_names()) == ["shop"]
 
     play(tmp_path, story)
+
+
+def test_what_goes_wrong_here_is_in_the_log_under_the_id_that_was_answered(caplog: pytest.LogCaptureFixture) -> None:
+    problem = problem_of(ZeroDivisionError("a fault"))
+    answered = msgspec.json.decode(problem.body())
+    assert answered["status"] == 500
+    assert answered["request_id"] in caplog.text
+    assert "a fault" in caplog.text

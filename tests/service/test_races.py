@@ -178,6 +178,28 @@ def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
     play(tmp_path, story)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", "", {"holdout": 0.5}),
+        ("PUT", "/pins/default/hero", {"item": "hat"}),
+        ("DELETE", "/pins/default/hero", None),
+        ("DELETE", "", None),
+    ],
+)
+def test_a_page_that_is_archived_meanwhile_stays_so(tmp_path: Path, method: str, path: str, body: Any) -> None:
+    """Both calls find the page; whichever is committed second does not bring it back."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        other = one.http.request(method, f"/v1/pages/shop{path}", json=body)
+        archived, late = await asyncio.gather(one.http.delete("/v1/pages/shop"), other)
+        assert (archived.status_code, late.status_code) == (204, 404)
+        assert (await one.http.get("/v1/pages/shop")).status_code == 404
+
+    play(tmp_path, story)
+
+
 def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -> None:
     """Memory forgot the first one before it was on the disk: only the disk can tell that the id was used."""
 

@@ -1,6 +1,7 @@
 """What a page may hold: its counts are all in memory and swept for every display, so they have a limit."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from slotwise.service.names import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_room
+from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_page, check_room
 from slotwise.service.recommender import PRIOR, PageModel
 from slotwise.service.store.base import PageCounts, StoredPage
 
@@ -157,3 +158,13 @@ def a_model() -> PageModel:
     items = [("hat", ItemSpec(prior=Prior(1.0, 2.0)))]
     page = StoredPage(1, "shop", 1, False, 0, 0.0, body)
     return PageModel(page, items, PageCounts([], 0.0, 0), np.random.default_rng(0))
+
+
+def test_the_longest_order_is_checked_at_once() -> None:
+    """Everybody waits meanwhile."""
+    order = [f"item{k}" for k in range(MOST_ITEMS)]
+    began = time.process_time()
+    assert check_page(PageSpec(positions=POSITIONS, default_order=order)) == []
+    assert time.process_time() - began < 0.2
+    twice = PageSpec(positions=POSITIONS, default_order=[*order, "item7"])
+    assert check_page(twice) == [("/default_order", "item 'item7' is given twice")]

@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -86,6 +87,37 @@ def wait_for(happens: Any) -> None:
     while not happens():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_client_that_never_ends_its_body_delays_a_stop_by_seconds_and_hears_of_it(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        host, port = one.address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as line:
+            line.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            time.sleep(0.2)
+            one.process.terminate()
+            _, errors = one.process.communicate(timeout=10)
+            answer = line.recv(4096)
+        assert one.process.returncode == 0
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"application/problem+json" in answer
+        assert "Traceback" not in errors
+
+
+def test_callers_beyond_the_limit_of_open_files_are_sent_away_and_harm_nobody(tmp_path: Path) -> None:
+    few = (160, 160)  # open files
+    with process(tmp_path / "shop.db", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as one:
+        define(one.http)
+        host, port = one.address.removeprefix("http://").split(":")
+        lines = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]
+        answers = [line.recv(4096) for line in lines[-100:]]
+        assert all(answer.startswith(b"HTTP/1.1 503 ") and b"retry-after" in answer for answer in answers)
+        recommend(one.http)  # whoever was there before is served
+        assert one.http.get("/v1/pages/shop/log?format=parquet").status_code == 200
+        for line in lines:
+            line.close()
+        one.process.terminate()
+        assert one.process.communicate(timeout=10)[1] == "", "the service complained"
 
 
 def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:

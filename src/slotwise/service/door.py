@@ -52,6 +52,9 @@ class Door:
             answer = await self._route.handle(Call(self._service, path, query, headers, content))
             if type(answer.content) is not bytes and not isinstance(answer.content, AsyncIterator):
                 answer = Answer(answer.status, _encode(answer.content), answer.headers, answer.media_type)
+        except asyncio.CancelledError:  # by the server: it stops, and has waited for this one as long as it does
+            line = "the service stops: what was asked for may have happened, or not"
+            answer = answer_of(Problem(503, line, headers={"connection": "close"}))
         except Exception as error:
             answer = answer_of(problem_of(error))
         counted = self._counted.get(answer.status)
@@ -141,8 +144,9 @@ def problem_of(error: Exception) -> Problem:
         return Problem(412, "changed since it was read: the If-Match header does not fit")
     if isinstance(error, HTTPException):
         return Problem(error.status_code, error.detail)
-    _log.error("a request failed", exc_info=error)
-    return Problem(500, "something went wrong here; the log of the service has it")
+    problem = Problem(500, "something went wrong here; the log of the service has it")
+    _log.error("request %s failed", problem.request_id, exc_info=error)
+    return problem
 
 
 def answer_of(problem: Problem) -> Answer:

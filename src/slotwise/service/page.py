@@ -1,5 +1,6 @@
 """What a page is: its layouts, segments, items, pins and settings, as people define them and as they are kept."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
@@ -215,4 +216,4 @@ def _policy_problems(spec: PageSpec) -> Iterable[str]:
 
 
 def _twice(what: str, listed: list[str]) -> list[str]:
-    return [f"{what} {name!r} is given twice" for name in dict.fromkeys(listed) if listed.count(name) > 1]
+    return [f"{what} {name!r} is given twice" for name, times in Counter(listed).items() if times > 1]

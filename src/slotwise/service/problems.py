@@ -43,17 +43,17 @@ class Problem(Refused):
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.request_id = status, detail, secrets.token_hex(8)
         self.errors = [Wrong(pointer, line) for pointer, line in errors or []]
         self.headers = dict(headers or {})
         if status in (429, 503):
             self.headers.setdefault("retry-after", str(RETRY_SECONDS))
 
     def body(self) -> bytes:
-        """As JSON, with an id under which the log has it."""
+        """As JSON, with an id under which the log has what went wrong here."""
         title = HTTPStatus(self.status).phrase
-        request_id = secrets.token_hex(8)
-        return msgspec.json.encode(ProblemBody("about:blank", title, self.status, self.detail, self.errors, request_id))
+        said = ProblemBody("about:blank", title, self.status, self.detail, self.errors, self.request_id)
+        return msgspec.json.encode(said)
 
 
 def of_decoding(error: Exception) -> Problem:

@@ -18,7 +18,8 @@ from slotwise.service.app import App, make_app, running
 from slotwise.service.connection import Connection
 from slotwise.service.service import Service
 
-BACKLOG = 1024
+BACKLOG = 1024  # callers that wait to be accepted
+ACCEPTED_AT_ONCE = 16  # before the first of them is looked at, and sent away when there are too many
 KEEP_ALIVE_SECONDS = 75  # longer than those of most proxies, so that it is they who hang up
 PATIENT_SECONDS = 2.0  # without a word
 STOP_SECONDS = 5  # for what is under way when the service is stopped
@@ -42,6 +43,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept; asyncio knows one number only for how many wait and how many it accepts at once."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(BACKLOG)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Whoever serves listens to signals."""
@@ -61,7 +68,7 @@ async def listening(app: App, listener: socket.socket) -> AsyncIterator["asyncio
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        backlog=BACKLOG,
+        backlog=ACCEPTED_AT_ONCE,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
     )

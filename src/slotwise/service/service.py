@@ -60,6 +60,10 @@ class _Kept(NamedTuple):
     made: float
     answer: "asyncio.Future[Insights]"
 
+    def failed(self) -> bool:
+        """Whether there is nothing to keep."""
+        return self.answer.done() and (self.answer.cancelled() or self.answer.exception() is not None)
+
 
 class Service:
     """Made inside a running event loop by `started`."""
@@ -302,7 +306,7 @@ class Service:
         """What a page has learnt, at most some seconds old, computed on another thread, for one page at a time."""
         name = model.page.name
         kept = self._insights.get(name)
-        if kept is None or kept.page != model.page or time.monotonic() - kept.made > INSIGHT_SECONDS:
+        if kept is None or kept.page != model.page or kept.failed() or time.monotonic() - kept.made > INSIGHT_SECONDS:
             kept = _Kept(model.page, time.monotonic(), asyncio.ensure_future(self._compute(model)))
             if len(self._insights) >= MOST_INSIGHTS:
                 self._insights.clear()

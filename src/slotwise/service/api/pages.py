@@ -74,7 +74,7 @@ async def patch(call: Call) -> Answer:
     await call.service.prepare(wanted)
 
     def change(page: StoredPage | None) -> PageBody:
-        body = _body(page)
+        body = _present(page)
         spec = changes.applied(body.spec)
         refuse(check_page(spec))  # of the page as it is now: another change may have come in between
         return body.with_spec(spec)
@@ -92,7 +92,7 @@ async def get(call: Call) -> Answer:
 async def delete(call: Call) -> Answer:
     """Archive a page: it is served no more; defining it again brings it back with what was learnt."""
     model = await call.service.model(call.path["page"])
-    await call.service.save_page(model.page.name, _body, call.if_match(), archived=True)
+    await call.service.save_page(model.page.name, _present, call.if_match(), archived=True)
     return Answer(204)
 
 
@@ -109,7 +109,7 @@ async def put_pin(call: Call) -> Answer:
         raise Problem(422, f"there is no item {item!r} on this page", [("/item", "unknown item")])
 
     def change(page: StoredPage | None) -> PageBody:
-        body = _body(page)
+        body = _present(page)
         pins = dict(body.pins.get(layout, {}))
         elsewhere = [where for where, what in pins.items() if what == item and where != position]
         if elsewhere:
@@ -125,7 +125,7 @@ async def delete_pin(call: Call) -> Answer:
     model, (layout, position) = await _pinned_place(call)
 
     def change(page: StoredPage | None) -> PageBody:
-        body = _body(page)
+        body = _present(page)
         pins = {where: what for where, what in body.pins.get(layout, {}).items() if where != position}
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins})
 
@@ -147,6 +147,13 @@ async def _shown(call: Call, saved: StoredPage, status: int) -> Answer:
 
 def _body(page: StoredPage | None) -> PageBody:
     return NO_PAGE if page is None else page.body
+
+
+def _present(page: StoredPage | None) -> PageBody:
+    """The page as it is now; another call may have archived it since it was looked up, and it must stay so."""
+    if page is None or page.archived:
+        raise Problem(404, "the page was archived meanwhile")
+    return page.body
 
 
 def _etag(page: StoredPage) -> dict[str, str]:

@@ -193,7 +193,7 @@ class Ledger(Protocol):
         """Click rates by hour and arm."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
-        """The registers of up to `most` displays whose number is above `after`, in order."""
+        """The registers of up to `most` displays that show something, their numbers above `after`, in order."""
 
     def secrets(self) -> list[tuple[float, str]]:
         """The secrets that sign tokens, oldest first, with the time each was made."""

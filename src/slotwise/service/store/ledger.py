@@ -294,11 +294,12 @@ class SqliteLedger(Definitions):
         return [Rate(*row) for row in rows]
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
-        """The registers of up to `most` displays whose number is above `after`, in order."""
+        """The registers of up to `most` displays that show something, their numbers above `after`, in order."""
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
         (body,) = self._run("SELECT body FROM pages WHERE page = ?", (page,)).fetchone()
         segments = body_of(body).segments
-        found = self.load("WHERE page = ? AND number > ? ORDER BY number LIMIT ?", (page, after, most))
+        shown = "places != '[]'"  # else `most` displays without any rows would look like the end of the log
+        found = self.load(f"WHERE page = ? AND number > ? AND {shown} ORDER BY number LIMIT ?", (page, after, most))
         return [row for display in found for row in _log_rows(display, items, segments)]
 
 

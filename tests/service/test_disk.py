@@ -239,3 +239,14 @@ def test_files_that_turn_read_only_and_back_are_noticed(medium: Medium) -> None:
         goes_on(server, early, degraded)
         server.kill()
     assert verify(store).differences == []
+
+
+def test_a_disk_that_fills_up_while_nobody_calls_is_noticed(disk: Path) -> None:
+    with process(disk / "store.db") as server:
+        define(server)
+        time.sleep(1.2)  # after the last time that it was tried
+        ballast = fill(disk)
+        assert server.http.get("/readyz").status_code == 503
+        assert recommend(server)["degraded"]
+        ballast.unlink()
+        server.kill()

@@ -154,14 +154,15 @@ def posterior(
     seed: int = 0,
     named: Named | None = None,
     threads: int | None = None,
+    burn_in: int = BURN_IN,
 ) -> Posterior:
     """Draws of theta and kappa given counts, until they are worth `ess` independent ones or the budget is spent.
 
     A priori every kappa is uniform on [0, 1], and every theta too, or Beta(a, b) with `prior=(a, b)`, a, b >= 1, or
     with `prior="learnt"` Beta with a and b learnt from all items together, with `"falling"` a = 1 and b learnt. With
     `reference="first"` kappa_1 = 1. By default `ess` is half of the draws and `budget`, in sweeps over all chains, a
-    hundred times the draws; the burn-in and one draw per sweep are taken whatever the budget. The chains go over
-    `threads` (None: all cores), which changes no draw.
+    hundred times the draws; the burn-in, `burn_in` sweeps of each of four chains, and one draw per sweep are taken
+    whatever the budget. The chains go over `threads` (None: all cores), which changes no draw.
 
     >>> found = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
     >>> found.reached, found.best([0, 1]) > 0.9
@@ -177,17 +178,25 @@ def posterior(
     seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(CHAINS)
     chains = [ShownChain(target, np.random.default_rng(each)) for each in seeds]
     cores = os.cpu_count() if threads is None else whole("threads", threads, least=1)
-    return _until(target, chains, wanted, asked, most, named or unnamed(target), cores)
+    first = whole("burn_in", burn_in, least=0)
+    return _until(target, chains, first, wanted, asked, most, named or unnamed(target), cores)
 
 
 def _until(
-    target: Target, chains: list[ShownChain], wanted: int, asked: float, most: int, named: Named, cores: int | None
+    target: Target,
+    chains: list[ShownChain],
+    burn_in: int,
+    wanted: int,
+    asked: float,
+    most: int,
+    named: Named,
+    cores: int | None,
 ) -> Posterior:
     """Record at up to twice the spacing, and throw away what came before, until the draws are worth enough."""
     each, thin = -(-wanted // len(chains)), 1
     with ThreadPoolExecutor(cores, thread_name_prefix="slotwise") as pool:
         try:
-            list(pool.map(lambda chain: chain.burn_in(BURN_IN), chains))
+            list(pool.map(lambda chain: chain.burn_in(burn_in), chains))
             while True:
                 list(pool.map(lambda chain, spacing=thin: chain.record(each, spacing), chains))
                 spent = sum(chain.sweeps for chain in chains)

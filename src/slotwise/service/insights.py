@@ -10,7 +10,7 @@ from slotwise.arrange import EMPTY
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.parts import components
-from slotwise.inference.posterior import Named, Posterior, posterior
+from slotwise.inference.posterior import BURN_IN, Named, Posterior, posterior
 from slotwise.service.page import ItemSpec
 from slotwise.service.recommender import PRIOR, PageModel
 from slotwise.service.store.base import Rate
@@ -19,6 +19,7 @@ DRAWS, LEAST_DRAWS = 1000, 20
 ENOUGH = 400.0  # an interval is shown when its draws are worth as many independent ones
 LEVEL = 0.9
 _CELLS_SWEPT = 50_000_000  # of the count matrix: what one computation may cost, about a second
+_MOST_SWEPT = 200_000_000  # on a page with very many counts, which then gets fewer draws; some seconds
 _NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB, and some copies of it; a page with more rows gets fewer draws
 
 
@@ -160,10 +161,12 @@ def _sample(given: Seen, counts: Counts) -> Posterior:
     names = [f"{segment}/{item}" for segment, item, _ in given.rows]
     columns = ["prior", *("/".join(pair) for pair in given.columns)]
     groups = [(allowed & _of_segment(given, segment), _columns(given, layout)) for segment, layout in _groups(given)]
-    draws = min(DRAWS, max(_NUMBERS_DRAWN // sum(counts.clicks.shape), LEAST_DRAWS))
-    budget = max(_CELLS_SWEPT // counts.clicks.size, 4 * draws)
+    size = counts.clicks.size
+    draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
+    budget = max(_CELLS_SWEPT // size, 4 * draws)
     named = Named(names, columns, allowed, tuple(groups))
-    return posterior(counts, draws, "falling", ess=min(ENOUGH, draws / 2), budget=budget, named=named)
+    burn_in = min(BURN_IN, draws)  # a page too large for it has too few draws for intervals as well
+    return posterior(counts, draws, "falling", ess=min(ENOUGH, draws / 2), budget=budget, named=named, burn_in=burn_in)
 
 
 def _groups(given: Seen) -> list[tuple[str, str]]:
@@ -238,6 +241,9 @@ def _arms(rates: list[Rate]) -> list[Arm]:
 
 
 def _note(given: Seen, found: Posterior) -> str:
+    if len(found.theta) < ENOUGH:
+        size = found.theta.shape[1] * found.kappa.shape[1]
+        return f"{size:,} counts are too many for intervals while the page serves: `slotwise fit` finds them in its log"
     if given.mode == "shadow":
         return "shadow mode never moves items: clicks tell products theta x kappa only, not theta and kappa apart"
     return found.note

@@ -6,6 +6,7 @@ applied by a callback in the order of the groups, so a page that is read in betw
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -46,6 +47,7 @@ MOST_WAITING = 10_000  # displays that wait for the disk, before new ones are no
 DROP_MARGIN = 7200.0  # a clock that jumps an hour must not drop what can still be clicked
 PRUNE_MOST = 1_000  # displays in one group
 TICK_SECONDS = 1.0
+BEAT_SECONDS = 1.0  # between two tries whether the store can be written
 ROTATE_CHECK_SECONDS = 600.0
 INSIGHT_SECONDS, MOST_INSIGHTS = 5.0, 100  # how long they are kept, and of how many pages
 
@@ -79,6 +81,7 @@ class Service:
         self._one_at_a_time = asyncio.Semaphore(1)
         self._compiled: dict[str, asyncio.Future[None]] = {}  # by policy; one that failed is tried again
         self._one_compiler = asyncio.Lock()
+        self._beaten = -math.inf
         self.degraded, self.ready, self.compiled = False, False, asyncio.Event()
         self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered, self._dropped)
         self.metrics.store_up.set(1)
@@ -319,6 +322,14 @@ class Service:
             return await aside(insights, seen(model, self.clock()), rates)
 
     # health and time
+
+    async def check_store(self) -> None:
+        """Write something, unless that was done a moment ago: a disk may fill up while nobody calls."""
+        if self.degraded:
+            raise Problem(503, "the store cannot be written")
+        if time.monotonic() - self._beaten > BEAT_SECONDS:
+            self._beaten = time.monotonic()  # those who ask meanwhile need not write as well
+            await self.store.do(lambda ledger: ledger.beat())
 
     def _failed(self) -> None:
         self.degraded = True

@@ -28,8 +28,7 @@ async def readyz(call: Call) -> Answer:
     """The kernels are compiled, the store is open and can be written."""
     if not call.service.ready:
         raise Problem(503, STARTING)
-    if call.service.degraded:
-        raise Problem(503, "the store cannot be written")
+    await call.service.check_store()
     return Answer(200, Health())
 
 

@@ -195,6 +195,9 @@ class Ledger(Protocol):
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         """The registers of up to `most` displays that show something, their numbers above `after`, in order."""
 
+    def beat(self) -> None:
+        """Write something, to see whether the store can."""
+
     def secrets(self) -> list[tuple[float, str]]:
         """The secrets that sign tokens, oldest first, with the time each was made."""
 

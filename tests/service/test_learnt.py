@@ -134,7 +134,7 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
         await one.page()
         await some_traffic(one, 10)
         found = await one.ok("GET", "/v1/pages/shop/insights")
-        assert found["note"].startswith("20 draws")
+        assert "too many for intervals" in found["note"]
         assert not any(row["ready"] for row in found["theta"])
         assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in found["theta"])
 

@@ -45,7 +45,8 @@ class Connection(HttpToolsProtocol):
             while rest:
                 rest = self._feed(rest)
         except httptools.HttpParserError as error:
-            if isinstance(error, httptools.HttpParserInvalidMethodError) and data.partition(b" ")[0].isalpha():
+            spoke_http = self.cycle is not None or data.partition(b" ")[0].isalpha()
+            if isinstance(error, httptools.HttpParserInvalidMethodError) and spoke_http:
                 self._refuse(Problem(501, "there is no such method"))
             else:
                 self._refuse(Problem(400, "this is not a request in HTTP/1.1"))

@@ -43,6 +43,14 @@ def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> 
         assert [row["status"] for row in answers] == ["accepted"] * 20
 
 
+def test_a_stopped_service_leaves_one_file(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        assert one.http.post("/v1/pages/shop/recommendations", json={"id": "view-1"}).status_code == 201
+        assert one.stop() == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"shop.db", "shop.db.lock"}
+
+
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the disk is made full by a limit that Linux has")
 def test_a_full_disk_loses_nothing_and_the_service_recovers(tmp_path: Path) -> None:
     with process(tmp_path / "shop.db") as one:

@@ -80,9 +80,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Commit what waits, then let go of the store."""
-        await self._writer.close()
         if self._reader is not None:
-            self._reader.close()
+            self._reader.close()  # before the writer: the last one to close folds the log into the file, if it may write
+        await self._writer.close()
         self._lock.close()
 
 

@@ -81,7 +81,7 @@ class SqliteStore:
     async def close(self) -> None:
         """Commit what waits, then let go of the store."""
         if self._reader is not None:
-            self._reader.close()  # before the writer: the last one to close folds the log into the file, if it may write
+            self._reader.close()  # before the writer: the last to close folds the log into the file, if it may write
         await self._writer.close()
         self._lock.close()
 

@@ -15,6 +15,7 @@ from slotwise.service.words import misfit
 
 SMALL, LARGE = 1 << 20, 32 << 20  # bytes of a body
 JSON = "application/json"
+OPERATIONS = "operations"  # the tag of routes that are about the service itself
 Body = TypeVar("Body")
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from slotwise.checks import BadInput
+from slotwise.service.server import bind
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Process, process
@@ -92,6 +94,11 @@ def wait_for(happens: Any) -> None:
     while not happens():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with bind("127.0.0.1", 0) as taken, pytest.raises(BadInput, match="in use; --port 0 takes a free one"):
+        bind("127.0.0.1", taken.getsockname()[1])
 
 
 def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:

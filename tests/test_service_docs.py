@@ -15,6 +15,8 @@ import typer.main
 
 from service.serving import Process, process
 from slotwise.cli import app
+from slotwise.policies import policies
+from slotwise.policies._contract import can_serve, find
 
 ROOT = Path(__file__).parent.parent
 SERVICE, HTTP_API = ROOT / "docs" / "service.md", ROOT / "docs" / "http_api.md"
@@ -77,10 +79,25 @@ def test_the_five_minutes_run_as_shown(shop: Process) -> None:
 
 
 def test_the_example_in_python_runs(shop: Process) -> None:
-    (code,) = blocks("python")
+    code = blocks("python")[0]
     told = run(shop, [sys.executable, "-c", code.replace(URL, shop.address)])
     assert "top-middle" in told
     assert "{'results': [{'status': 'accepted'}]}" in told
+
+
+def test_the_backend_that_stands_in_between_runs(shop: Process) -> None:
+    calling, backend = blocks("python")
+    use = """
+import re
+page = shop_page()
+print(page.count("<a "), "links")
+token, position = re.search('data-token="(.*?)" data-position="(.*?)"', page).groups()
+clicked({"token": token, "position": position})
+print(call("/events", {"events": [{"type": "click", "token": token, "position": position}]}))
+"""
+    told = run(shop, [sys.executable, "-c", (calling + backend + use).replace(URL, shop.address)])
+    assert "6 links" in told
+    assert told.endswith("{'results': [{'status': 'duplicate'}]}\n")
 
 
 def test_the_example_in_javascript_runs(shop: Process) -> None:
@@ -89,6 +106,17 @@ def test_the_example_in_javascript_runs(shop: Process) -> None:
     told = run(shop, [node, "--input-type=module", "--eval", code.replace(URL, shop.address)])
     assert "top-middle" in told
     assert "status: 'accepted'" in told
+
+
+def test_metrics_have_the_names_that_are_documented(service: Process) -> None:
+    kinds = re.findall(r"^# TYPE (\w+) (\w+)$", service.http.get("/metrics").text, flags=re.MULTILINE)
+    shown = {name for name, _ in kinds if not name.endswith("_created")}
+    assert set(re.findall(r"`(slotwise_\w+)`", SERVICE.read_text())) == shown
+
+
+def test_the_policies_that_serve_are_documented() -> None:
+    (row,) = re.findall(r"^\| `policy`, `params` \| slot_ts \| (.*) \|$", SERVICE.read_text(), flags=re.MULTILINE)
+    assert re.findall(r"`(\w+)`", row) == [name for name in policies() if can_serve(find(name))]
 
 
 def calls() -> dict[str, set[str]]:

@@ -151,6 +151,28 @@ def test_list_and_show(apply, service: Process, page: str, monkeypatch, capsys) 
     assert sum(cell["clicks"] for cell in answer["insights"]["counts"]) == 30
 
 
+def test_what_is_not_known_is_shown_as_a_dash(apply, service: Process, page: str, monkeypatch, capsys) -> None:
+    apply(FIRST)
+
+    def shown() -> tuple[list[str], list[str]]:
+        assert typed(monkeypatch, "pages", "show", page, "--url", service.address) == 0
+        lines = capsys.readouterr().out.splitlines()
+        hero = next(line for line in lines if " hero " in line)
+        return lines, [cell.strip() for cell in hero.split("│")]
+
+    lines, hero = shown()
+    assert "0 displays learnt from" in lines
+    assert hero == ["default", "hero", "-", "hat", "-"]
+    display = service.http.post(f"/v1/pages/{page}/recommendations", json={}).json()
+    click = {"type": "click", "token": display["token"], "position": "hero"}
+    service.http.post("/v1/events", json={"events": [click]})
+    service.http.delete(f"/v1/pages/{page}/pins/default/hero")  # insights of a page that changed are made anew
+    lines, hero = shown()
+    assert "1 display learnt from (learnt 1 display, 1 click)" in lines
+    assert hero[:4] == ["default", "hero", "-", ""], "one position alone does not tell how visible it is"
+    assert hero[4].startswith("hat (")
+
+
 def test_a_name_is_not_markup(apply, service: Process, page: str, monkeypatch, capsys) -> None:
     told = apply('positions = ["hero"]\n[items]\n"[bold]hat" = {}')[1]
     assert "item [bold]hat created" in told
@@ -164,7 +186,20 @@ def test_a_service_that_is_not_there_is_told_in_one_line(command, monkeypatch, c
     (tmp_path / "page.toml").write_text('page = "shop"\npositions = ["hero"]')
     assert typed(monkeypatch, "pages", *command, "--url", "http://127.0.0.1:9") == 2
     told = capsys.readouterr().err
-    assert told == ("error: http://127.0.0.1:9 does not answer: connection refused; `slotwise serve` starts one\n")
+    assert told == "error: http://127.0.0.1:9 does not answer: connection refused; `slotwise serve --dev` starts one\n"
+
+
+def test_https_is_told_to_be_http(service: Process, monkeypatch, capsys) -> None:
+    assert typed(monkeypatch, "pages", "list", "--url", service.address.replace("http:", "https:")) == 2
+    told = capsys.readouterr().err
+    assert "does not answer: " in told
+    assert told.endswith("; the service speaks http, not https\n")
+
+
+@pytest.mark.parametrize("command", [["pages", "show", ""], ["load", "--page", ""], ["load", "--create", "--page", ""]])
+def test_a_page_without_a_name_is_refused(command, service: Process, monkeypatch, capsys) -> None:
+    assert typed(monkeypatch, *command, "--url", service.address) == 2
+    assert capsys.readouterr().err == "error: the name of the page is empty\n"
 
 
 def test_a_page_that_is_not_there_is_told(service: Process, monkeypatch, capsys) -> None:

@@ -148,7 +148,12 @@ def test_a_page_pin_stands_until_it_is_taken_away(tmp_path: Path) -> None:
         await one.ok("PUT", "/v1/pages/shop/items/sock", {"state": "paused"})
         assert "sock" not in {row["item"] for row in (await one.recommend())["items"]}
         await one.ok("DELETE", "/v1/pages/shop/pins/default/left")
-        assert (await one.ok("GET", "/v1/pages/shop"))["pins"] == {}
+        unpinned = await one.ok("GET", "/v1/pages/shop")
+        assert unpinned["pins"] == {}
+        await one.ok("DELETE", "/v1/pages/shop/pins/default/left")
+        assert await one.ok("GET", "/v1/pages/shop") == unpinned, "nothing was there: the version stays"
+        stale = await one.http.delete("/v1/pages/shop/pins/default/left", headers={"if-match": '"1"'})
+        assert stale.status_code == 412
 
     play(tmp_path, story)
 
@@ -256,6 +261,17 @@ def test_operations(tmp_path: Path) -> None:
         assert all(path in page.text for path in document["paths"])
         assert "http" not in page.text.replace("http-equiv", "").partition("<body>")[0]
         assert (await one.http.options("/v1/pages/shop")).headers["allow"] == "DELETE, GET, OPTIONS, PATCH, PUT"
+        assert (await one.http.options("/livez")).headers["allow"] == "GET, HEAD, OPTIONS"
+        for path in ("/livez", "/readyz", "/metrics", "/v1/version", "/openapi.json", "/docs"):
+            whole, head = await one.http.get(path), await one.http.head(path)
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["content-type"] == whole.headers["content-type"]
+            assert head.headers["content-type"].count("charset") <= 1
+        assert int((await one.http.head("/livez")).headers["content-length"]) == len('{"status":"ok"}')
+        root = await one.http.get("/")
+        assert (root.status_code, root.headers["location"]) == (307, "/docs")
+        nowhere = (await one.http.get("/v2/pages")).json()
+        assert nowhere["detail"] == "there is no such path; /docs has all of them"
 
     play(tmp_path, story)
 

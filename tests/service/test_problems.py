@@ -50,6 +50,41 @@ BAD: dict[str, tuple[str, str, bytes | str, dict, int]] = {
 }  # fmt: skip
 
 
+TOLD: dict[str, tuple[str, str]] = {  # what is wrong with a page -> the pointer and some of the words
+    '{"positions": ["a b"]}': ("/positions/0", "a letter or digit, then letters, digits, dots, dashes and underscores"),
+    '{"layouts": {"a b": ["c"]}}': ("/layouts", "a letter or digit, then letters, digits, dots, dashes and "),
+    '{"position": ["a"]}': ("", "did you mean `positions`?"),
+    '{"positions": ["a"], "xyz": 1}': ("", "known: click_window, count, "),
+    '{"positions": ["a"], "mode": "lern"}': ("/mode", "'lern'; allowed: learn, off, shadow"),
+    '{"positions": ["a"], "policy": "magic"}': ("/policy", "'magic'; those that can: bc_mpts, greedy, pb_mhb, pbm_ts"),
+    '{"positions": ["a"], "policy": "pmed"}': ("/policy", "policy pmed cannot serve a page; those that can: bc_mpts, "),
+    '{"positions": ["a"], "params": {"sweeps": 1000}}': ("/params", "sweeps = 1000 take too long"),
+    '{"positions": ["a"], "click_window": 2592000, "retention": 1814400}': ("/retention", "1814400 is shorter than "),
+    '{"positions": ["a"], "half_life": 60}': (
+        "/half_life",
+        "the log is kept for 960 at most, but click_window is 86400: "
+        "make half_life at least 5400, or click_window at most 960",
+    ),
+    '{"positions": ["a"], "half_life": 86400, "retention": 2592000}': (
+        "/half_life",
+        "but retention is 2592000: make half_life at least 162000, or retention at most 1382400",
+    ),
+}  # fmt: skip
+
+
+def test_problems_say_where_and_what_would_be_right(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        for content, (pointer, words) in TOLD.items():
+            answer = await one.http.put("/v1/pages/new", content=content, headers={"content-type": "application/json"})
+            (wrong,) = answer.json()["errors"]
+            assert wrong["pointer"] == pointer
+            assert words in wrong["detail"]
+        answer = await one.http.put("/v1/pages/a%20b", json={"positions": ["a"]})
+        assert "a letter or digit, then letters" in answer.json()["detail"]
+
+    play(tmp_path, story)
+
+
 def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
     async def story(one: Client) -> None:
         await one.page()

@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from slotwise.checks import BadInput
+from slotwise.service.server import bind
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Process, process
@@ -118,6 +120,11 @@ def test_callers_beyond_the_limit_of_open_files_are_sent_away_and_harm_nobody(tm
             line.close()
         one.process.terminate()
         assert one.process.communicate(timeout=10)[1] == "", "the service complained"
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with bind("127.0.0.1", 0) as taken, pytest.raises(BadInput, match="in use; --port 0 takes a free one"):
+        bind("127.0.0.1", taken.getsockname()[1])
 
 
 def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:

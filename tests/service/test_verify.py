@@ -75,7 +75,7 @@ def test_the_command_says_it_with_its_exit_code(store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["serve", "--port", "0"], "there are no keys yet"),
+        (["serve", "--port", "0"], "API keys do not exist yet"),
         (["serve", "--dev", "--host", "0.0.0.0"], "without keys the service listens on"),
         (["serve", "--dev", "--store", "postgres://shop"], "sqlite:///PATH is needed"),
         (["serve", "--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], "does not exist"),

@@ -11,6 +11,7 @@ from rich.table import Table
 from slotwise.cli import _shared as shared
 from slotwise.client.address import URL
 
+NOT_KNOWN = "-"
 MOST_LINES = 20  # of changes that are listed one by one
 pages = typer.Typer(help="Define and look at the pages of a running service.", no_args_is_help=True)
 shared.app.add_typer(pages, name="pages")
@@ -111,10 +112,11 @@ def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> Non
     shared.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
     if insights is not None:
         arms = "; ".join(
-            f"{arm['arm']} {arm['displays']:,} displays, {arm['clicks']:,} clicks" for arm in insights["arms"]
+            f"{arm['arm']} {_number(arm['displays'], 'display')}, {_number(arm['clicks'], 'click')}"
+            for arm in insights["arms"]
         )
         shared.screen.print(
-            f"{insights['displays']:,.0f} displays learnt from" + f" ({arms})" * bool(arms), highlight=False
+            f"{_number(insights['displays'], 'display')} learnt from" + f" ({arms})" * bool(arms), highlight=False
         )
         if insights["note"]:
             shared.screen.print(escape(insights["note"]), highlight=False)
@@ -122,6 +124,7 @@ def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> Non
 
 def _show_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
     kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
+    counted = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
     likely: dict[tuple[str, str], dict[str, Any]] = {}
     for row in insights.get("at_position", []):
         place = row["layout"], row["position"]
@@ -130,10 +133,11 @@ def _show_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
     table = Table("layout", "position", "visibility", "pinned", "most likely best", show_edge=False)
     for layout, positions in page["layouts"].items():
         for position in positions:
-            best = likely.get((layout, position))
-            words = f"{best['item']} ({best['probability']:.0%})" if best else ""
-            pinned = page["pins"].get(layout, {}).get(position, "")
-            table.add_row(*map(escape, (layout, position, _estimate(kappas.get((layout, position))), pinned, words)))
+            place = layout, position
+            best = likely.get(place) if place in counted else None
+            words = f"{best['item']} ({best['probability']:.0%})" if best else NOT_KNOWN
+            visibility = _estimate(kappas.get(place) if place in counted else None)
+            table.add_row(*map(escape, (*place, visibility, page["pins"].get(layout, {}).get(position, ""), words)))
     shared.screen.print(table)
 
 
@@ -143,15 +147,21 @@ def _show_items(page: dict[str, Any], insights: dict[str, Any]) -> None:
     for row in page["items"]:
         cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
         sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
-        table.add_row(*map(escape, (row["item"], row["state"], _estimate(thetas.get(row["item"])), *sums)))
+        told = row["prior"] is not None or any(not cell["segment"] for cell in cells)
+        theta = _estimate(thetas.get(row["item"]) if told else None)
+        table.add_row(*map(escape, (row["item"], row["state"], theta, *sums)))
     shared.screen.print(table)
 
 
+def _number(number: float, what: str) -> str:
+    text = f"{number:,.0f}"
+    return f"{text} {what}" + "s" * (text != "1")
+
+
 def _estimate(row: dict[str, Any] | None) -> str:
-    if row is None:
-        return ""
-    if row["low"] is None:
-        return f"{row['mean']:.3f}"
+    """With its interval; what nothing was counted for has one, too, but it tells nothing, so callers leave it out."""
+    if row is None or not row["ready"]:
+        return NOT_KNOWN
     return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 

@@ -26,7 +26,10 @@ def serve(
     from slotwise.service.store.sqlite import path_of
 
     if not dev:
-        raise BadInput("there are no keys yet: say --dev to serve without them, to this machine only")
+        raise BadInput(
+            "API keys do not exist yet: without them anybody who reaches the service may do anything, "
+            "so it serves this machine only; say that you want that: slotwise serve --dev"
+        )
     check_address(host)
     asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))
     end_now()

@@ -10,9 +10,12 @@ import msgspec
 from slotwise.checks import BadInput
 from slotwise.service.names import ItemName, Name
 from slotwise.service.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, check_item, check_page
+from slotwise.service.words import misfit
 
 Pins = dict[str, dict[str, str]]  # layout -> position -> item
 _TIMES = ("valid_from", "valid_until")
+_PINS = '[pins], or [pins.desktop] with layouts, and below it lines such as hero = "straw hat"'
+_TABLES = ("page", "items", "pins")  # of a file, beside the settings of the page
 
 
 class PageFile(msgspec.Struct):
@@ -40,22 +43,28 @@ def read_page(path: Path) -> PageFile:
 
 def page_of(content: dict[str, Any]) -> PageFile:
     """A page out of TOML that was read."""
-    rest = {key: value for key, value in content.items() if key not in ("page", "items", "pins")}
+    rest = {key: value for key, value in content.items() if key not in _TABLES}
     if "page" not in content:
         raise BadInput('page: the name of the page is missing, such as page = "shop"')
     page: str = _read("page", content["page"], Name)
     spec: PageSpec = _read("", rest, PageSpec)
+    if spec.positions is None and spec.layouts is None:
+        raise BadInput('positions is missing; it must stand before [items], such as positions = ["hero", "left"]')
     for pointer, line in check_page(spec):
         raise BadInput(f"{pointer.strip('/').replace('/', '.')}: {line}")
-    items = {name: _item(name, value) for name, value in _table("items", content.get("items", {})).items()}
-    return PageFile(page, spec, items, _pins(spec, items, _table("pins", content.get("pins", {}))))
+    listed = _table(
+        "items", content.get("items", {}), '[items], and below it a line for each, such as "straw hat" = {}'
+    )
+    items = {name: _item(name, value) for name, value in listed.items()}
+    return PageFile(page, spec, items, _pins(spec, items, _table("pins", content.get("pins", {}), _PINS)))
 
 
 def _item(name: str, value: Any) -> ItemSpec:
     where = f"items.{name}"
     _read(f"items: the name {name!r}", name, ItemName)
     given = {
-        key: _seconds(f"{where}.{key}", one) if key in _TIMES else one for key, one in _table(where, value).items()
+        key: _seconds(f"{where}.{key}", one) if key in _TIMES else one
+        for key, one in _table(where, value, '{}, or { state = "paused" }').items()
     }
     spec: ItemSpec = _read(where, given, ItemSpec)
     for pointer, line in check_item(spec):
@@ -81,7 +90,7 @@ def _pins(spec: PageSpec, items: dict[str, ItemSpec], given: dict[str, Any]) -> 
         positions = spec.all_layouts().get(layout)
         if positions is None:
             raise BadInput(f"{where}: there is no layout {layout!r}; known: {', '.join(spec.all_layouts())}")
-        for position, item in _table(where, pinned).items():
+        for position, item in _table(where, pinned, _PINS).items():
             if position not in positions:
                 raise BadInput(f"{where}.{position}: there is no such position; known: {', '.join(positions)}")
             if item not in items:
@@ -92,9 +101,9 @@ def _pins(spec: PageSpec, items: dict[str, ItemSpec], given: dict[str, Any]) -> 
     return pins
 
 
-def _table(where: str, value: Any) -> dict[str, Any]:
+def _table(where: str, value: Any, right: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise BadInput(f"{where}: a table is needed")
+        raise BadInput(f"{where}: a table is needed: {right}")
     return value
 
 
@@ -102,6 +111,6 @@ def _read(where: str, value: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        line, _, path = str(error).partition(" - at ")
-        place = (where + path.strip("`").removeprefix("$")).strip(".")
+        line, path = misfit(error, kind, _TABLES if not where else ())
+        place = (where + path.rpartition("$")[2]).strip(".")
         raise BadInput(f"{place}: {line}" if place else line) from None

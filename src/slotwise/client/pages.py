@@ -23,6 +23,8 @@ def names(remote: Remote) -> list[str]:
 
 def read(remote: Remote, page: str) -> tuple[Any, str | None]:
     """A page and its ETag; (None, None) when there is no such page."""
+    if not page:
+        raise BadInput("the name of the page is empty")  # its path would be that of all pages
     path = path_of("pages", page)
     reply = remote.ask("GET", path)
     if reply.status == 404:

@@ -55,9 +55,8 @@ class Remote:
             answer = self._exchange(method, self.address.prefix + path, content, told)
         except (OSError, http.client.HTTPException) as error:
             self._http.close()
-            raise Unreachable(
-                f"{self.address.url} does not answer: {_why(error)}; `slotwise serve` starts one"
-            ) from None
+            hint = "the service speaks http, not https" if self.address.secure else "`slotwise serve --dev` starts one"
+            raise Unreachable(f"{self.address.url} does not answer: {_why(error)}; {hint}") from None
         status, kept, etag = answer
         return Reply(status, self._decoded(status, kept), etag)
 

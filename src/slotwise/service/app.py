@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from litestar.response.base import ASGIResponse
 from litestar.response.streaming import ASGIStreamingResponse
 
 from slotwise.service.api import events, insights, items, log, operations, pages, recommendations, state
-from slotwise.service.api.route import Answer, Call, Route
+from slotwise.service.api.route import OPERATIONS, Answer, Call, Route
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from slotwise.service.door import SAFE, Door, Receive, Send, problem_of
@@ -49,6 +50,7 @@ def make_app(service: Service, more: Sequence[Route] = ()) -> App:
     files = (pages, items, recommendations, events, insights, state, log, operations)
     routes = [*(route for file in files for route in file.ROUTES), *more]
     routes += _described(routes)
+    routes += [_ROOT, *(replace(route, method="HEAD") for route in routes if route.tag == OPERATIONS)]
     methods = _methods(routes)
     patterns = {re.compile(re.sub(r"{\w+}", "[^/]+", path) + "$"): allowed for path, allowed in methods.items()}
 
@@ -102,20 +104,37 @@ def _options(path: str, methods: list[str]) -> Route:
 
 def _handler(route: Route, door: Door) -> HTTPRouteHandler:
     async def handle(request: Request[Any, Any, Any]) -> ASGIResponse:
-        return _response(await door.answer(request.scope, request.receive, request.scope["path_params"]))
+        answer = await door.answer(request.scope, request.receive, request.scope["path_params"])
+        return _head(answer) if route.method == "HEAD" else _response(answer)
 
     path = re.sub(r"{(\w+)}", r"{\1:str}", route.path)
     handle.__name__ = route.name
     return HTTPRouteHandler(path, http_method=route.method, include_in_schema=False, status_code=200)(handle)  # type: ignore[arg-type]
 
 
+def _head(answer: Answer) -> ASGIResponse:
+    """An answer without its content."""
+    told = {"content-type": answer.media_type, "content-length": str(len(answer.content))}
+    return ASGIResponse(status_code=answer.status, headers={**SAFE, **answer.headers, **told}, is_head_response=True)
+
+
 def _response(answer: Answer) -> ASGIResponse:
     headers = {**SAFE, **answer.headers}
+    if answer.content:
+        headers["content-type"] = answer.media_type  # else the framework adds a charset to it
     if isinstance(answer.content, AsyncIterator):
         return ASGIStreamingResponse(
             iterator=answer.content, status_code=answer.status, media_type=answer.media_type, headers=headers
         )
     return ASGIResponse(body=answer.content, status_code=answer.status, media_type=answer.media_type, headers=headers)
+
+
+async def _to_docs(call: Call) -> Answer:
+    """Whoever opens the address in a browser wants to read."""
+    return Answer(307, headers={"location": "/docs"})
+
+
+_ROOT = Route("GET", "/", "root", "The way to /docs.", _to_docs, {})
 
 
 def _described(routes: list[Route]) -> list[Route]:
@@ -130,8 +149,8 @@ def _described(routes: list[Route]) -> list[Route]:
     json: tuple[str, Any] = ("the description", "application/json")
     html: tuple[str, Any] = ("the page", "text/html")
     both = [
-        Route("GET", "/openapi.json", "openapi", "This description.", openapi, {200: json}, tag="operations"),
-        Route("GET", "/docs", "docs", "This description, for people.", docs, {200: html}, tag="operations"),
+        Route("GET", "/openapi.json", "openapi", "This description.", openapi, {200: json}, tag=OPERATIONS),
+        Route("GET", "/docs", "docs", "This description, for people.", docs, {200: html}, tag=OPERATIONS),
     ]
     described = description([*routes, *both])
     document, page = _encode(described), docs_page(described)

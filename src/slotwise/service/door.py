@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, NotFoundException
 
 from slotwise.service.api.route import Answer, Call, Route
 from slotwise.service.dev_guard import check_request
@@ -142,6 +142,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(503, "the store cannot be written now; nothing was recorded: try again")
     if isinstance(error, StaleVersion):
         return Problem(412, "changed since it was read: the If-Match header does not fit")
+    if isinstance(error, NotFoundException):  # of the framework: a page or an item that is not there is a Problem
+        return Problem(404, "there is no such path; /docs has all of them")
     if isinstance(error, HTTPException):
         return Problem(error.status_code, error.detail)
     problem = Problem(500, "something went wrong here; the log of the service has it")

@@ -20,7 +20,7 @@ ItemName = Annotated[
         min_length=1,
         max_length=128,
         pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/]+$(?!\n)",
-        description="any text without control characters and slashes",
+        description="any text without control characters and slashes, but not . or ..",
     ),
 ]
 Identifier = Annotated[

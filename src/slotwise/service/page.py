@@ -1,7 +1,6 @@
 """What a page is: its layouts, segments, items, pins and settings, as people define them and as they are kept."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -167,14 +166,33 @@ def check_page(spec: PageSpec) -> list[tuple[str, str]]:
         found += [(pointer, line) for line in _twice("position", positions)]
     found += [("/segments", line) for line in _twice("segment", spec.segments)]
     found += [("/default_order", line) for line in _twice("item", spec.default_order)]
-    found += [("/params", line) for line in _policy_problems(spec)]
+    found += _policy_problems(spec)
     if spec.retention is not None and spec.retention < spec.click_window:
-        found.append(("/retention", f"{spec.retention:g} is shorter than the click_window, {spec.click_window:g}"))
-    if spec.half_life is not None and spec.keep_seconds() > MOST_HALF_LIVES * spec.half_life:
-        longest = MOST_HALF_LIVES * spec.half_life
-        line = f"the log is kept for {spec.keep_seconds():g} seconds; with this half_life {longest:g} is the most"
-        found.append(("/half_life", line))
+        found.append(
+            ("/retention", f"{_told(spec.retention)} is shorter than the click_window, {_told(spec.click_window)}")
+        )
+    if spec.half_life is not None:
+        found += [("/half_life", line) for line in _half_life_problems(spec, spec.half_life)]
     return found
+
+
+def _half_life_problems(spec: PageSpec, half_life: float) -> list[str]:
+    longest = MOST_HALF_LIVES * half_life
+    asked = {"click_window": spec.click_window, "retention": spec.retention or 0.0}
+    least = max(asked.values()) / MOST_HALF_LIVES
+    too_long = [name for name, seconds in asked.items() if seconds > longest]
+    if not too_long:
+        return []
+    now = ", ".join(f"{name} is {_told(asked[name])}" for name in too_long)
+    return [
+        f"with a half_life of {_told(half_life)} seconds the log is kept for {_told(longest)} at most, but {now}: "
+        f"make half_life at least {_told(least)}, or {' and '.join(too_long)} at most {_told(longest)}"
+    ]
+
+
+def _told(number: float) -> str:
+    """A number without an exponent: seconds have many digits."""
+    return f"{number:.14g}"
 
 
 def check_room(body: PageBody, items: int) -> str | None:
@@ -195,18 +213,29 @@ def check_item(spec: ItemSpec) -> list[tuple[str, str]]:
     """What is wrong with an item beyond the types of its fields."""
     found = []
     if spec.prior is not None and spec.prior.clicks > spec.prior.views:
-        found.append(("/prior/clicks", f"{spec.prior.clicks:g} clicks are more than {spec.prior.views:g} views"))
+        found.append(
+            ("/prior/clicks", f"{_told(spec.prior.clicks)} clicks are more than {_told(spec.prior.views)} views")
+        )
     if spec.valid_from is not None and spec.valid_until is not None and spec.valid_from >= spec.valid_until:
-        found.append(("/valid_until", f"{spec.valid_until:g} is not after valid_from, {spec.valid_from:g}"))
+        found.append(("/valid_until", f"{_told(spec.valid_until)} is not after valid_from, {_told(spec.valid_from)}"))
     return found
 
 
-def _policy_problems(spec: PageSpec) -> Iterable[str]:
-    if spec.policy not in policies():
-        return [f"unknown policy {spec.policy!r}; known: {', '.join(policies())}"]
+def _policy_problems(spec: PageSpec) -> list[tuple[str, str]]:
+    if spec.policy not in policies() or not can_serve(find(spec.policy)):
+        what = (
+            f"policy {spec.policy} cannot serve a page"
+            if spec.policy in policies()
+            else f"unknown policy {spec.policy!r}"
+        )
+        return [
+            ("/policy", f"{what}; those that can: {', '.join(name for name in policies() if can_serve(find(name)))}")
+        ]
+    return [("/params", line) for line in _params_problems(spec)]
+
+
+def _params_problems(spec: PageSpec) -> list[str]:
     module = find(spec.policy)
-    if not can_serve(module):
-        return [f"policy {spec.policy} cannot serve: it has no score, grow or counts"]
     try:
         params = make_params(module, serving_params(module, spec.params), None)
     except BadInput as error:

@@ -3,11 +3,13 @@
 import re
 import secrets
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from slotwise.service.store.base import Refused
+from slotwise.service.words import misfit
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -56,15 +58,15 @@ class Problem(Refused):
         return msgspec.json.encode(said)
 
 
-def of_decoding(error: Exception) -> Problem:
-    """400 for what is not JSON at all, 422 for JSON that is not what the call takes."""
+def of_decoding(error: Exception, kind: Any) -> Problem:
+    """400 for what is not JSON at all, 422 for JSON that is not of the type that the call takes."""
     if not isinstance(error, msgspec.ValidationError):
         return Problem(400, f"the body is not valid JSON: {error}")
-    line, _, path = str(error).partition(" - at ")
+    line, path = misfit(error, kind)
     return Problem(422, line, [(_pointer(path), line)])
 
 
 def _pointer(path: str) -> str:
     """`$.positions[0]` as /positions/0; keys of mappings, which msgspec does not tell, as dashes."""
-    inside = path.strip("`").rpartition("$")[2].replace("[...]", "/-")
+    inside = path.rpartition("$")[2].replace("[...]", "/-")
     return re.sub(r"\[(\d+)\]", r"/\1", inside).replace(".", "/")

@@ -1,6 +1,7 @@
 """The server: uvicorn, in this process, until a signal ends it."""
 
 import asyncio
+import errno
 import gc
 import logging
 import signal
@@ -38,7 +39,8 @@ def bind(host: str, port: int) -> socket.socket:
         found.listen(BACKLOG)
     except OSError as error:
         found.close()
-        raise BadInput(f"cannot listen on {host} port {port}: {error.strerror}") from None
+        hint = "; --port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+        raise BadInput(f"cannot listen on {host} port {port}: {error.strerror}{hint}") from None
     return found
 
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from slotwise.service.api.route import Answer, Call, Route
+from slotwise.service.api.route import OPERATIONS, Answer, Call, Route
 from slotwise.service.problems import STARTING, Problem
 from slotwise.version import __version__
 
@@ -44,13 +44,13 @@ async def version(call: Call) -> Answer:
 
 
 ROUTES = [
-    Route("GET", "/livez", "livez", "The process answers.", livez, {200: ("alive", Health)}, tag="operations"),
+    Route("GET", "/livez", "livez", "The process answers.", livez, {200: ("alive", Health)}, tag=OPERATIONS),
     Route(
         "GET", "/readyz", "readyz", "The kernels are compiled, the store can be written.", readyz,
-        {200: ("ready", Health)}, tag="operations",
+        {200: ("ready", Health)}, tag=OPERATIONS,
     ),
-    Route("GET", "/metrics", "metrics", "For Prometheus.", metrics, {200: ("metrics", "text/plain")}, tag="operations"),
+    Route("GET", "/metrics", "metrics", "For Prometheus.", metrics, {200: ("metrics", "text/plain")}, tag=OPERATIONS),
     Route(
-        "GET", "/v1/version", "version", "Which slotwise this is.", version, {200: ("it", Version)}, tag="operations"
+        "GET", "/v1/version", "version", "Which slotwise this is.", version, {200: ("it", Version)}, tag=OPERATIONS
     ),
 ]  # fmt: skip

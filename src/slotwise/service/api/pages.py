@@ -126,7 +126,9 @@ async def delete_pin(call: Call) -> Answer:
 
     def change(page: StoredPage | None) -> PageBody:
         body = _present(page)
-        pins = {where: what for where, what in body.pins.get(layout, {}).items() if where != position}
+        if position not in body.pins.get(layout, {}):
+            return body
+        pins = {where: what for where, what in body.pins[layout].items() if where != position}
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins})
 
     await call.service.save_page(model.page.name, change, call.if_match())

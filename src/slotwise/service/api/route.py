@@ -11,9 +11,11 @@ import msgspec
 from slotwise.service.names import Name
 from slotwise.service.problems import Problem, of_decoding
 from slotwise.service.service import Service
+from slotwise.service.words import misfit
 
 SMALL, LARGE = 1 << 20, 32 << 20  # bytes of a body
 JSON = "application/json"
+OPERATIONS = "operations"  # the tag of routes that are about the service itself
 Body = TypeVar("Body")
 
 
@@ -91,7 +93,7 @@ def decode(decoder: "msgspec.json.Decoder[Body]", content: bytes) -> Body:
     except RecursionError:
         raise Problem(400, "the body is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise of_decoding(error) from None
+        raise of_decoding(error, decoder.type) from None
 
 
 def checked_name(kind: Any, value: str) -> str:
@@ -99,7 +101,7 @@ def checked_name(kind: Any, value: str) -> str:
     try:
         return str(msgspec.convert(value, kind))
     except msgspec.ValidationError as error:
-        raise Problem(422, f"{value!r} is not a name: {error}") from None
+        raise Problem(422, f"{value!r} is not a name: {misfit(error, kind).line}") from None
 
 
 def page_name(call: Call) -> str:

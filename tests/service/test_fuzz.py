@@ -11,10 +11,14 @@ from slotwise.service.verify import verify
 from .serving import ITEMS, POSITIONS, process
 
 # what a schema cannot say: names that must exist, fields that must agree (422), a version that must be the present one;
-# most calls are about a page that exists, and is not redefined meanwhile
+# most calls are about a page that exists, and is not redefined meanwhile. In its stateful phase Schemathesis takes a
+# valid call that it made from a link for a wrong one (its issue 2983); wrong ones are made in the phases before that
 CONFIG = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", 404, 409, 412, 422]
+
+[phases.stateful.checks]
+negative_data_rejection.enabled = false
 
 [parameters]
 "path.page" = "shop"

@@ -55,6 +55,7 @@ BAD = {
     "item with a slash": Bad((404,), "PUT", f"{SHOP}/items/a%2Fb", b"{}"),
     "item of two dots": Bad((404, 422), "PUT", f"{SHOP}/items/%2e%2e", b"{}"),
     "item with a null byte": Bad((422,), "PUT", f"{SHOP}/items/a%00b", b"{}"),
+    "item with a control character": Bad((422,), "PUT", f"{SHOP}/items/a%C2%9Ab", b"{}"),
     "item with a newline": Bad((422,), "PUT", f"{SHOP}/items/a%0A", b"{}"),
     "item too long": Bad((422,), "PUT", f"{SHOP}/items/{'x' * 129}", b"{}"),
     "page with a slash": Bad((404,), "GET", "/v1/pages/a%2Fb"),

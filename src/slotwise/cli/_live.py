@@ -24,7 +24,7 @@ def live(quiet: bool) -> Iterator[Callable[[Load], None]]:
 
 
 def picture(load: Load, width: int) -> str:
-    """The learning curve, and two lines below it."""
+    """The learning curve, and three lines below it, none of them wide."""
     unicode = shared.errors.encoding.startswith("utf")
     level, values = load.visitors.regret_at_random, [point.regret for point in load.curve.points()]
     columns = max(min(width - MARGIN - 12, WIDEST), 10)
@@ -44,7 +44,7 @@ def _told(load: Load) -> list[str]:
     middle, high = (_ms(load.latency.quantile(share)) for share in (0.5, 0.99))
     errors = sum(load.errors.values()) + sum(load.clicks.errors.values())
     return [
-        f"{rounds:,}{of} rounds, {rate:,.0f} per second{left}; "
+        f"{rounds:,}{of} rounds, {rate:,.0f} per second{left}",
         f"answered in {middle} (p50), {high} (p99)" + f"; {errors:,} errors" * (errors > 0),
         f"regret {load.curve.regret:,.0f} clicks, at random {load.visitors.regret_at_random * rounds:,.0f}",
     ]

@@ -19,7 +19,7 @@ ItemName = Annotated[
     Meta(
         min_length=1,
         max_length=128,
-        pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/]+$(?!\n)",
+        pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f-\x9f/]+$(?!\n)",
         description="any text without control characters and slashes, but not . or ..",
     ),
 ]

@@ -14,9 +14,11 @@ _begun: list[ModuleType] = []
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
-    for module in {item.module for item in session.items if "told" in getattr(item, "fixturenames", ())}:
-        module.begin()
-        _begun.append(module)
+    wanting = {item.module for item in session.items if "told" in getattr(item, "fixturenames", ())}
+    for module in wanting:
+        if "stories" in getattr(module, "pytest_plugins", ()):  # other modules may use the name for something else
+            module.begin()
+            _begun.append(module)
 
 
 def pytest_sessionfinish() -> None:

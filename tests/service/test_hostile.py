@@ -274,6 +274,7 @@ def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
                     await reader.readuntil(b"ok")
                     writer.write(b"\r\n")
                     await asyncio.wait_for(reader.read(), 5.0)
+                    assert reader.at_eof()
                     writer.close()
 
     with pytest.MonkeyPatch.context() as patch:

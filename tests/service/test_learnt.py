@@ -312,7 +312,7 @@ def test_the_first_click_waits_for_no_compiler() -> None:
     """In a process of its own: what a page needs while it serves was compiled before the service is ready."""
     code = (
         "from slotwise.counts import fade, restore, shift_many\n"
-        "from slotwise.service.service import compile_kernels\n"
+        "from slotwise.service.compiler import compile_kernels\n"
         "compile_kernels()\n"
         "print(*(len(getattr(one, 'signatures', '1')) for one in (fade, restore, shift_many)))\n"
     )

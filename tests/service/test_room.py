@@ -129,7 +129,9 @@ def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monk
         await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
         await one.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
         await one.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})
-        await one.recommend()
+        shown = {row["position"]: row["item"] for row in (await one.recommend())["items"]}
+        assert shown["left"] == "tie"
+        assert "hat" not in shown.values()
 
     play(tmp_path, story)
 

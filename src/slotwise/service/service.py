@@ -13,16 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from slotwise.checks import BadInput
 from slotwise.service.aside import aside
 from slotwise.service.clock import Clock
+from slotwise.service.compiler import TRIAL, Compiler
 from slotwise.service.feedback import Counting, Registers, Status
 from slotwise.service.insights import Insights, insights, seen
 from slotwise.service.metrics import Metrics
-from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_room
+from slotwise.service.page import ItemSpec, PageBody, PageSpec, check_room
 from slotwise.service.problems import STARTING, Problem
 from slotwise.service.randomness import Randomness
 from slotwise.service.recommender import Ask, PageModel
@@ -52,7 +51,6 @@ ROTATE_CHECK_SECONDS = 600.0
 INSIGHT_SECONDS, MOST_INSIGHTS = 5.0, 100  # how long they are kept, and of how many pages
 
 _log = logging.getLogger("slotwise.service")
-_TRIAL = PageSpec(positions=["one"])
 
 
 class _Kept(NamedTuple):
@@ -68,7 +66,7 @@ class _Kept(NamedTuple):
 
 
 class Service:
-    """Made inside a running event loop by `started`."""
+    """Made inside a running event loop; `running` opens and closes it."""
 
     def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
         self.clock, self.metrics = clock, Metrics()
@@ -79,8 +77,7 @@ class Service:
         self._recent: OrderedDict[str, Display] = OrderedDict()
         self._insights: dict[str, _Kept] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
-        self._compiled: dict[str, asyncio.Future[None]] = {}  # by policy; one that failed is tried again
-        self._one_compiler = asyncio.Lock()
+        self._compiler = Compiler()
         self._beaten = -math.inf
         self.degraded, self.ready, self.compiled = False, False, asyncio.Event()
         self.store = SqliteStore(path, self.metrics.group, self._failed, self._recovered, self._dropped)
@@ -93,7 +90,7 @@ class Service:
     async def compile(self) -> None:
         """Compile the kernels, which takes seconds once per installation; then the service is ready."""
         try:
-            await self._kernels(_TRIAL)
+            await self._compiler.kernels(TRIAL)
         except Exception:
             _log.exception("the kernels cannot be compiled: the service will not be ready")
         else:
@@ -108,21 +105,7 @@ class Service:
     async def prepare(self, spec: PageSpec) -> None:
         """Compile what a page defined like this needs, so that it need not wait for that when it is asked for."""
         self._check_ready()
-        await asyncio.shield(self._kernels(spec))
-
-    def _kernels(self, spec: PageSpec) -> "asyncio.Future[None]":
-        """Done when the kernels of the page's policy are compiled: on another thread, once."""
-        if spec.policy not in self._compiled:
-            self._compiled[spec.policy] = asyncio.ensure_future(self._compile(spec))
-        return self._compiled[spec.policy]
-
-    async def _compile(self, spec: PageSpec) -> None:
-        try:
-            async with self._one_compiler:
-                await aside(compile_kernels, spec)
-        except BaseException:
-            del self._compiled[spec.policy]
-            raise
+        await asyncio.shield(self._compiler.kernels(spec))
 
     # pages
 
@@ -152,7 +135,7 @@ class Service:
                 read = await self._read(name)
                 if read is None:
                     return None
-                kernels = self._kernels(read[0].body.spec)
+                kernels = self._compiler.kernels(read[0].body.spec)
                 if kernels.done():
                     break
                 await asyncio.shield(kernels)  # then read it anew: what is committed meanwhile is told to nobody
@@ -410,15 +393,3 @@ def _read_page(
         page = page._replace(epoch=page.epoch + passed, epoch_began=began)
         ledger.begin_epoch(page.number, page.epoch, began)
     return page, ledger.items(page.number), ledger.counts(page.number)
-
-
-def compile_kernels(like: PageSpec = _TRIAL) -> None:
-    """Compile, or read from the cache, what a page's policy needs, whatever the values of its params."""
-    spec = msgspec.structs.replace(_TRIAL, policy=like.policy, params=like.params)
-    page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
-    model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
-    choice = model.choose(Ask(), 0.0, True)
-    model.set_items([(1, "b", ItemSpec(prior=Prior(1.0, 2.0)))])  # the kernels of changes, too: no click waits for them
-    model.begin_epoch(1, 0.0)
-    if not choice.places:
-        raise BadInput("the kernels do not work on this machine")

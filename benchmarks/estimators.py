@@ -8,7 +8,7 @@ import numpy as np
 
 import slotwise as sw
 from benchmarks.measure import Row, ratio, report, take_turns
-from slotwise.inference.fit import fit_many
+from slotwise.inference.estimation.fit import fit_many
 from slotwise.paper.settings import SIMULATED, setting
 
 VIEWS = 2_000

@@ -49,7 +49,7 @@ def bare(path: str) -> dict[str, float]:
 
 
 def ours(path: str) -> dict[str, float]:
-    from slotwise.inference.queries import fit_queries
+    from slotwise.inference.fit_queries import fit_queries
     from slotwise.logs.read import read_log
 
     few = Path(path).with_suffix(".few")

@@ -10,7 +10,7 @@ import numpy as np
 import slotwise as sw
 from benchmarks.measure import Row, report
 from slotwise.clickmodels import pbm
-from slotwise.inference.exploration import explore
+from slotwise.inference.bounds.regret_program import explore
 from slotwise.paper.settings import SIMULATED, setting
 from slotwise.policies import pmed
 from slotwise.policies._contract import make_params

@@ -11,9 +11,9 @@ import numpy as np
 import slotwise as sw
 from benchmarks.measure import Row, ratio, report, take_turns
 from benchmarks.speed import play
-from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.chain import Chain, Sampler, Target
-from slotwise.inference.effective import ess, tail_ess
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.chain import Chain, Sampler, Target
+from slotwise.inference.sampling.ess import ess, tail_ess
 from slotwise.paper.settings import SIMULATED, setting
 from slotwise.simulation.simulate import counts_after
 

@@ -10,7 +10,7 @@ import pytest
 import slotwise as sw
 from slotwise.charts import choice_chart, growth_chart, learning_chart, rank_chart, spread_chart, time_chart
 from slotwise.checks import BadInput
-from slotwise.inference.diagnosis import Diagnosis
+from slotwise.inference.sampling.diagnosis import Diagnosis
 from slotwise.simulation.result import Result
 
 ROUNDS = np.array([1, 10, 100, 1000])

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from slotwise.checks import BadInput
     from slotwise.clickmodels.pbm import PBM
     from slotwise.counts import Counts
-    from slotwise.inference.fit import Fit, fit, fit_many
+    from slotwise.inference.estimation.fit import Fit, fit, fit_many
     from slotwise.inference.fit_files import load_fits, save_fits
-    from slotwise.inference.posterior import Posterior, posterior
-    from slotwise.inference.queries import fit_queries
+    from slotwise.inference.fit_queries import fit_queries
     from slotwise.inference.query_fit import QueryFit
+    from slotwise.inference.sampling.posterior import Posterior, posterior
     from slotwise.logs.query import Query
     from slotwise.logs.read import read_log
     from slotwise.recommender import Recommender
@@ -51,18 +51,18 @@ _HOMES = {
     "PBM": "slotwise.clickmodels.pbm",
     "BadInput": "slotwise.checks",
     "Counts": "slotwise.counts",
-    "Fit": "slotwise.inference.fit",
-    "Posterior": "slotwise.inference.posterior",
+    "Fit": "slotwise.inference.estimation.fit",
+    "Posterior": "slotwise.inference.sampling.posterior",
     "Query": "slotwise.logs.query",
     "QueryFit": "slotwise.inference.query_fit",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
-    "fit": "slotwise.inference.fit",
+    "fit": "slotwise.inference.estimation.fit",
     "fit_chart": "slotwise.charts",
-    "fit_many": "slotwise.inference.fit",
-    "fit_queries": "slotwise.inference.queries",
+    "fit_many": "slotwise.inference.estimation.fit",
+    "fit_queries": "slotwise.inference.fit_queries",
     "load_fits": "slotwise.inference.fit_files",
-    "posterior": "slotwise.inference.posterior",
+    "posterior": "slotwise.inference.sampling.posterior",
     "read_log": "slotwise.logs.read",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",

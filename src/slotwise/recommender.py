@@ -14,7 +14,7 @@ from slotwise.checks import BadInput, Ints, known, mapping, names, whole
 from slotwise.counts import Counts, Tally, move, restore
 from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, chosen
-from slotwise.inference.posterior import Named, Posterior, posterior
+from slotwise.inference.sampling.posterior import Named, Posterior, posterior
 from slotwise.jit import kernel
 from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params, serving_params
 

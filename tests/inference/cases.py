@@ -8,8 +8,8 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.mixing import RARELY
-from slotwise.inference.parts import components
+from slotwise.inference.components import components
+from slotwise.inference.sampling.mixing import RARELY
 
 from .chains import Step, record
 from .exact import Exact, exact

@@ -13,9 +13,9 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally
-from slotwise.inference import log_odds, metropolis, mixing
-from slotwise.inference.ridges import Ridges
-from slotwise.inference.truncnorm import draw, mass
+from slotwise.inference.sampling import log_odds, metropolis, mixing
+from slotwise.inference.sampling.ridges import Ridges
+from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
 
 NEVER_SHOWN = np.zeros((0, 0))  # for `record`: the counts stay as they are

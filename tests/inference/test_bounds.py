@@ -8,9 +8,9 @@ from scipy.optimize import linprog, minimize
 
 import slotwise as sw
 from slotwise.checks import BadInput, Floats
-from slotwise.inference.alternatives import divergences, nearest, told_apart, truth_of
-from slotwise.inference.bounds import known_kappa_bound, unknown_kappa_bound
-from slotwise.inference.exploration import explore, program
+from slotwise.inference.bounds.alternatives import divergences, nearest, told_apart, truth_of
+from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
+from slotwise.inference.bounds.regret_program import explore, program
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 KNOWN = {"q10": 6.234, "q19": 42.17, "q1": 41.95, "standard": 11.36, "near-zero": 8.28, "near-one": 108.4}

@@ -7,8 +7,8 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.counts import Counts
-from slotwise.inference.diagnosis import diagnose
-from slotwise.inference.effective import ess, r_hat, tail_ess
+from slotwise.inference.sampling.diagnosis import diagnose
+from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
 from slotwise.paper.settings import setting
 from slotwise.simulation.simulate import counts_after
 

@@ -8,11 +8,11 @@ from scipy.optimize import minimize
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts, Tally
-from slotwise.inference.batch import parts
-from slotwise.inference.curvature import workspace
-from slotwise.inference.em import em_pass
-from slotwise.inference.information import log_errors
-from slotwise.inference.newton import log_likelihood, maximise, newton_step, start
+from slotwise.inference.estimation.batch import parts
+from slotwise.inference.estimation.curvature import workspace
+from slotwise.inference.estimation.em import em_pass
+from slotwise.inference.estimation.information import log_errors
+from slotwise.inference.estimation.newton import log_likelihood, maximise, newton_step, start
 from slotwise.paper.settings import SIMULATED, setting
 
 PRIORS = [0.0, 1e-3, 1.0]

@@ -13,9 +13,9 @@ from scipy.sparse.csgraph import connected_components
 from slotwise.checks import BadInput
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.fit import Fit, fit, fit_many
+from slotwise.inference.estimation.fit import Fit, fit, fit_many
+from slotwise.inference.estimation.svd import Fill, svd
 from slotwise.inference.query_fit import QueryFit
-from slotwise.inference.svd import Fill, svd
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 METHODS = ["em", "svd"]

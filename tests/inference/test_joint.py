@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts, Tally
-from slotwise.inference.mixing import RARELY
+from slotwise.inference.sampling.mixing import RARELY
 
 from .cases import FIRST, NONE
 from .chains import (

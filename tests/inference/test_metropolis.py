@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slotwise.checks import Floats
-from slotwise.inference.metropolis import log_bound
+from slotwise.inference.sampling.metropolis import log_bound
 from slotwise.jit import kernel
 
 from .cases import COUNTS_2X2, DATA, ENDS, FIRST, METROPOLIS_CASES, NONE, Case, Data, near_ends, walked

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.misfit import FEWEST, _moments, discoveries, misfits
+from slotwise.inference.goodness_of_fit import FEWEST, _moments, discoveries, misfits
 from slotwise.paper.settings import setting
 
 DATA_SETS = 2_000

@@ -12,9 +12,9 @@ import pytest
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.mixing import RARELY
-from slotwise.inference.parts import components
-from slotwise.inference.series import beyond_first, cube_root, remainder
+from slotwise.inference.components import components
+from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
+from slotwise.inference.sampling.mixing import RARELY
 
 from .cases import COUNTS_2X2, DATA, ENDS, FIRST, MIXING_CASES, NONE, Case, near_ends, walked
 from .chains import BROKEN_MIXING, MIXING, PLAIN_MIXING, Defect, Step, record

@@ -10,8 +10,8 @@ import pytest
 
 from slotwise.checks import BadInput, Floats
 from slotwise.counts import Counts
-from slotwise.inference.parts import components
-from slotwise.inference.posterior import BURN_IN, Named, Posterior, posterior
+from slotwise.inference.components import components
+from slotwise.inference.sampling.posterior import BURN_IN, Named, Posterior, posterior
 
 from .cases import FEW, FIRST, MILLION, NONE, ONE_NEVER_SHOWN
 from .exact import exact

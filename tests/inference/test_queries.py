@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.inference import queries as queries_module
-from slotwise.inference.bayes import WORTH, seed_of
-from slotwise.inference.queries import FEW_OF_ITEM, FEW_OF_POSITION
+from slotwise.inference import fit_queries as queries_module
+from slotwise.inference.fit_queries import FEW_OF_ITEM, FEW_OF_POSITION
+from slotwise.inference.query_posteriors import WORTH, seed_of
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 from .queries_of import drawn, of_rates

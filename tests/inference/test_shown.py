@@ -9,11 +9,11 @@ from scipy.special import betainc
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.chain import Chain, Sampler, Target
-from slotwise.inference.effective import ess
-from slotwise.inference.posterior import REFERENCES, posterior, target_of
-from slotwise.inference.shown import ShownChain
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.chain import Chain, Sampler, Target
+from slotwise.inference.sampling.ess import ess
+from slotwise.inference.sampling.observed_chain import ShownChain
+from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
 
 from .axis import gauss
 from .cases import FEW, FIRST, NONE, ONE_NEVER_SHOWN

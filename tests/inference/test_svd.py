@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slotwise.counts import Counts, Tally
-from slotwise.inference.svd import Fill, click_rates, filled_rates, rank_one, svd
+from slotwise.inference.estimation.svd import Fill, click_rates, filled_rates, rank_one, svd
 from slotwise.paper.settings import setting
 
 STANDARD = setting("standard")

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 from scipy.stats import truncnorm
 
 from slotwise.checks import Floats
-from slotwise.inference.truncnorm import UNIFORM_FROM, draw, mass
+from slotwise.inference.sampling.truncnorm import UNIFORM_FROM, draw, mass
 from slotwise.jit import kernel
 
 from .laws import ks_distance, ks_limit

@@ -5,8 +5,8 @@ import pytest
 
 import slotwise as sw
 from slotwise.counts import Counts
-from slotwise.inference.online import Estimator, first_guess, refresh
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.running_estimate import Estimator, first_guess, refresh
+from slotwise.inference.estimation.svd import Fill
 from slotwise.policies import epsilon_greedy, greedy
 from slotwise.policies._contract import make_params
 

@@ -7,7 +7,7 @@ import pytest
 from replay import best_first, replay
 
 import slotwise as sw
-from slotwise.inference.online import told_or_guessed
+from slotwise.inference.estimation.running_estimate import told_or_guessed
 from slotwise.paper.settings import setting
 from slotwise.policies import pbm_pie
 from slotwise.policies._contract import make_params

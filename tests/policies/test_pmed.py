@@ -8,8 +8,8 @@ import slotwise as sw
 from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import UNKNOWN, Model
 from slotwise.counts import Tally
-from slotwise.inference.birkhoff import most_displays, split
-from slotwise.inference.ordered_em import most_likely, pool
+from slotwise.inference.bounds.birkhoff import most_displays, split
+from slotwise.inference.estimation.ordered_em import most_likely, pool
 from slotwise.policies import pmed
 from slotwise.policies._contract import make_params
 

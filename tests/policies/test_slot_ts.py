@@ -10,7 +10,7 @@ from replay import best_first
 import slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.counts import Counts
-from slotwise.inference.mixing import RARELY, sample
+from slotwise.inference.sampling.mixing import RARELY, sample
 from slotwise.policies import slot_ts
 from slotwise.policies._contract import make_params
 from slotwise.simulation.simulate import counts_after, generators

@@ -14,7 +14,7 @@ from scipy.stats import kstwo
 
 import slotwise as sw
 from slotwise.checks import Floats
-from slotwise.inference.parts import components, normalise
+from slotwise.inference.components import components, normalise
 from slotwise.simulation.simulate import counts_after
 
 N_ITEMS, N_POSITIONS, DRAWS = 6, 4, 200

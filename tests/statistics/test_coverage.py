@@ -13,7 +13,7 @@ import pytest
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.fit import Fit, fit_many
+from slotwise.inference.estimation.fit import Fit, fit_many
 from slotwise.paper.settings import SIMULATED, setting
 
 VIEWS = 2_000

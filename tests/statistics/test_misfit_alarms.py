@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 import slotwise as sw
-from slotwise.inference.misfit import misfits
+from slotwise.inference.goodness_of_fit import misfits
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 LIMITS = {0.05: 0.0562, 0.01: 0.0128, 0.001: 0.0019}

@@ -18,7 +18,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.checks import Floats
-from slotwise.inference.parts import components, normalise
+from slotwise.inference.components import components, normalise
 from slotwise.paper.settings import setting
 from slotwise.simulation.simulate import counts_after
 

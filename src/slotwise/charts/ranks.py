@@ -9,7 +9,7 @@ from slotwise.charts.axes import COLOURS
 from slotwise.checks import BadInput
 
 if TYPE_CHECKING:
-    from slotwise.inference.diagnosis import Diagnosis
+    from slotwise.inference.sampling.diagnosis import Diagnosis
 
 RANK_BINS = 20
 

@@ -57,7 +57,7 @@ def diagnose(
 ) -> None:
     """Judge how well a sampler of the posterior does: effective samples, acceptance, agreement of chains."""
     from slotwise.charts import rank_chart, save_chart
-    from slotwise.inference.diagnosis import diagnose as judge
+    from slotwise.inference.sampling.diagnosis import diagnose as judge
 
     check_charts(chart)
     law: Any = tuple(numbers("--prior", prior)) if "," in prior else prior

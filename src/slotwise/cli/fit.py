@@ -55,7 +55,7 @@ def fit(
 ) -> None:
     """Fit theta and kappa for every query of click logs, small or huge."""
     from slotwise.inference.fit_files import save_fits
-    from slotwise.inference.queries import METHODS, fit_queries
+    from slotwise.inference.fit_queries import METHODS, fit_queries
     from slotwise.logs.read import read_log
 
     check_charts(chart)

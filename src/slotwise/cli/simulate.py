@@ -123,7 +123,7 @@ def _warn_of_reference(entries: list[tuple[str, str, dict[str, Any]]], model: An
 
 def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
     """The regret lower bounds that the model has, and why it lacks one."""
-    from slotwise.inference.bounds import known_kappa_bound, unknown_kappa_bound
+    from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 
     found, remarks = {}, []
     for name, compute in (("kappa known", known_kappa_bound), ("kappa unknown", unknown_kappa_bound)):

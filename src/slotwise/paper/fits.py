@@ -7,7 +7,7 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.fit import fit
+from slotwise.inference.estimation.fit import fit
 from slotwise.paper.settings import SETTINGS, setting
 
 ROUNDS = 100_000

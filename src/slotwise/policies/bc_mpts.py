@@ -8,9 +8,9 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.inference.online import Source, refresh
+from slotwise.inference.estimation.running_estimate import Source, refresh
 from slotwise.jit import kernel
-from slotwise.policies._told import Params, State, check, grow, init, update
+from slotwise.policies._plug_in_kappa import Params, State, check, grow, init, update
 
 __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from slotwise.checks import Ints
 from slotwise.counts import add
-from slotwise.inference.online import Estimator
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.running_estimate import Estimator
+from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 from slotwise.policies import greedy
 

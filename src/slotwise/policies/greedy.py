@@ -11,8 +11,8 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally, add, empty, grown
-from slotwise.inference.online import Estimate, Estimator, first_guess, refresh, regrown
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.running_estimate import Estimate, Estimator, first_guess, refresh, regrown
+from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 
 # added to every score so that equal ones are ordered at random, far below any difference that counts could show

@@ -12,7 +12,7 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally, add, empty, grown
-from slotwise.inference.metropolis import sample
+from slotwise.inference.sampling.metropolis import sample
 from slotwise.jit import kernel
 
 

@@ -12,9 +12,9 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import Tally, add, empty
-from slotwise.inference.conditional import log_density, mode, upper_bound
-from slotwise.inference.online import Estimate, Source, refresh, told, told_or_guessed
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.running_estimate import Estimate, Source, refresh, told, told_or_guessed
+from slotwise.inference.estimation.svd import Fill
+from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
 from slotwise.jit import kernel
 
 

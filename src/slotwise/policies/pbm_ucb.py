@@ -12,10 +12,10 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import add
-from slotwise.inference.online import Source, refresh, told
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.running_estimate import Source, refresh, told
+from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
-from slotwise.policies._told import State, begin, enlarged
+from slotwise.policies._plug_in_kappa import State, begin, enlarged
 
 _NEVER_SHOWN = 1e9  # above every bound
 

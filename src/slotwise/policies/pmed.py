@@ -12,10 +12,10 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import Tally, add, empty
-from slotwise.inference.alternatives import Truth, truth_of
-from slotwise.inference.birkhoff import most_displays, split
-from slotwise.inference.exploration import Program, explore, program
-from slotwise.inference.ordered_em import most_likely
+from slotwise.inference.bounds.alternatives import Truth, truth_of
+from slotwise.inference.bounds.birkhoff import most_displays, split
+from slotwise.inference.bounds.regret_program import Program, explore, program
+from slotwise.inference.estimation.ordered_em import most_likely
 from slotwise.jit import kernel
 
 PASSES = 100

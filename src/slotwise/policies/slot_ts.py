@@ -12,9 +12,9 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally, add, empty, grown
-from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.mixing import RARELY, sample
-from slotwise.inference.ridges import Ridges, one_part
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.mixing import RARELY, sample
+from slotwise.inference.sampling.ridges import Ridges, one_part
 from slotwise.jit import kernel
 
 

@@ -9,8 +9,8 @@ from msgspec import Struct
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.parts import components
-from slotwise.inference.posterior import BURN_IN, Named, Posterior, posterior
+from slotwise.inference.components import components
+from slotwise.inference.sampling.posterior import BURN_IN, Named, Posterior, posterior
 from slotwise.service.page import ItemSpec
 from slotwise.service.recommender import PRIOR, PageModel
 from slotwise.service.store.base import Rate

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.inference.log_bound import log_bound
+from slotwise.inference.sampling.log_bound import log_bound
 from slotwise.jit import kernel
 
 _MOST = 1.0 - 1e-12  # h can be infinite at 1 itself

@@ -8,11 +8,11 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Tally
-from slotwise.inference import log_odds, metropolis, mixing
-from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.matched import redraw
-from slotwise.inference.parts import components
-from slotwise.inference.ridges import NOWHERE, Ridges, find_homes, slide
+from slotwise.inference.components import components
+from slotwise.inference.sampling import log_odds, metropolis, mixing
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.coordinate_step import redraw
+from slotwise.inference.sampling.ridges import NOWHERE, Ridges, find_homes, slide
 from slotwise.jit import kernel
 
 PIECE = 3_000_000  # items x positions x sweeps that one compiled call takes at most

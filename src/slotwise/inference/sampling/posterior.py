@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, known, number, shown, whole
 from slotwise.counts import Counts
-from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.chain import Chain, Target
-from slotwise.inference.effective import ess, r_hat, tail_ess
-from slotwise.inference.fit import Intervals, check_level
-from slotwise.inference.parts import components, normalise
-from slotwise.inference.shown import ShownChain
-from slotwise.inference.summary import Row, Summary
+from slotwise.inference.components import components, normalise
+from slotwise.inference.estimation.fit import Intervals, check_level
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.chain import Chain, Target
+from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.inference.sampling.observed_chain import ShownChain
+from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel
 
 CHAINS = 4

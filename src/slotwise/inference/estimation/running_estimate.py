@@ -8,8 +8,8 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import Tally
-from slotwise.inference.em import em_pass
-from slotwise.inference.svd import click_rates, rank_one
+from slotwise.inference.estimation.em import em_pass
+from slotwise.inference.estimation.svd import click_rates, rank_one
 from slotwise.jit import kernel
 
 SVD_ITERATIONS = 2

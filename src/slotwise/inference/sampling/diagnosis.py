@@ -11,8 +11,8 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, known, number, whole
 from slotwise.counts import Counts
-from slotwise.inference.chain import Chain, Sampler, Target
-from slotwise.inference.posterior import BURN_IN, Named, check_room, gathered, target_of, unnamed
+from slotwise.inference.sampling.chain import Chain, Sampler, Target
+from slotwise.inference.sampling.posterior import BURN_IN, Named, check_room, gathered, target_of, unnamed
 
 SAMPLERS = {sampler.name.lower(): sampler for sampler in Sampler}
 AGREE, APART = 1.01, 1.1  # R-hats below which chains are taken to agree, and from which on they do not

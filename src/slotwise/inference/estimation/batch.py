@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts, Tally
-from slotwise.inference.curvature import Work, workspace
-from slotwise.inference.information import log_errors
-from slotwise.inference.newton import log_likelihood, maximise, most_visible, start
-from slotwise.inference.svd import svd
+from slotwise.inference.estimation.curvature import Work, workspace
+from slotwise.inference.estimation.information import log_errors
+from slotwise.inference.estimation.newton import log_likelihood, maximise, most_visible, start
+from slotwise.inference.estimation.svd import svd
 from slotwise.jit import kernel
 
 # what an estimate is: between 0 and 1, or at one of them; or a stand-in, for want of displays or of any clicks nearby

@@ -11,9 +11,9 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.batch import Batch, fit_em, fit_svd, report
-from slotwise.inference.cautions import cautions, flagged
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.batch import Batch, fit_em, fit_svd, report
+from slotwise.inference.estimation.svd import Fill
+from slotwise.inference.fit_warnings import cautions, flagged
 
 
 class Intervals(NamedTuple):

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from slotwise.checks import BadInput, Floats, Ints, known, shown
 from slotwise.counts import Counts
-from slotwise.inference.batch import UNSEEN, Batch
-from slotwise.inference.bayes import Estimate, Progress, estimates
-from slotwise.inference.cautions import ITEM_TEXTS, POSITION_TEXTS, Texts, about, cautions, flagged
-from slotwise.inference.fit import alike, check_level, estimator, interval
-from slotwise.inference.misfit import Misfits, discoveries, misfits
+from slotwise.inference.estimation.batch import UNSEEN, Batch
+from slotwise.inference.estimation.fit import alike, check_level, estimator, interval
+from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS, Texts, about, cautions, flagged
+from slotwise.inference.goodness_of_fit import Misfits, discoveries, misfits
 from slotwise.inference.query_fit import Misfit, QueryFit
+from slotwise.inference.query_posteriors import Estimate, Progress, estimates
 from slotwise.logs.query import Query
 
 METHODS = ("em", "svd", "bayes")

@@ -6,8 +6,8 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally
-from slotwise.inference.curvature import Work, factor, slopes
-from slotwise.inference.newton import most_visible
+from slotwise.inference.estimation.curvature import Work, factor, slopes
+from slotwise.inference.estimation.newton import most_visible
 from slotwise.jit import kernel
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.inference.matched import LEAST, MOST
-from slotwise.inference.series import beyond_first, remainder
+from slotwise.inference.sampling.artanh_series import beyond_first, remainder
+from slotwise.inference.sampling.coordinate_step import LEAST, MOST
 from slotwise.jit import kernel
 
 NOWHERE = -1

@@ -7,8 +7,8 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import Tally, add, empty, grown
-from slotwise.inference.online import Estimate, Source, regrown, told, told_or_guessed
-from slotwise.inference.svd import Fill
+from slotwise.inference.estimation.running_estimate import Estimate, Source, regrown, told, told_or_guessed
+from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 
 

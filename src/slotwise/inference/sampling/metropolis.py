@@ -10,8 +10,8 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Tally
-from slotwise.inference.log_bound import log_bound
-from slotwise.inference.truncnorm import draw, mass
+from slotwise.inference.sampling.log_bound import log_bound
+from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
 
 # |log(mass(x) / mass(y))| <= log 2; a little more, so that rounding never refuses wrongly

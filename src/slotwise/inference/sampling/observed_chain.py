@@ -8,8 +8,8 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.beta_prior import Learnt
-from slotwise.inference.chain import Chain, Sampler, Target
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.chain import Chain, Sampler, Target
 
 
 class ShownChain:

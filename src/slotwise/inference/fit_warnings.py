@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Ints
-from slotwise.inference.batch import AT_ONE, AT_ZERO, INSIDE, SILENT, UNSEEN, Batch
+from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INSIDE, SILENT, UNSEEN, Batch
 
 MOST_NAMES = 8  # in one warning
 Texts = dict[int, str]

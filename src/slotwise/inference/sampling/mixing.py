@@ -4,9 +4,9 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Tally
-from slotwise.inference.beta_prior import Learnt, learn
-from slotwise.inference.matched import redraw
-from slotwise.inference.ridges import Ridges, find_homes, rescale, slide
+from slotwise.inference.sampling.beta_prior import Learnt, learn
+from slotwise.inference.sampling.coordinate_step import redraw
+from slotwise.inference.sampling.ridges import Ridges, find_homes, rescale, slide
 from slotwise.jit import kernel
 
 RARELY = 32  # a slice costs about three times as much as a matched step

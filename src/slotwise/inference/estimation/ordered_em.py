@@ -7,7 +7,7 @@ falls.
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally
-from slotwise.inference.em import em_pass
+from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
 OFF_ONE = 1e-4  # EM cannot leave 1, whatever the counts say later: so it starts a little below

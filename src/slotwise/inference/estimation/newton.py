@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Tally
-from slotwise.inference.curvature import Work, factor, slopes
-from slotwise.inference.em import em_pass
+from slotwise.inference.estimation.curvature import Work, factor, slopes
+from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
 EM_PASSES = 3  # before Newton's method, and again whenever a step of it gains nothing

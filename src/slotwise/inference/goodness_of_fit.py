@@ -21,7 +21,7 @@ from scipy.special import gammaincc  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
-from slotwise.inference.batch import INSIDE, UNSEEN, Batch, fit_em, report
+from slotwise.inference.estimation.batch import INSIDE, UNSEEN, Batch, fit_em, report
 from slotwise.jit import kernel
 
 FEWEST = 10.0  # clicks of an item, and of a position, to be tested

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, whole
-from slotwise.inference.cautions import about
-from slotwise.inference.posterior import MOST_SWEEPS, Posterior, posterior, target_of
+from slotwise.inference.fit_warnings import about
+from slotwise.inference.sampling.posterior import MOST_SWEEPS, Posterior, posterior, target_of
 from slotwise.logs.query import Query
 
 WORTH = 400  # independent draws that a number needs for its interval to be told

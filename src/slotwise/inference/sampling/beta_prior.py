@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.inference.matched import LEAST, MOST
+from slotwise.inference.sampling.coordinate_step import LEAST, MOST
 from slotwise.jit import kernel
 
 _TRIES = 200

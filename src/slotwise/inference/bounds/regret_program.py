@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.inference.alternatives import Truth, divergences, nearest, variable
-from slotwise.inference.simplex import Dictionary, add_row, dictionary, pivot, solve
+from slotwise.inference.bounds.alternatives import Truth, divergences, nearest, variable
+from slotwise.inference.bounds.simplex import Dictionary, add_row, dictionary, pivot, solve
 from slotwise.jit import kernel
 
 ROUNDS_OF_CUTS = 100

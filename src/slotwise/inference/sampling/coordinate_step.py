@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.inference.series import beyond_first, cube_root, remainder
+from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
 from slotwise.jit import kernel
 
 # a value is read as no nearer to 0 and 1 than this: at the ends themselves a logarithm would be infinite

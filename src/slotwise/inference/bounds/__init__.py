@@ -1,0 +1,1 @@
+"""Lower bounds of the regret, and the programs that compute them."""

@@ -1,0 +1,1 @@
+"""theta and kappa estimated from counts, with standard errors."""

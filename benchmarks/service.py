@@ -19,12 +19,12 @@ from benchmarks.hammer import Hammered, hammer, request, times
 from benchmarks.measure import Row, report
 from slotwise.service.api.recommendations import RecommendationRequest
 from slotwise.service.api.route import Answer, Call, Route
-from slotwise.service.app import running
-from slotwise.service.feedback import Kind
-from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.recommender import Ask
-from slotwise.service.server import serve
-from slotwise.service.store.base import Event, Received
+from slotwise.service.http.app import running
+from slotwise.service.http.server import serve
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
+from slotwise.service.store.interface import Event, Received
 from slotwise.service.store.ledger import SqliteLedger
 
 NAMES = ("constant", "hot_constant", "recommendations")

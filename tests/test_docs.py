@@ -12,7 +12,7 @@ import slotwise as sw
 from slotwise.cli import app
 from slotwise.paper.experiments import EXPERIMENTS
 from slotwise.paper.settings import SETTINGS
-from slotwise.service.page import PageSpec
+from slotwise.service.pages.page import PageSpec
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -24,9 +24,9 @@ from slotwise.client.load import Load, Plan
 from slotwise.client.remote import Remote
 from slotwise.client.report import Report
 from slotwise.client.visitors import Visitors
-from slotwise.service.app import make_app, running
-from slotwise.service.server import bind
-from slotwise.service.server import listening as serving_on
+from slotwise.service.http.app import make_app, running
+from slotwise.service.http.server import bind
+from slotwise.service.http.server import listening as serving_on
 
 from .typed import typed
 

@@ -7,7 +7,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.client.page_file import PageFile, read_page
 from slotwise.client.sample import SHOP
-from slotwise.service.page import ItemSpec, Prior
+from slotwise.service.pages.page import ItemSpec, Prior
 
 GOOD = """
 page = "shop"

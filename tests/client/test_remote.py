@@ -13,7 +13,7 @@ from slotwise.checks import BadInput
 from slotwise.client.address import Address
 from slotwise.client.remote import Remote, Unreachable
 from slotwise.client.stream import Lost, Stream
-from slotwise.service.problems import STARTING
+from slotwise.service.http.problems import STARTING
 
 
 @contextmanager

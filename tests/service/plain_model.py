@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from slotwise.service.feedback import Kind
+from slotwise.service.registers import Kind
 from slotwise.service.store import ledger
-from slotwise.service.store.base import Event
+from slotwise.service.store.interface import Event
 
 STEPS = 8  # epochs in a half-life
 HOUR = 3600

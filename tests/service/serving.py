@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from slotwise.service.app import make_app, running
+from slotwise.service.http.app import make_app, running
 from slotwise.service.service import Service
 
 START = 1_700_000_000.0

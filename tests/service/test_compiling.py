@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from slotwise.policies import uniform
-from slotwise.service.compiler import compile_kernels
-from slotwise.service.feedback import Kind
-from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.recommender import Ask
+from slotwise.service.pages.compiler import compile_kernels
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
 from slotwise.service.service import Service
-from slotwise.service.store.base import Event
+from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Client, play
@@ -78,7 +78,7 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
     async def story(one: Client) -> None:
         await one.page()
         shown = [await one.recommend() for _ in range(20)]
-        monkeypatch.setattr("slotwise.service.compiler.compile_kernels", slowly)
+        monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
         await define(one.service, "shop", "uniform")
         waiting = asyncio.create_task(one.service.recommend("shop", Ask(), None))
         for display in shown:
@@ -106,7 +106,7 @@ def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
 
     async def story(one: Client) -> None:
         await one.page()
-        monkeypatch.setattr("slotwise.service.compiler.compile_kernels", slowly)
+        monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
         patch = asyncio.create_task(one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"}))
         quick = []
         while not patch.done():
@@ -125,7 +125,7 @@ def test_a_policy_that_could_not_be_compiled_is_tried_again(tmp_path: Path, monk
     async def story(one: Client) -> None:
         await one.page()
         with monkeypatch.context() as broken:
-            broken.setattr("slotwise.service.compiler.compile_kernels", lambda _: 1 // 0)
+            broken.setattr("slotwise.service.pages.compiler.compile_kernels", lambda _: 1 // 0)
             refused = await one.http.patch("/v1/pages/shop", json={"policy": "uniform"})
             assert refused.status_code == 500
         assert (await one.recommend())["items"]

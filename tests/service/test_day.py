@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from slotwise.service.feedback import Kind
-from slotwise.service.recommender import Ask
-from slotwise.service.store.base import Event
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
+from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
 
 from .serving import POSITIONS, START, Client, HandClock, client

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from slotwise.service.feedback import NOTHING, Change, Counting, Kind, Registers, Total, changes
+from slotwise.service.registers import NOTHING, Change, Counting, Kind, Registers, Total, changes
 
 VIEW, CLICK, DISCARD = (Kind.VIEW, -1), (Kind.CLICK, 0), (Kind.DISCARD, -1)
 OTHER_CLICK = (Kind.CLICK, 1)

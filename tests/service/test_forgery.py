@@ -5,8 +5,8 @@ import string
 from pathlib import Path
 from typing import Any
 
-from slotwise.service.feedback import Kind
-from slotwise.service.store.base import Event
+from slotwise.service.registers import Kind
+from slotwise.service.store.interface import Event
 
 from .serving import Client, play
 

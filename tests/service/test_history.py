@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from slotwise.service.feedback import Kind
-from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, check_page
-from slotwise.service.problems import Problem
-from slotwise.service.recommender import Ask
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, check_page
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
 from slotwise.service.service import DROP_MARGIN, Service
-from slotwise.service.store.base import Cell, Event, StoredPage
+from slotwise.service.store.interface import Cell, Event, StoredPage
 from slotwise.service.verify import verify
 
 from .plain_model import PlainDisplay, PlainModel, PlainPage

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from slotwise.service.app import make_app
-from slotwise.service.server import bind, listening
+from slotwise.service.http.app import make_app
+from slotwise.service.http.server import bind, listening
 
 from .serving import ITEMS, POSITIONS, Process, client, process
 
@@ -278,7 +278,7 @@ def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
                     writer.close()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("slotwise.service.server.KEEP_ALIVE_SECONDS", 0.3)
+        patch.setattr("slotwise.service.http.server.KEEP_ALIVE_SECONDS", 0.3)
         asyncio.run(story())
 
 

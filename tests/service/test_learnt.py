@@ -14,7 +14,7 @@ import pytest
 
 from slotwise.logs.read import read_log
 from slotwise.service.api.log import CHUNK
-from slotwise.service.recommender import Ask
+from slotwise.service.pages.page_model import Ask
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.verify import verify
 
@@ -128,7 +128,7 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All draws at once would be gigabytes; few of them support no interval."""
-    monkeypatch.setattr("slotwise.service.insights._NUMBERS_DRAWN", 100)
+    monkeypatch.setattr("slotwise.service.pages.insights._NUMBERS_DRAWN", 100)
 
     async def story(one: Client) -> None:
         await one.page()
@@ -312,7 +312,7 @@ def test_the_first_click_waits_for_no_compiler() -> None:
     """In a process of its own: what a page needs while it serves was compiled before the service is ready."""
     code = (
         "from slotwise.counts import fade, restore, shift_many\n"
-        "from slotwise.service.compiler import compile_kernels\n"
+        "from slotwise.service.pages.compiler import compile_kernels\n"
         "compile_kernels()\n"
         "print(*(len(getattr(one, 'signatures', '1')) for one in (fade, restore, shift_many)))\n"
     )

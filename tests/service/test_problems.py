@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slotwise.service.door import problem_of
+from slotwise.service.http.endpoint import problem_of
 
 from .serving import Client, play
 

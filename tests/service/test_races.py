@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from slotwise.service.feedback import Kind
-from slotwise.service.page import ItemSpec, PageBody
-from slotwise.service.problems import Problem
-from slotwise.service.recommender import Ask
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
 from slotwise.service.service import Service
-from slotwise.service.store.base import Event, StoreDown, StoredPage
+from slotwise.service.store.interface import Event, StoreDown, StoredPage
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Client, client, play

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slotwise.service.names import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_page, check_room
-from slotwise.service.recommender import PRIOR, PageModel
-from slotwise.service.store.base import PageCounts, StoredPage
+from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_page, check_room
+from slotwise.service.pages.page_model import PRIOR, PageModel
+from slotwise.service.store.interface import PageCounts, StoredPage
 
 from .serving import ITEMS, POSITIONS, Client, play
 
@@ -20,7 +20,7 @@ ROOM = 30  # counts: the page of these tests has 5 items x 1 segment x 4 places
 
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.service.page.MOST_COUNTS", ROOM)
+    monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", ROOM)
 
 
 def largest() -> PageBody:
@@ -125,7 +125,7 @@ def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
 def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(one: Client) -> None:
         await one.page()
-        monkeypatch.setattr("slotwise.service.page.MOST_COUNTS", 10)
+        monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", 10)
         await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
         await one.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
         await one.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})

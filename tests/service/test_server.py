@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.service.server import bind
+from slotwise.service.http.server import bind
 from slotwise.service.verify import verify
 
 from .serving import ITEMS, POSITIONS, Process, process

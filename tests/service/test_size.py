@@ -9,9 +9,9 @@ import httpx
 import psutil
 import pytest
 
-from slotwise.service.feedback import Counting, Kind, Registers
-from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.store.base import Display, Event, Ledger, Place
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.registers import Counting, Kind, Registers
+from slotwise.service.store.interface import Display, Event, Ledger, Place
 from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
 

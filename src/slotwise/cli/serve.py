@@ -20,9 +20,9 @@ def serve(
     dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
-    from slotwise.service.aside import end_now
-    from slotwise.service.dev_guard import check_address
-    from slotwise.service.server import serve as run
+    from slotwise.service.background import end_now
+    from slotwise.service.http.access import check_address
+    from slotwise.service.http.server import serve as run
     from slotwise.service.store.sqlite import path_of
 
     if not dev:

@@ -8,7 +8,7 @@ from slotwise.checks import BadInput
 from slotwise.client.page_file import PageFile, Pins
 from slotwise.client.pages import read, save_items
 from slotwise.client.remote import Remote, path_of, refusal
-from slotwise.service.page import ItemSpec, PageSpec
+from slotwise.service.pages.page import ItemSpec, PageSpec
 
 
 class Applied(NamedTuple):

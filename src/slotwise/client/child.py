@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 from slotwise.checks import BadInput
-from slotwise.service.aside import end_now
-from slotwise.service.server import serve
+from slotwise.service.background import end_now
+from slotwise.service.http.server import serve
 
 HOST = "127.0.0.1"
 

@@ -10,7 +10,7 @@ import msgspec
 from slotwise.client.address import phrase
 from slotwise.client.latency import Latency
 from slotwise.client.stream import Lost, Stream
-from slotwise.service.names import MOST_EVENTS
+from slotwise.service.pages.limits import MOST_EVENTS
 
 TRIES, PAUSE = 3, 0.2  # seconds between tries; a register moves once, so a retry cannot count twice
 _encode = msgspec.json.Encoder().encode

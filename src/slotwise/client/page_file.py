@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.service.names import ItemName, Name
-from slotwise.service.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, check_item, check_page
-from slotwise.service.words import misfit
+from slotwise.service.http.validation import misfit
+from slotwise.service.pages.limits import ItemName, Name
+from slotwise.service.pages.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, check_item, check_page
 
 Pins = dict[str, dict[str, str]]  # layout -> position -> item
 _TIMES = ("valid_from", "valid_until")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from slotwise.checks import BadInput, known
 from slotwise.clickmodels.pbm import PBM
 from slotwise.client.remote import Remote, path_of, refusal
-from slotwise.service.names import MOST_ROWS
+from slotwise.service.pages.limits import MOST_ROWS
 
 
 class Face(NamedTuple):

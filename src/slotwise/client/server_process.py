@@ -9,7 +9,7 @@ from pathlib import Path
 from slotwise.checks import BadInput
 from slotwise.client.child import HOST
 from slotwise.client.remote import Remote, Unreachable
-from slotwise.service.server import bind
+from slotwise.service.http.server import bind
 
 PORT = 8000
 READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # compiling the kernels takes long, once

@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.service.aside import aside
+from slotwise.service.background import aside
 from slotwise.service.clock import Clock
-from slotwise.service.compiler import TRIAL, Compiler
-from slotwise.service.feedback import Counting, Registers, Status
-from slotwise.service.insights import Insights, insights, seen
+from slotwise.service.http.problems import STARTING, Problem
+from slotwise.service.ids import Randomness
 from slotwise.service.metrics import Metrics
-from slotwise.service.page import ItemSpec, PageBody, PageSpec, check_room
-from slotwise.service.problems import STARTING, Problem
-from slotwise.service.randomness import Randomness
-from slotwise.service.recommender import Ask, PageModel
-from slotwise.service.store.base import (
+from slotwise.service.pages.compiler import TRIAL, Compiler
+from slotwise.service.pages.insights import Insights, insights, seen
+from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec, check_room
+from slotwise.service.pages.page_model import Ask, PageModel
+from slotwise.service.registers import Counting, Registers, Status
+from slotwise.service.store.interface import (
     Answer,
     Cell,
     Display,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import NOTHING, changes
+from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.deltas import Deltas
 from slotwise.service.store.ledger import SqliteLedger
-from slotwise.service.store.schema import check_ours
+from slotwise.service.store.migrations import check_ours
 from slotwise.service.store.sqlite import connect_to_read
 
 CHUNK = 5_000  # displays at a time: memory does not grow with the log

@@ -10,10 +10,20 @@ from typing import Any
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.service.feedback import Counting, Kind, Registers
-from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.store.base import Cell, Display, Event, Ledger, Place, Refused, StaleVersion, Store, StoreDown
-from slotwise.service.store.schema import MIGRATIONS
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.registers import Counting, Kind, Registers
+from slotwise.service.store.interface import (
+    Cell,
+    Display,
+    Event,
+    Ledger,
+    Place,
+    Refused,
+    StaleVersion,
+    Store,
+    StoreDown,
+)
+from slotwise.service.store.migrations import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
 
@@ -227,7 +237,7 @@ def test_an_older_store_is_brought_up_step_by_step(tmp_path: Path, monkeypatch: 
 
     asyncio.run(first())
     steps = ["CREATE TABLE added (n INTEGER); INSERT INTO added VALUES (0);", "UPDATE added SET n = n + 1;"]
-    monkeypatch.setattr("slotwise.service.store.schema.MIGRATIONS", [*MIGRATIONS, *steps])
+    monkeypatch.setattr("slotwise.service.store.migrations.MIGRATIONS", [*MIGRATIONS, *steps])
     asyncio.run(second())
     asyncio.run(second())
 

@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import JSON, Answer, Call, Route, decode
-from slotwise.service.feedback import Kind, Status
-from slotwise.service.names import MOST_EVENTS, Identifier, Name
-from slotwise.service.store.base import Event
+from slotwise.service.pages.limits import MOST_EVENTS, Identifier, Name
+from slotwise.service.registers import Kind, Status
+from slotwise.service.store.interface import Event
 
 _KINDS = {"view": Kind.VIEW, "click": Kind.CLICK, "discard": Kind.DISCARD}
 

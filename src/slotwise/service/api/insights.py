@@ -1,7 +1,7 @@
 """Insights: what a page has learnt."""
 
 from slotwise.service.api.route import NOT_FOUND, Answer, Call, Route
-from slotwise.service.insights import Insights
+from slotwise.service.pages.insights import Insights
 
 
 async def get(call: Call) -> Answer:

@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import NOT_FOUND, Answer, Call, Route, checked_name, decode, refuse
-from slotwise.service.names import MOST_ROWS, ItemName
-from slotwise.service.page import ItemSpec, check_item
-from slotwise.service.problems import Problem
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.limits import MOST_ROWS, ItemName
+from slotwise.service.pages.page import ItemSpec, check_item
 
 
 class ItemRow(ItemSpec, kw_only=True):

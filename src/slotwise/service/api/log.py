@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from slotwise.service.api.route import NOT_FOUND, Answer, Call, Parameter, Route
-from slotwise.service.problems import Problem
+from slotwise.service.http.problems import Problem
 from slotwise.service.service import Service
-from slotwise.service.store.base import LogRow
+from slotwise.service.store.interface import LogRow
 
 CHUNK = 1_000  # displays at a time: memory does not grow with the log
 _PIECE = 1 << 16  # bytes

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from slotwise.service.api.route import OPERATIONS, Answer, Call, Route
-from slotwise.service.problems import STARTING, Problem
+from slotwise.service.http.problems import STARTING, Problem
 from slotwise.version import __version__
 
 

@@ -6,11 +6,11 @@ import msgspec
 from msgspec import Struct
 
 from slotwise.service.api.route import IF_MATCH, NOT_FOUND, STALE, Answer, Call, Route, decode, page_name, refuse
-from slotwise.service.names import ItemName
-from slotwise.service.page import NO_PAGE, ItemSpec, PageBody, PagePatch, PageSpec, check_page
-from slotwise.service.problems import Problem
-from slotwise.service.recommender import PageModel
-from slotwise.service.store.base import StoredPage
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.limits import ItemName
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PagePatch, PageSpec, check_page
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.store.interface import StoredPage
 
 
 class ItemView(ItemSpec, omit_defaults=False, kw_only=True):

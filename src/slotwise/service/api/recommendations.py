@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import NOT_FOUND, Answer, Call, Parameter, Route, decode
-from slotwise.service.names import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, Name
-from slotwise.service.problems import Problem
-from slotwise.service.recommender import Ask, Unfit
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.limits import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, Name
+from slotwise.service.pages.page_model import Ask, Unfit
 
 Listed = Annotated[list[ItemName], Meta(max_length=MOST_NAMED)]
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from slotwise.service.names import Name
-from slotwise.service.problems import Problem, of_decoding
+from slotwise.service.http.problems import Problem, of_decoding
+from slotwise.service.http.validation import misfit
+from slotwise.service.pages.limits import Name
 from slotwise.service.service import Service
-from slotwise.service.words import misfit
 
 SMALL, LARGE = 1 << 20, 32 << 20  # bytes of a body
 JSON = "application/json"

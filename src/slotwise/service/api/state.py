@@ -7,9 +7,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Answer, Call, Route, decode
-from slotwise.service.names import ItemName, Name
-from slotwise.service.problems import Problem
-from slotwise.service.store.base import Cell, Ledger, PageCounts, StoredPage
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.limits import ItemName, Name
+from slotwise.service.store.interface import Cell, Ledger, PageCounts, StoredPage
 
 MOST_CELLS = 200_000
 Count = Annotated[float, Meta(ge=0.0, le=1e12)]

@@ -4,10 +4,10 @@ import sqlite3
 
 import msgspec
 
-from slotwise.service.names import MOST_ITEMS
-from slotwise.service.page import ItemSpec, PageBody
-from slotwise.service.store.base import StaleVersion, StoredPage
-from slotwise.service.store.rows import insert
+from slotwise.service.pages.limits import MOST_ITEMS
+from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.interface import StaleVersion, StoredPage
 
 body_of = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from sqlite3 import Connection
 
-from slotwise.service.feedback import Change
-from slotwise.service.store.base import Display
-from slotwise.service.store.rows import insert
+from slotwise.service.registers import Change
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.interface import Display
 
 HOUR = 3600
 CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column

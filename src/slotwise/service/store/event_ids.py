@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection
 from sqlite3 import Connection, Cursor
 
-from slotwise.service.store.base import Display
-from slotwise.service.store.rows import insert
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.interface import Display
 
 About = tuple[int, int, int]  # the display's number, kind and place of an event
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.service.store.base import Answer, Display, Operation, Refused, StoreDown
+from slotwise.service.store.interface import Answer, Display, Operation, Refused, StoreDown
 from slotwise.service.store.ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000

@@ -6,9 +6,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.service.feedback import NOTHING, Counting, Kind, Registers, Status, changes
-from slotwise.service.page import STEPS_PER_HALF_LIFE
-from slotwise.service.store.base import (
+from slotwise.service.pages.page import STEPS_PER_HALF_LIFE
+from slotwise.service.registers import NOTHING, Counting, Kind, Registers, Status, changes
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.definitions import Definitions, body_of
+from slotwise.service.store.deltas import HOUR, Deltas
+from slotwise.service.store.event_ids import EventIds
+from slotwise.service.store.interface import (
     Cell,
     Display,
     Event,
@@ -20,10 +24,6 @@ from slotwise.service.store.base import (
     Received,
     StaleVersion,
 )
-from slotwise.service.store.definitions import Definitions, body_of
-from slotwise.service.store.deltas import HOUR, Deltas
-from slotwise.service.store.event_ids import EventIds
-from slotwise.service.store.rows import insert
 
 MOST_CACHED = 20_000  # displays with their registers, beside the tables
 KEEP_RATES = 90 * 24  # hours

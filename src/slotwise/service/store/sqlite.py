@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import IO
 
 from slotwise.checks import BadInput
-from slotwise.service.store.base import Answer, Display, Operation, StoreDown
 from slotwise.service.store.group_commit import GroupCommit
+from slotwise.service.store.interface import Answer, Display, Operation, StoreDown
 from slotwise.service.store.ledger import SqliteLedger
-from slotwise.service.store.schema import check_ours, migrate
+from slotwise.service.store.migrations import check_ours, migrate
 
 PREFIX = "sqlite:///"
 

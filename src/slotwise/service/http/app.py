@@ -17,10 +17,10 @@ from litestar.response.streaming import ASGIStreamingResponse
 from slotwise.service.api import events, insights, items, log, operations, pages, recommendations, state
 from slotwise.service.api.route import OPERATIONS, Answer, Call, Route
 from slotwise.service.clock import Clock, machine_clock
-from slotwise.service.docs_page import CONTENT_SECURITY_POLICY, docs_page
-from slotwise.service.door import SAFE, Door, Receive, Send, problem_of
-from slotwise.service.openapi import description
-from slotwise.service.problems import MEDIA_TYPE
+from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
+from slotwise.service.http.endpoint import SAFE, Door, Receive, Send, problem_of
+from slotwise.service.http.openapi import description
+from slotwise.service.http.problems import MEDIA_TYPE
 from slotwise.service.service import Service
 
 _encode = msgspec.json.Encoder().encode

@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 
 from slotwise.checks import BadInput
-from slotwise.service.aside import aside
-from slotwise.service.page import NO_PAGE, ItemSpec, PageSpec, Prior
-from slotwise.service.recommender import Ask, PageModel
-from slotwise.service.store.base import PageCounts, StoredPage
+from slotwise.service.background import aside
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec, Prior
+from slotwise.service.pages.page_model import Ask, PageModel
+from slotwise.service.store.interface import PageCounts, StoredPage
 
 TRIAL = PageSpec(positions=["one"])
 

@@ -11,9 +11,9 @@ from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Named, Posterior, posterior
-from slotwise.service.page import ItemSpec
-from slotwise.service.recommender import PRIOR, PageModel
-from slotwise.service.store.base import Rate
+from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_model import PRIOR, PageModel
+from slotwise.service.store.interface import Rate
 
 DRAWS, LEAST_DRAWS = 1000, 20
 ENOUGH = 400.0  # an interval is shown when its draws are worth as many independent ones

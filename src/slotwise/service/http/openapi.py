@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from slotwise.service.api.route import Parameter, Route
-from slotwise.service.names import ItemName, Name
-from slotwise.service.problems import MEDIA_TYPE, ProblemBody
+from slotwise.service.http.problems import MEDIA_TYPE, ProblemBody
+from slotwise.service.pages.limits import ItemName, Name
 from slotwise.version import __version__
 
 _ALWAYS = {

@@ -18,12 +18,12 @@ from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.counts import Counts, fade, restore, shift_many
 from slotwise.jit import direct
 from slotwise.policies._contract import find, make_params, serving_params
-from slotwise.service.feedback import Counting
-from slotwise.service.kernels import build_serve, build_warm
-from slotwise.service.layout import Layout
-from slotwise.service.page import ItemSpec, Prior
-from slotwise.service.source import source_of
-from slotwise.service.store.base import Cell, Move, PageCounts, Place, StoredPage
+from slotwise.service.pages.kernels import build_serve, build_warm
+from slotwise.service.pages.layout import Layout
+from slotwise.service.pages.page import ItemSpec, Prior
+from slotwise.service.pages.rng_handle import source_of
+from slotwise.service.registers import Counting
+from slotwise.service.store.interface import Cell, Move, PageCounts, Place, StoredPage
 from slotwise.service.store.ledger import weight
 
 WARM_SWEEPS, LEAST_SWEEPS = 200, 20  # before the first display: the chain itself is not kept

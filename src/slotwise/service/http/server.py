@@ -15,8 +15,8 @@ import uvicorn
 
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
-from slotwise.service.app import App, make_app, running
-from slotwise.service.connection import Connection
+from slotwise.service.http.app import App, make_app, running
+from slotwise.service.http.connection import Connection
 from slotwise.service.service import Service
 
 BACKLOG = 1024  # callers that wait to be accepted

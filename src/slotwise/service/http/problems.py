@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from slotwise.service.store.base import Refused
-from slotwise.service.words import misfit
+from slotwise.service.http.validation import misfit
+from slotwise.service.store.interface import Refused
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1

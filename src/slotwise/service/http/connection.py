@@ -10,7 +10,7 @@ import resource
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from slotwise.service.problems import MEDIA_TYPE, Problem
+from slotwise.service.http.problems import MEDIA_TYPE, Problem
 
 HEAD_SECONDS = 10.0  # for a request's line and headers to arrive
 MOST_HEAD = 64 << 10  # bytes of them, and of whatever else is no body

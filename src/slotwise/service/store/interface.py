@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from slotwise.service.feedback import Change, Kind, Registers, Status
-from slotwise.service.names import MOST_ITEMS
-from slotwise.service.page import ItemSpec, PageBody
+from slotwise.service.pages.limits import MOST_ITEMS
+from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.registers import Change, Kind, Registers, Status
 
 Answer = TypeVar("Answer")
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from slotwise.checks import BadInput
-from slotwise.service.problems import Problem
+from slotwise.service.http.problems import Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}

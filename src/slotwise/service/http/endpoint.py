@@ -12,11 +12,11 @@ import msgspec
 from litestar.exceptions import HTTPException, NotFoundException
 
 from slotwise.service.api.route import Answer, Call, Route
-from slotwise.service.dev_guard import check_request
-from slotwise.service.patience import Patience
-from slotwise.service.problems import MEDIA_TYPE, Problem
+from slotwise.service.http.access import check_request
+from slotwise.service.http.problems import MEDIA_TYPE, Problem
+from slotwise.service.http.timeout import Patience
 from slotwise.service.service import Service
-from slotwise.service.store.base import StaleVersion, StoreDown
+from slotwise.service.store.interface import StaleVersion, StoreDown
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from slotwise.checks import BadInput
 from slotwise.policies import policies
 from slotwise.policies._contract import can_serve, find, make_params, serving_params
-from slotwise.service.names import (
+from slotwise.service.pages.limits import (
     MOST_COLUMNS,
     MOST_COUNTS,
     MOST_ITEMS,

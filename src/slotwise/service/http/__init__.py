@@ -1,0 +1,1 @@
+"""HTTP: the server, its connections, routing, validation and errors."""

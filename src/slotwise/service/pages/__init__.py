@@ -1,0 +1,1 @@
+"""Pages in memory: their definition, their model and their insights."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from slotwise.paper.claims import judged
-from slotwise.paper.evidence import Evidence, panels
 from slotwise.paper.experiments import (
     BC_GREEDY,
     BC_MPTS,
@@ -35,9 +34,10 @@ from slotwise.paper.experiments import (
     hyper,
     random_start,
 )
-from slotwise.paper.fits import FitGap
 from slotwise.paper.plan import choose
 from slotwise.paper.reproduce import Reproduction, Spent
+from slotwise.paper.results import Evidence, panels
+from slotwise.paper.svd_vs_em import FitGap
 from slotwise.paper.timing import GROWTH_GRID, Growth, Time
 from slotwise.simulation.result import Result
 from slotwise.simulation.simulate import log_spaced

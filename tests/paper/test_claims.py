@@ -6,10 +6,10 @@ import pytest
 
 from slotwise.paper.claims import CLAIMS, judged
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Claim, Part, judge
-from slotwise.paper.evidence import Evidence, pooled
 from slotwise.paper.experiments import BC_GREEDY, EXPERIMENTS, PB_MHB, WARM, chosen, random_start
-from slotwise.paper.measures import diverges, gap, ratio, slope, still_losing
+from slotwise.paper.results import Evidence, pooled
 from slotwise.paper.settings import BEHAVIORAL
+from slotwise.paper.statistics import diverges, gap, ratio, slope, still_losing
 
 TRUE, FALSE = made_up.as_the_paper_says(), made_up.otherwise()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import made_up
 import pytest
 
-from slotwise.paper.publish import publish
+from slotwise.paper.output.publish import publish
 
 EXPERIMENTS = ["fig-warm", "fig-spread", "tab-time", "tab-data", "fig-behavioral"]
 CHARTS = 6  # regret, hills, times and their growth, regret, choice

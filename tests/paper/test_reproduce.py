@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from slotwise.checks import BadInput
+from slotwise.paper import executor as run_module
 from slotwise.paper import reproduce as reproduce_module
-from slotwise.paper import run as run_module
 from slotwise.paper.chunks import Play
 from slotwise.paper.experiments import EXPERIMENTS, POOLED, chosen
 from slotwise.paper.plan import missing, wanted
 from slotwise.paper.reproduce import Reproduction, Silent, prepare, reproduce
-from slotwise.paper.store import Store
+from slotwise.paper.result_store import Store
 from slotwise.paper.timing import paper_seconds
 
 SMALL = {"only": ["fig-warm"], "quick": True, "runs": 3}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slotwise.paper.chunks import Chunk, Outcome, Play, code_version, cut, play_chunk
-from slotwise.paper.store import Store
+from slotwise.paper.result_store import Store
 
 PLAY = Play("uniform", {}, "q10", 50, 7)
 

@@ -44,7 +44,7 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
 ) -> None:
     """Rerun the paper's experiments, draw its figures, and check its claims."""
-    from slotwise.paper.publish import publish
+    from slotwise.paper.output.publish import publish
     from slotwise.paper.reproduce import reproduce as rerun
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
@@ -124,9 +124,9 @@ def _summary(found: "Reproduction", folder: Path) -> dict[str, Any]:
 
 def _show(found: "Reproduction", folder: Path) -> None:
     """The verdicts, where the time went, and where everything lies."""
-    from slotwise.paper.figures import QUICK
-    from slotwise.paper.publish import DATA, REPORT
-    from slotwise.paper.sections import SIGNS, spent_table, tally
+    from slotwise.paper.output.figures import QUICK
+    from slotwise.paper.output.publish import DATA, REPORT
+    from slotwise.paper.output.sections import SIGNS, spent_table, tally
 
     table = Table("claim", "the paper says", "verdict", show_edge=False)
     for one in found.judgements:

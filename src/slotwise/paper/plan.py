@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from slotwise.paper.chunks import Chunk, Play, cut
-from slotwise.paper.evidence import Evidence, panels, pooled
 from slotwise.paper.experiments import BEST, POOLED, Experiment
-from slotwise.paper.store import Store
+from slotwise.paper.result_store import Store
+from slotwise.paper.results import Evidence, panels, pooled
 
 Choices = Mapping[tuple[str, str], float]  # the best c, by experiment and setting
 

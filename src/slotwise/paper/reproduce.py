@@ -15,12 +15,12 @@ from slotwise.files import load_document, save_document
 from slotwise.paper.chunks import Chunk, Outcome, is_compiled
 from slotwise.paper.claims import judged
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.evidence import Evidence
+from slotwise.paper.executor import compile_ahead, cores, play_all, workers
 from slotwise.paper.experiments import Experiment, chosen
-from slotwise.paper.fits import fit_gaps
 from slotwise.paper.plan import Wanted, choose, gather, missing, shares, wanted
-from slotwise.paper.run import compile_ahead, cores, play_all, workers
-from slotwise.paper.store import Store
+from slotwise.paper.result_store import Store
+from slotwise.paper.results import Evidence
+from slotwise.paper.svd_vs_em import fit_gaps
 from slotwise.paper.timing import growth, paper_seconds, time_of
 
 MARK = "slotwise-reproduction.json"

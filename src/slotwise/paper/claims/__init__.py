@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from slotwise.paper.claims import competitors, cost, em, extra, hyper, spread, warm
 from slotwise.paper.claims.claim import Claim, Judgement, judge
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import EXPERIMENTS, Experiment
+from slotwise.paper.results import Evidence
 
 _ALL = (*hyper.CLAIMS, *warm.CLAIMS, *competitors.CLAIMS, *spread.CLAIMS, *cost.CLAIMS, *em.CLAIMS, *extra.CLAIMS)
 CLAIMS: dict[str, Claim] = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slotwise.paper.evidence import Evidence
+from slotwise.paper.results import Evidence
 
 HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold"
 

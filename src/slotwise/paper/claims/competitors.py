@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import (
     BC_GREEDY,
     BC_MPTS,
@@ -20,7 +19,8 @@ from slotwise.paper.experiments import (
     Contender,
     by_mean,
 )
-from slotwise.paper.measures import gap, mean_and_error, ratio, slope
+from slotwise.paper.results import Evidence
+from slotwise.paper.statistics import gap, mean_and_error, ratio, slope
 from slotwise.simulation.result import Result
 
 AS_GOOD = 1.25  # at most this many times the other's regret

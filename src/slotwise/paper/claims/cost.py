@@ -3,8 +3,8 @@
 import numpy as np
 
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import SINGLE, TEN
+from slotwise.paper.results import Evidence
 
 AFFORDABLE = 20.0  # milliseconds
 

@@ -1,9 +1,9 @@
 """Claims about expectation-maximisation in place of the SVD."""
 
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import EPSILON_EM, EPSILON_SVD, GREEDY_EM, GREEDY_SVD, THREE
-from slotwise.paper.measures import ratio
+from slotwise.paper.results import Evidence
+from slotwise.paper.statistics import ratio
 
 SIMILAR = 2.0
 CLOSE = 0.05

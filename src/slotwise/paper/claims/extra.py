@@ -1,10 +1,10 @@
 """Claims about what the paper argues without playing it, and about its table of queries."""
 
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import PBM_PIE, PBM_TS, PBM_UCB, PMED, SINGLE
-from slotwise.paper.measures import gap
-from slotwise.paper.tables import published_gaps
+from slotwise.paper.output.tables import published_gaps
+from slotwise.paper.results import Evidence
+from slotwise.paper.statistics import gap
 
 PRINTED = 0.001  # the paper prints three digits
 

@@ -1,9 +1,9 @@
 """Claims about the width of the steps and the number of sweeps."""
 
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import SWEEPS, THREE, WIDTHS, hyper
-from slotwise.paper.measures import gap, mean_and_error
+from slotwise.paper.results import Evidence
+from slotwise.paper.statistics import gap, mean_and_error
 from slotwise.simulation.result import Result
 
 HIGH = 2.0  # times the smallest regret of the grid

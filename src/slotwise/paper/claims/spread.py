@@ -4,9 +4,9 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import BC_GREEDY, GREEDY, PB_MHB, PBM_GREEDY
-from slotwise.paper.measures import gap, still_losing
+from slotwise.paper.results import Evidence
+from slotwise.paper.statistics import gap, still_losing
 from slotwise.simulation.result import Result
 
 SOME = 0.05  # a share of runs that counts as a kind of its own

@@ -1,9 +1,9 @@
 """Claims about the warm start."""
 
 from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.evidence import Evidence
 from slotwise.paper.experiments import RANDOM_SWEEPS, WARM, random_start
-from slotwise.paper.measures import diverges, gap
+from slotwise.paper.results import Evidence
+from slotwise.paper.statistics import diverges, gap
 from slotwise.simulation.result import Result
 
 

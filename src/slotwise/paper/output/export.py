@@ -7,8 +7,7 @@ from pathlib import Path
 
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.reproduce import Reproduction
-from slotwise.paper.tables import (
+from slotwise.paper.output.tables import (
     Row,
     choice_rows,
     curve_rows,
@@ -18,6 +17,7 @@ from slotwise.paper.tables import (
     run_rows,
     time_rows,
 )
+from slotwise.paper.reproduce import Reproduction
 
 TIMES = "times"  # a folder apart: what is in it is never the same twice
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from slotwise.charts import save_chart
 from slotwise.files import write_whole
-from slotwise.paper.data import write_data
-from slotwise.paper.page import FIGURES, write_page
-from slotwise.paper.report import render
+from slotwise.paper.output.export import write_data
+from slotwise.paper.output.html import render
+from slotwise.paper.output.markdown import FIGURES, write_page
+from slotwise.paper.output.sections import facts, sections
 from slotwise.paper.reproduce import Reproduction
-from slotwise.paper.sections import facts, sections
 
 REPORT, PAGE, DATA = "report.html", "paper.md", "data"
 DRAFT_SCALE, FULL_SCALE = 1.0, 2.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from slotwise.paper.experiments import POOLED, Plays
-from slotwise.paper.fits import FitGap
+from slotwise.paper.svd_vs_em import FitGap
 from slotwise.paper.timing import Growth, Time
 from slotwise.simulation.result import Result
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import jinja2
 
-from slotwise.paper.figures import QUICK, Figure
+from slotwise.paper.output.figures import QUICK, Figure
+from slotwise.paper.output.sections import SIGNS, Facts, Section, spent_table, tally
 from slotwise.paper.reproduce import Reproduction
-from slotwise.paper.sections import SIGNS, Facts, Section, spent_table, tally
 
 
 def render(found: Reproduction, parts: list[Section], told: Facts, pictures: dict[str, str]) -> str:
@@ -19,7 +19,7 @@ def render(found: Reproduction, parts: list[Section], told: Facts, pictures: dic
 
     bundle: Any = vl_convert.javascript_bundle  # its stub asks for an argument that it does not need
     drawn = [figure for part in parts for figure in part.figures]
-    loader = jinja2.FileSystemLoader(str(resources.files("slotwise.paper")))
+    loader = jinja2.FileSystemLoader(str(resources.files("slotwise.paper.output")))
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.undefined = jinja2.StrictUndefined
     return environment.get_template("report.html").render(
@@ -41,7 +41,7 @@ def render(found: Reproduction, parts: list[Section], told: Facts, pictures: dic
 
 
 def _inside(name: str) -> str:
-    return resources.files("slotwise.paper").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("slotwise.paper.output").joinpath(name).read_text(encoding="utf-8")
 
 
 def _closed(text: str) -> str:

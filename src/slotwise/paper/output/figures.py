@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 from slotwise.charts import choice_chart, growth_chart, regret_chart, spread_chart, time_chart
 from slotwise.charts.axes import COLOURS
-from slotwise.paper.evidence import Evidence, panels
 from slotwise.paper.experiments import (
     EPSILON,
     GREEDY_VERSIONS,
@@ -18,8 +17,9 @@ from slotwise.paper.experiments import (
     hyper,
     random_start,
 )
-from slotwise.paper.measures import mean_and_error
-from slotwise.paper.tables import choice_rows, growth_rows, time_rows
+from slotwise.paper.output.tables import choice_rows, growth_rows, time_rows
+from slotwise.paper.results import Evidence, panels
+from slotwise.paper.statistics import mean_and_error
 from slotwise.simulation.result import Result
 
 QUICK = "QUICK: fewer runs and rounds; do not cite"

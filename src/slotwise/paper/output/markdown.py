@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.figures import QUICK
+from slotwise.paper.output.figures import QUICK
+from slotwise.paper.output.sections import SIGNS, Facts, Section, Table, spent_table, tally
 from slotwise.paper.reproduce import Reproduction
-from slotwise.paper.sections import SIGNS, Facts, Section, Table, spent_table, tally
 
 FIGURES = "figures"
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from slotwise.paper.evidence import Evidence, panels
 from slotwise.paper.experiments import Experiment, Timed
+from slotwise.paper.results import Evidence, panels
 from slotwise.paper.settings import BEHAVIORAL
 from slotwise.simulation.result import Result
 

@@ -1,0 +1,1 @@
+"""What a reproduction writes: figures, tables, the report and the exported data."""

@@ -50,7 +50,7 @@ def bare(path: str) -> dict[str, float]:
 
 def ours(path: str) -> dict[str, float]:
     from slotwise.inference.fit_queries import fit_queries
-    from slotwise.logs.read import read_log
+    from slotwise.logs.read_log import read_log
 
     few = Path(path).with_suffix(".few")
     with Path(path).open() as lines:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import slotwise as sw
 from slotwise.cli import _shared
-from slotwise.cli._fits import MOST_ROWS, show_fits
+from slotwise.cli._fit_table import MOST_ROWS, show_fits
 from test_cli import SMALL, run
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
     from slotwise.inference.sampling.posterior import Posterior, posterior
     from slotwise.logs.query import Query
-    from slotwise.logs.read import read_log
+    from slotwise.logs.read_log import read_log
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -63,7 +63,7 @@ _HOMES = {
     "fit_queries": "slotwise.inference.fit_queries",
     "load_fits": "slotwise.inference.fit_files",
     "posterior": "slotwise.inference.sampling.posterior",
-    "read_log": "slotwise.logs.read",
+    "read_log": "slotwise.logs.read_log",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",
     "save_fits": "slotwise.inference.fit_files",

@@ -1,11 +1,11 @@
 """The picture of a load under way."""
 
 import slotwise as sw
-from slotwise.cli._live import picture
+from slotwise.cli._live_view import picture
 from slotwise.cli._plot import plot
 from slotwise.client.address import Address
-from slotwise.client.load import Load, Plan
-from slotwise.client.visitors import Visitors
+from slotwise.client.load.generator import Load, Plan
+from slotwise.client.load.visitors import Visitors
 
 MODEL = sw.PBM(theta=[0.5, 0.1], kappa=[1.0])
 

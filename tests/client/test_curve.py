@@ -2,7 +2,7 @@
 
 import pytest
 
-from slotwise.client.curve import MOST_BINS, Curve, Point
+from slotwise.client.load.learning_curve import MOST_BINS, Curve, Point
 
 
 def test_few_rounds_are_all_there() -> None:

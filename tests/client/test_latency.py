@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slotwise.client.latency import Latency
+from slotwise.client.load.latency import Latency
 
 
 def test_quantiles_are_right_to_one_percent() -> None:

@@ -17,13 +17,13 @@ import pytest
 import slotwise as sw
 from service.serving import Process, client, process
 from slotwise.checks import BadInput
-from slotwise.client import load as loads
 from slotwise.client import pages
 from slotwise.client.address import Address
-from slotwise.client.load import Load, Plan
-from slotwise.client.remote import Remote
-from slotwise.client.report import Report
-from slotwise.client.visitors import Visitors
+from slotwise.client.http_client import Remote
+from slotwise.client.load import generator as loads
+from slotwise.client.load.generator import Load, Plan
+from slotwise.client.load.report import Report
+from slotwise.client.load.visitors import Visitors
 from slotwise.service.http.app import make_app, running
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on

@@ -9,9 +9,9 @@ from service.serving import Process
 from slotwise.checks import BadInput
 from slotwise.client.apply import _apply_spec
 from slotwise.client.apply import apply as bring
+from slotwise.client.http_client import Remote
 from slotwise.client.page_file import page_of
 from slotwise.client.pages import read
-from slotwise.client.remote import Remote
 
 from .typed import typed
 

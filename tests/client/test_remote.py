@@ -11,8 +11,8 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.client.address import Address
-from slotwise.client.remote import Remote, Unreachable
-from slotwise.client.stream import Lost, Stream
+from slotwise.client.http_client import Remote, Unreachable
+from slotwise.client.load.fast_connection import Lost, Stream
 from slotwise.service.http.problems import STARTING
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.checks import BadInput
-from slotwise.client.visitors import Visitors
+from slotwise.client.load.visitors import Visitors
 
 MODEL = sw.PBM(theta=[0.1, 0.9, 0.5], kappa=[0.4, 1.0])
 ITEMS, POSITIONS = ["hat", "tie", "bag"], ["left", "hero"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from slotwise.logs.read import Log
+from slotwise.logs.read_log import Log
 
 Row = tuple[str, str, int, int]  # page, item, position, clicked
 Cells = dict[tuple[str, str, str], tuple[int, int]]  # page, item, position: shown, clicked

@@ -7,7 +7,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.checks import Floats
-from slotwise.logs.read import read_log
+from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import Exact, Known
 from slotwise.paper.settings import BEHAVIORAL, setting

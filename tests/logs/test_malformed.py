@@ -12,9 +12,9 @@ import pytest
 
 import slotwise as sw
 from slotwise.logs import kdd2012
-from slotwise.logs.bad import Bad
 from slotwise.logs.engines.duckdb import DuckDB
-from slotwise.logs.read import read_log
+from slotwise.logs.line_status import Bad
+from slotwise.logs.read_log import read_log
 
 from .plain import NAMES, cells, csv_text
 
@@ -238,7 +238,7 @@ def test_half_of_the_lines_bad_takes_no_more_memory(tmp_path: Path) -> None:
     path.write_bytes((session() + b"\n" + session() + b"\t1\n") * 500_000)
     script = (
         "import re\n"
-        "from slotwise.logs.read import read_log\n"
+        "from slotwise.logs.read_log import read_log\n"
         f"found = read_log({str(path)!r}, 'kdd2012', {EVERYTHING}, max_bad=500_000)\n"
         "peak = re.search(r'VmHWM: *\\s*(\\d+) kB', open('/proc/self/status').read())\n"
         "print(sum(found.account.bad.values()), int(peak[1]) // 1024)\n"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slotwise.logs.cells import save_cells
-from slotwise.logs.read import counted, read_log
+from slotwise.logs.read_log import counted, read_log
 
 from .plain import Row, cells, count, write
 

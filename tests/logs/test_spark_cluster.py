@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise.logs.read import read_log
+from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import Zipf
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.logs.read import read_log
+from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import FORMATS, synth
 from slotwise.logs.traffic import Exact, Known, Lines, Zipf
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from slotwise.logs.read import read_log
+from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK
 from slotwise.service.pages.page_model import Ask
 from slotwise.service.store.ledger import SqliteLedger

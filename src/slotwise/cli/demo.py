@@ -57,11 +57,11 @@ def _visit(url: str, rounds: int | None, rate: float | None, delay: int, seed: i
     """The shop on the service, and a load of its visitors."""
     from slotwise.client import pages
     from slotwise.client.apply import apply
-    from slotwise.client.load import Load, Plan
+    from slotwise.client.http_client import Remote
+    from slotwise.client.load.generator import Load, Plan
+    from slotwise.client.load.visitors import Visitors
     from slotwise.client.page_file import read_page
-    from slotwise.client.remote import Remote
     from slotwise.client.sample import SHOP, VISITORS
-    from slotwise.client.visitors import Visitors
 
     truth, _ = model_of(None, None, None, VISITORS)
     with Remote(url) as remote:
@@ -85,7 +85,7 @@ def _tell(url: str, port: int) -> None:
 
 def _wait(url: str) -> None:
     """The service stays, to be looked at, until Ctrl-C."""
-    from slotwise.client.load import run_until_interrupted
+    from slotwise.client.load.generator import run_until_interrupted
 
     line = f"the visitors have gone; the service stays on {url} until Ctrl-C"
     shared.screen.print(line, highlight=False, soft_wrap=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slotwise.checks import BadInput, known
-from slotwise.cli import _logs as given
+from slotwise.cli import _log_options as given
 from slotwise.cli import _shared as shared
-from slotwise.cli._fits import show_fits
+from slotwise.cli._fit_table import show_fits
 from slotwise.cli._inputs import check_charts
 from slotwise.cli._shared import bars
 
@@ -56,7 +56,7 @@ def fit(
     """Fit theta and kappa for every query of click logs, small or huge."""
     from slotwise.inference.fit_files import save_fits
     from slotwise.inference.fit_queries import METHODS, fit_queries
-    from slotwise.logs.read import read_log
+    from slotwise.logs.read_log import read_log
 
     check_charts(chart)
     _check_outputs(output)

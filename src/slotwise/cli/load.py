@@ -46,8 +46,8 @@ def load(
     quiet: Annotated[bool, typer.Option("--quiet", help="No picture while it runs.")] = False,
 ) -> None:
     """Let simulated visitors ask a running service for displays and click: how fast it answers, how well it learns."""
-    from slotwise.client.load import Load, Plan
-    from slotwise.client.visitors import Visitors
+    from slotwise.client.load.generator import Load, Plan
+    from slotwise.client.load.visitors import Visitors
 
     check_charts(chart)
     plan = Plan(page, whole_text("--rounds", rounds), rate_of(rate), connections, whole("--delay", delay, least=0))
@@ -58,7 +58,7 @@ def load(
     if chart and report.learning_curve:
         draw(report, job.visitors.regret_at_random, chart)
     if as_json:
-        from slotwise.client.report import as_data
+        from slotwise.client.load.report import as_data
 
         print(json.dumps({"seed": seed, "visitors": described, **as_data(report)}, indent=2))
     else:
@@ -84,7 +84,7 @@ def rate_of(text: str) -> float | None:
 
 def _face(url: str, page: str, truth: Any, create: bool) -> Any:
     from slotwise.client import pages
-    from slotwise.client.remote import Remote
+    from slotwise.client.http_client import Remote
 
     with Remote(url) as remote:
         found, _ = pages.read(remote, page)
@@ -95,9 +95,9 @@ def _face(url: str, page: str, truth: Any, create: bool) -> Any:
 
 def play(job: Any, quiet: bool) -> Any:
     """Run a load, drawing it as it goes; its report, also when it was interrupted."""
-    from slotwise.cli._live import live
-    from slotwise.client.load import run_until_interrupted
-    from slotwise.client.report import Report
+    from slotwise.cli._live_view import live
+    from slotwise.client.load.generator import run_until_interrupted
+    from slotwise.client.load.report import Report
 
     with live(quiet) as tell:
         run_until_interrupted(lambda: job.run(tell), job.stop)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slotwise.checks import BadInput
-from slotwise.cli import _logs as given
+from slotwise.cli import _log_options as given
 from slotwise.cli import _shared as shared
 from slotwise.cli._inputs import whole_text
 from slotwise.cli._shared import bars
@@ -42,7 +42,7 @@ def count(
 ) -> None:
     """Count logs of any size into one line for each page, item and position, however many there are."""
     from slotwise.logs.cells import save_cells
-    from slotwise.logs.read import counted
+    from slotwise.logs.read_log import counted
 
     if output.suffix.lower() != ".parquet":
         raise BadInput(f"cannot write {str(output)!r}: the name must end in .parquet")
@@ -91,7 +91,7 @@ def synth(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
 ) -> None:
     """Write a log of simulated visitors whose attractiveness and visibility are known."""
-    from slotwise.logs.source import find_format
+    from slotwise.logs.log_files import find_format
     from slotwise.logs.synthetic import synth as write
     from slotwise.logs.traffic import Exact, Traffic, Zipf
 

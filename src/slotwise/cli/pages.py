@@ -31,8 +31,8 @@ def apply(
 ) -> None:
     """Bring a page to what a file says, and tell what changed; a second time changes nothing."""
     from slotwise.client.apply import apply as bring
+    from slotwise.client.http_client import Remote
     from slotwise.client.page_file import read_page
-    from slotwise.client.remote import Remote
 
     wanted = read_page(file)
     with Remote(url) as remote:
@@ -52,7 +52,7 @@ def apply(
 def list_pages(url: Url = URL, as_json: Json = False) -> None:
     """List the pages."""
     from slotwise.client import pages as remote_pages
-    from slotwise.client.remote import Remote
+    from slotwise.client.http_client import Remote
 
     with Remote(url) as remote:
         found = [remote_pages.existing(remote, name) for name in remote_pages.names(remote)]
@@ -86,7 +86,7 @@ def list_pages(url: Url = URL, as_json: Json = False) -> None:
 def show(page: Annotated[str, typer.Argument(help="The page.")], url: Url = URL, as_json: Json = False) -> None:
     """Show a page: its settings, its positions and items, and what was learnt of them."""
     from slotwise.client import pages as remote_pages
-    from slotwise.client.remote import Remote, path_of
+    from slotwise.client.http_client import Remote, path_of
 
     with Remote(url) as remote:
         found = remote_pages.existing(remote, page)

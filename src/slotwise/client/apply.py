@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.checks import BadInput
+from slotwise.client.http_client import Remote, path_of, refusal
 from slotwise.client.page_file import PageFile, Pins
 from slotwise.client.pages import read, save_items
-from slotwise.client.remote import Remote, path_of, refusal
 from slotwise.service.pages.page import ItemSpec, PageSpec
 
 

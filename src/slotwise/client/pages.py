@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput, known
 from slotwise.clickmodels.pbm import PBM
-from slotwise.client.remote import Remote, path_of, refusal
+from slotwise.client.http_client import Remote, path_of, refusal
 from slotwise.service.pages.limits import MOST_ROWS
 
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from slotwise.checks import BadInput
-from slotwise.client.child import HOST
-from slotwise.client.remote import Remote, Unreachable
+from slotwise.client.http_client import Remote, Unreachable
+from slotwise.client.server_main import HOST
 from slotwise.service.http.server import bind
 
 PORT = 8000
@@ -21,7 +21,7 @@ class ServerProcess:
     def __init__(self, store: Path, port: int = PORT, seed: int = 0) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "slotwise.client.child", str(store), str(_free(port)), str(seed)],
+            [sys.executable, "-m", "slotwise.client.server_main", str(store), str(_free(port)), str(seed)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import ibis
 import ibis.expr.types as ir
 
-from slotwise.logs.bad import Bad
 from slotwise.logs.filters import Filter
+from slotwise.logs.line_status import Bad
 from slotwise.logs.schema import ONE_PAGE, Schema
 
 MOST = 2**53  # up to here engines agree on whole numbers, however they are written

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from slotwise.files import beside
-from slotwise.logs.read import Counted
+from slotwise.logs.read_log import Counted
 
 SCHEMA = pa.schema(
     [

@@ -9,7 +9,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput, known
-from slotwise.logs.source import Source
+from slotwise.logs.log_files import Source
 
 Progress = Callable[[float], None]  # the share that is done
 ENGINES = ("duckdb", "spark")

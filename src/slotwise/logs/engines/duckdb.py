@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from slotwise.checks import BadInput
 from slotwise.logs.engines import Progress, Unreadable, watched
-from slotwise.logs.source import Source, check_quotes, check_whole, may_have_fractions, open_text, readable
+from slotwise.logs.log_files import Source, check_quotes, check_whole, may_have_fractions, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
 _ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart

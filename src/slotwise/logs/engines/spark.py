@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from slotwise.checks import BadInput
 from slotwise.logs.engines import Progress, watched
-from slotwise.logs.source import Source
+from slotwise.logs.log_files import Source
 
 _TORN = "_torn"
 _AT_ONCE = 100_000

@@ -18,12 +18,12 @@ import msgspec
 
 from slotwise.checks import BadInput
 from slotwise.client.address import Address, phrase
-from slotwise.client.clicks import Clicks
-from slotwise.client.curve import Curve
-from slotwise.client.latency import Latency
-from slotwise.client.remote import path_of
-from slotwise.client.stream import Lost, Stream
-from slotwise.client.visitors import Visitors
+from slotwise.client.http_client import path_of
+from slotwise.client.load.click_queue import Clicks
+from slotwise.client.load.fast_connection import Lost, Stream
+from slotwise.client.load.latency import Latency
+from slotwise.client.load.learning_curve import Curve
+from slotwise.client.load.visitors import Visitors
 
 TICK = 0.5  # seconds between two looks at a load under way
 PATIENCE = 10.0  # seconds without any answer until a load ends

@@ -9,9 +9,9 @@ import msgspec
 import pyarrow as pa
 
 from slotwise.logs.aggregate import judged, marked
-from slotwise.logs.bad import Bad
 from slotwise.logs.filters import Filter
-from slotwise.logs.source import Source, open_text, split
+from slotwise.logs.line_status import Bad
+from slotwise.logs.log_files import Source, open_text, split
 
 _AT_ONCE = 50_000
 _SHOWN = 100

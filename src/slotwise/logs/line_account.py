@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.logs.bad import Bad, reason
 from slotwise.logs.filters import Filter
-from slotwise.logs.inspect import BadLine, first_bad
-from slotwise.logs.source import Source
+from slotwise.logs.first_bad_lines import BadLine, first_bad
+from slotwise.logs.line_status import Bad, reason
+from slotwise.logs.log_files import Source
 
 FIRST_FEW = 5
 

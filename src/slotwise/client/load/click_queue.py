@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from slotwise.client.address import phrase
-from slotwise.client.latency import Latency
-from slotwise.client.stream import Lost, Stream
+from slotwise.client.load.fast_connection import Lost, Stream
+from slotwise.client.load.latency import Latency
 from slotwise.service.pages.limits import MOST_EVENTS
 
 TRIES, PAUSE = 3, 0.2  # seconds between tries; a register moves once, so a retry cannot count twice

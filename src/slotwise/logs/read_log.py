@@ -14,13 +14,13 @@ import pyarrow as pa
 from slotwise.checks import BadInput, whole
 from slotwise.counts import Counts
 from slotwise.logs import aggregate
-from slotwise.logs.account import Account, judge
 from slotwise.logs.engines import Engine, Progress, Unreadable, start
 from slotwise.logs.filters import Filter, parse
 from slotwise.logs.formats import PLAIN, format_of
+from slotwise.logs.line_account import Account, judge
+from slotwise.logs.log_files import Source, columns_of, find, open_source
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, changed, natural
-from slotwise.logs.source import Source, columns_of, find, open_source
 
 MOST_CELLS = 5_000_000  # that fit into memory as Python objects; `counted` has no limit
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from slotwise.cli import _shared as shared
 from slotwise.cli._plot import plot
-from slotwise.client.load import Load
+from slotwise.client.load.generator import Load
 
 HEIGHT, WIDEST, MARGIN = 8, 72, 8
 

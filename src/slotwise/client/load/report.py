@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from slotwise.client.curve import Point
-from slotwise.client.latency import Latency
-from slotwise.client.load import Load
+from slotwise.client.load.generator import Load
+from slotwise.client.load.latency import Latency
+from slotwise.client.load.learning_curve import Point
 
 
 class Calls(Struct):

@@ -28,7 +28,7 @@ Written = Callable[[str, str], ModuleType]
 Story = Callable[[Path], list[Seen]]
 Told = Callable[[Story], list[Seen]]
 
-pytest_plugins = ["stories"]  # they begin at once, see there
+pytest_plugins = ["tests.background_runs"]  # they begin at once, see there
 
 FAR = """
 from slotwise.jit import kernel

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.serving import Process, process
+from tests.service.running_service import Process, process
 
 
 @pytest.fixture(scope="session")

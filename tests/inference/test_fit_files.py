@@ -10,8 +10,7 @@ import pytest
 import slotwise as sw
 from slotwise.inference.fit_files import chosen
 from slotwise.paper.settings import setting
-
-from .queries_of import drawn
+from tests.inference.simulated_queries import drawn
 
 ODD = "a \"name\"\n<b>of</b> ☃ [red] 'letters'"
 

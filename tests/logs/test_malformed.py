@@ -15,8 +15,7 @@ from slotwise.logs import kdd2012
 from slotwise.logs.engines.duckdb import DuckDB
 from slotwise.logs.line_status import Bad
 from slotwise.logs.read_log import read_log
-
-from .plain import NAMES, cells, csv_text
+from tests.logs.plain_counting import NAMES, cells, csv_text
 
 GOOD = ["0", "1", "143", "7", "8", "2", "1", "99", "1", "1", "1", "1"]
 SIZE = 2_000

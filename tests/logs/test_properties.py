@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from slotwise.logs.cells import save_cells
 from slotwise.logs.read_log import counted, read_log
-
-from .plain import Row, cells, count, write
+from tests.logs.plain_counting import Row, cells, count, write
 
 NAMES = st.sampled_from(["a", "b", "é", "1", "01", "x y"])
 ROWS = st.lists(st.tuples(NAMES, NAMES, st.integers(1, 4), st.integers(0, 1)), min_size=1, max_size=60)

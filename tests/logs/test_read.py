@@ -10,8 +10,7 @@ import pytest
 import slotwise as sw
 from slotwise.logs.filters import between, parse
 from slotwise.logs.read_log import read_log
-
-from .plain import Row, cells, count, csv_text, write
+from tests.logs.plain_counting import Row, cells, count, csv_text, write
 
 PICK = random.Random(1)
 ROWS: list[Row] = [

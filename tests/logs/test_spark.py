@@ -12,9 +12,8 @@ from slotwise.logs.filters import between, parse
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import Zipf
-
-from .plain import Row, cells, count, csv_text, write
-from .test_malformed import CASES, log
+from tests.logs.plain_counting import Row, cells, count, csv_text, write
+from tests.logs.test_malformed import CASES, log
 
 # Spark's bridge to Java leaves its sockets to the garbage collector
 UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"

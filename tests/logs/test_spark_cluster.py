@@ -13,8 +13,7 @@ import pytest
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import Zipf
-
-from .plain import cells
+from tests.logs.plain_counting import cells
 
 # Spark's bridge to Java leaves its sockets to the garbage collector
 UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"

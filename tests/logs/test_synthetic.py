@@ -9,8 +9,7 @@ import slotwise as sw
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import FORMATS, synth
 from slotwise.logs.traffic import Exact, Known, Lines, Zipf
-
-from .plain import cells
+from tests.logs.plain_counting import cells
 
 EVERYTHING = {"kdd2012": {"min_shown": 0, "min_items": 1}}
 

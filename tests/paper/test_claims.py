@@ -1,6 +1,5 @@
 """Every claim can hold and can fail: fed with what the paper found it holds, with the opposite it does not."""
 
-import made_up
 import numpy as np
 import pytest
 
@@ -10,6 +9,7 @@ from slotwise.paper.experiments import BC_GREEDY, EXPERIMENTS, PB_MHB, WARM, cho
 from slotwise.paper.results import Evidence, pooled
 from slotwise.paper.settings import BEHAVIORAL
 from slotwise.paper.statistics import diverges, gap, ratio, slope, still_losing
+from tests.paper import made_up_results as made_up
 
 TRUE, FALSE = made_up.as_the_paper_says(), made_up.otherwise()
 

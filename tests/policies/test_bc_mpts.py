@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from replay import best_first, replay
 
 import slotwise as sw
 from slotwise.checks import BadInput
 from slotwise.paper.settings import setting
 from slotwise.policies import bc_mpts
 from slotwise.policies._contract import make_params
+from tests.policies.replay import best_first, replay
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.5, 0.2])
 

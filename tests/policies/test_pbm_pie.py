@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from replay import best_first, replay
 
 import slotwise as sw
 from slotwise.inference.estimation.running_estimate import told_or_guessed
 from slotwise.paper.settings import setting
 from slotwise.policies import pbm_pie
 from slotwise.policies._contract import make_params
+from tests.policies.replay import best_first, replay
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.15, 0.1, 0.1], [1.0, 0.5, 0.2])
 

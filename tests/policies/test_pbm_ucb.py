@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from replay import best_first, replay
 
 import slotwise as sw
 from slotwise.policies import pbm_ucb
+from tests.policies.replay import best_first, replay
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.2, 0.5])
 

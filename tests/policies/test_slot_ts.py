@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from replay import best_first
 
 import slotwise as sw
 from slotwise.clickmodels import pbm
@@ -14,6 +13,7 @@ from slotwise.inference.sampling.mixing import RARELY, sample
 from slotwise.policies import slot_ts
 from slotwise.policies._contract import make_params
 from slotwise.simulation.simulate import counts_after, generators
+from tests.policies.replay import best_first
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [0.2, 1.0, 0.5])
 

@@ -18,8 +18,7 @@ from slotwise.service.registers import Kind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event, StoreDown, StoredPage
 from slotwise.service.verify import verify
-
-from .serving import ITEMS, POSITIONS, Client, client, play
+from tests.service.running_service import ITEMS, POSITIONS, Client, client, play
 
 PLENTY = 1 << 30  # pages of the database
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from itsdangerous import Signer
 
 from slotwise.service.tokens import Named, Tokens
-
-from .serving import Client, play
+from tests.service.running_service import Client, play
 
 
 def test_only_a_token_of_this_display_is_believed(tmp_path: Path) -> None:

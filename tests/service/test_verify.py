@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from slotwise.service.verify import verify
-
-from .serving import Client, client
+from tests.service.running_service import Client, client
 
 TAMPERINGS = {
     "a count": "UPDATE counts SET clicks = clicks + 1 WHERE clicks > 0",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from .serving import POSITIONS
+from tests.service.running_service import POSITIONS
 
 DISCARD = "discard"
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-import one_by_one
 import pytest
 
 import slotwise as sw
@@ -25,10 +24,11 @@ from slotwise.policies._contract import find, make_params
 from slotwise.simulation import simulate as simulate_module
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators, log_spaced
+from tests.simulation import one_by_one
 
 MODEL = one_by_one.MODEL
 HERE = Path(__file__).parent
-TWIN = str(HERE / "twin.py")
+TWIN = str(HERE / "oracle_twin.py")
 
 
 @pytest.fixture(scope="module")

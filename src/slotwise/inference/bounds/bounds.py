@@ -38,7 +38,7 @@ def known_kappa_bound(model: PBM) -> float:
 def unknown_kappa_bound(model: PBM, order_known: bool = False, tolerance: float = TOLERANCE) -> float:
     """C for policies that are not told kappa, or (`order_known`) only which positions are more visible than which.
 
-    It is the value of the program in `slotwise.inference.bounds.regret_program`, at most 1 / (1 - tolerance) times too large.
+    It is the value of the program in `regret_program`, at most 1 / (1 - tolerance) times too large.
     Ties within the L best items, of the L-th with the next or, when the order is unknown, of two positions leave no
     single best display, and the value grows without end towards a tie, where the truth is another: BadInput. Positions
     of visibility 0 are left out: they earn nothing.

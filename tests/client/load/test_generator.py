@@ -1,0 +1,216 @@
+"""Load on a real service: what it measures, and that it plays the game of `simulate`."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+import slotwise as sw
+from slotwise.checks import BadInput
+from slotwise.client import pages
+from slotwise.client.address import Address
+from slotwise.client.http_client import Remote
+from slotwise.client.load import generator as loads
+from slotwise.client.load.generator import Load, Plan
+from slotwise.client.load.report import Report
+from slotwise.client.load.visitors import Visitors
+from slotwise.service.http.app import make_app, running
+from slotwise.service.http.server import bind
+from slotwise.service.http.server import listening as serving_on
+from tests.cli.typed import typed
+from tests.service.running_service import Process, client, process
+
+MODEL = sw.PBM(theta=[0.1, 0.9, 0.5, 0.3], kappa=[0.4, 1.0])
+ITEMS, POSITIONS = ["item1", "item2", "item3", "item4"], ["position1", "position2"]
+GIVEN = ["--theta", ".1,.9,.5,.3", "--kappa", ".4,1"]
+
+
+def made(url: str, plan: Plan) -> Load:
+    """A load on a page that is made for it."""
+    with Remote(url) as remote:
+        pages.create_numbered(remote, plan.page, MODEL)
+    return Load(Address.of(url), Visitors(MODEL, ITEMS, POSITIONS, seed=5), plan)
+
+
+def run(load: Load) -> Report:
+    asyncio.run(load.run(lambda _: None))
+    return Report.of(load)
+
+
+@asynccontextmanager
+async def listening(folder: Path) -> AsyncIterator[str]:
+    """A service with a seed, on a port, in this very event loop."""
+    folder.mkdir()
+    async with running(folder / "store.db", seed=0) as service:
+        while not service.ready:
+            await asyncio.sleep(0.01)
+        listener = bind("127.0.0.1", 0)
+        async with serving_on(make_app(service), listener):
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_one_connection_plays_the_game_of_simulate(quick_store: Path, delay: int) -> None:
+    """Round by round the same displays as in the plain loop: choose, then learn what was clicked `delay` rounds ago."""
+
+    async def through_http() -> float:
+        async with listening(quick_store.parent / "far") as url:
+            plan = Plan("twin", rounds=200, connections=1, delay=delay)
+            load = await asyncio.to_thread(made, url, plan)
+            await load.run(lambda _: None)
+            return load.curve.regret
+
+    async def plainly(folder: Path, late: int) -> float:
+        folder.mkdir()
+        visitors, waiting, lost = Visitors(MODEL, ITEMS, POSITIONS, seed=5), deque[list[dict]](), 0.0
+        async with client(folder) as one:
+            await one.ok("PUT", "/v1/pages/twin", {"positions": POSITIONS})
+            await one.ok("POST", "/v1/pages/twin/items:batch", {"items": [{"item": item} for item in ITEMS]})
+            for _ in range(200):
+                shown = await one.recommend("twin")
+                visit = visitors.visit((row["position"], row["item"]) for row in shown["items"])
+                lost += visit.regret
+                waiting.append([{"type": "click", "display": shown["id"], "position": at} for at in visit.clicked])
+                if len(waiting) > late and (due := waiting.popleft()):
+                    await one.send(*due)
+        return lost
+
+    played = asyncio.run(through_http())
+    assert played == asyncio.run(plainly(quick_store.parent / "near", delay))
+    assert played != asyncio.run(
+        plainly(quick_store.parent / "other", delay + 1)
+    )  # it does matter when clicks are learnt
+
+
+def test_a_load_counts_what_happened(service: Process, page: str) -> None:
+    report = run(made(service.address, Plan(page, rounds=300, connections=4, delay=20)))
+    assert (report.rounds, report.recommendations.answered, report.stopped) == (300, 300, "")
+    assert report.trouble() == []
+    assert report.clicks == report.events.answered == report.event_statuses["accepted"]
+    learnt = service.http.get(f"/v1/pages/{page}/state").json()
+    assert learnt["displays"] == 300
+    assert sum(cell["clicks"] for cell in learnt["counts"]) == report.clicks
+    times = report.recommendations.milliseconds
+    assert 0.0 < times["p50"] <= times["p90"] <= times["p99"] <= times["p99.9"]
+    assert report.regret < 0.7 * report.regret_at_random
+
+
+def test_at_a_rate_latency_counts_from_when_a_round_was_due(tmp_path: Path) -> None:
+    """A stall of half a second at 100 rounds a second makes about fifty visitors wait, though one connection asked."""
+    with process(tmp_path / "store.db") as one:
+        load = made(one.address, Plan("stall", rounds=150, rate=100.0, connections=1))
+
+        async def story() -> None:
+            running_load = asyncio.create_task(load.run(lambda _: None))
+            await asyncio.sleep(0.3)
+            os.kill(one.process.pid, signal.SIGSTOP)
+            await asyncio.sleep(0.5)
+            os.kill(one.process.pid, signal.SIGCONT)
+            await running_load
+
+        asyncio.run(story())
+    report = Report.of(load)
+    assert report.rounds == 150
+    assert load.latency.quantile(0.8) > 0.2  # the slowest thirty and more waited for at least 0.2 s
+    assert report.seconds >= 1.49  # the timetable is kept
+
+
+def test_a_service_that_goes_away_ends_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loads, "PATIENCE", 1.0)
+    with process(tmp_path / "store.db") as one:
+        load = made(one.address, Plan("gone", rate=100.0))
+
+        async def story() -> None:
+            running_load = asyncio.create_task(load.run(lambda _: None))
+            await asyncio.sleep(0.5)
+            one.kill()
+            await running_load
+
+        asyncio.run(story())
+    report = Report.of(load)
+    assert report.stopped == "no answer for 1 seconds"
+    assert report.rounds > 20
+    assert any("recommendations" in line for line in report.trouble())
+
+
+def test_refusals_are_counted(service: Process, page: str) -> None:
+    load = made(service.address, Plan(page, rounds=5, connections=1))
+    assert service.http.delete(f"/v1/pages/{page}").status_code == 204
+    report = run(load)
+    assert report.rounds == 0
+    assert report.recommendations.errors == {"404 Not Found": 5}
+    assert report.trouble() == ["recommendations: 5 x 404 Not Found"]
+
+
+def test_an_item_that_the_visitors_do_not_know_ends_the_load(service: Process, page: str) -> None:
+    load = made(service.address, Plan(page, rounds=500))
+    service.http.put(f"/v1/pages/{page}/items/new", json={})
+    with pytest.raises(BadInput, match="'new', which the visitors do not know"):
+        run(load)
+
+
+def test_the_command_makes_a_page_and_reports(service: Process, page: str, monkeypatch, capsys, tmp_path: Path) -> None:
+    chart = tmp_path / "curve.svg"
+    command = ["load", "--url", service.address, "--page", page, *GIVEN, "--rounds", "200", "--rate", "max"]
+    assert typed(monkeypatch, *command) == 2
+    assert f"unknown page '{page}'" in capsys.readouterr().err
+    assert typed(monkeypatch, *command, "--create", "--chart", str(chart)) == 0
+    told = capsys.readouterr()
+    assert all(word in told.out for word in ("200 rounds", "p99.9", "recommendations", "events", "regret", "at random"))
+    assert told.err == ""
+    assert "clicks lost per round" in chart.read_text()
+    assert typed(monkeypatch, *command, "--create", "--json", "--delay", "10") == 0  # it is there: used as it is
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["rounds"], answer["delay"], answer["rate"]) == (200, 10, None)
+    assert answer["learning_curve"][-1]["round"] == 200
+    assert answer["regret"] == pytest.approx(sum(point["regret"] for point in answer["learning_curve"]))
+
+
+BAD = [
+    (["--rate", "fast"], "--rate = 'fast' is neither max nor a number of rounds per second"),
+    (["--rate", "0"], "--rate = '0'"),
+    (["--rate", "nan"], "--rate = 'nan'"),
+    (["--rounds", "0"], "--rounds = '0' is not a whole number of at least 1"),
+    (["--delay", "-1"], "--delay = -1 is not a whole number of at least 0"),
+    (["--setting", "q11"], "unknown setting 'q11'"),
+    (["--chart", "curve.gif"], "cannot draw 'curve.gif'"),
+    (["--url", "nowhere"], "--url 'nowhere' is not the address of a service"),
+    (["--url", "http://127.0.0.1:9"], "http://127.0.0.1:9 does not answer: connection refused"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_input_gets_one_clear_line(arguments, message, monkeypatch, capsys) -> None:
+    assert typed(monkeypatch, "load", *arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert message in told.err
+    assert len(told.err.strip().splitlines()) == 1
+
+
+def test_an_interrupted_load_still_reports(service: Process, page: str) -> None:
+    command = [sys.executable, "-m", "slotwise", "load", "--url", service.address, "--page", page, "--create"]
+    started = subprocess.Popen(
+        [*command, "--rounds", "1e9", "--rate", "100", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60.0
+    while service.http.get(f"/v1/pages/{page}/state").json().get("displays", 0) < 50:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    out, errors = started.communicate(timeout=20)
+    assert started.returncode == 130
+    assert errors == b""
+    answer = json.loads(out)
+    assert answer["stopped"] == "stopped"
+    assert answer["rounds"] >= 50
+    assert answer["event_statuses"] == {"accepted": answer["clicks"]}  # also those that waited for their round

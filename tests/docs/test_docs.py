@@ -1,0 +1,102 @@
+"""The documentation says what is there, and what it shows runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import slotwise as sw
+from slotwise.cli import app
+from slotwise.paper.experiments import EXPERIMENTS
+from slotwise.paper.settings import SETTINGS
+from slotwise.service.pages.page import PageSpec
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+def test_the_code_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(ROOT / "README.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert "clicks lost in 10,000 rounds" in capsys.readouterr().out
+    assert names["display"]["right"] == "hat"
+    assert sw.Recommender.load(tmp_path / "page.json").counts.displays == 1
+
+
+def test_the_commands_of_the_readme_are_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert targets == ["run", "test"]
+    assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
+    assert (ROOT / ".ci" / "run").read_text().strip().endswith("make test")
+
+
+def test_the_example_policy_runs_as_documented() -> None:
+    page = ROOT / "docs" / "adding_a_policy.md"
+    (shown,) = blocks(page, "python")
+    assert shown in (ROOT / "examples" / "click_share.py").read_text()
+    (command,) = [line for line in page.read_text().splitlines() if line.startswith("slotwise simulate")]
+    arguments = command.replace("--rounds 10000", "--rounds 500 --runs 2").split()[1:]
+    done = subprocess.run([sys.executable, "-m", "slotwise", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "click_share bonus=1" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_pictures_exist(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_and_option_is_documented(name: str) -> None:
+    page = (ROOT / "docs" / "command_line.md").read_text()
+    section = page.partition(f"## slotwise {name}\n")[2].partition("\n## ")[0]
+    assert section, f"slotwise {name} has no section"
+    for parameter in COMMANDS[name].params:
+        for option in parameter.opts:
+            assert option == "--help" or f"`{option}`" in section, option
+
+
+def test_every_public_name_is_documented() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    for name in sw.__all__:
+        assert name.startswith("__") or name in page, name
+
+
+def test_every_setting_is_documented() -> None:
+    page = (ROOT / "docs" / "command_line.md").read_text()
+    assert all(f"`{name}`" in page for name in SETTINGS)
+
+
+def test_every_experiment_is_documented() -> None:
+    for name in ("reproduce.md", "command_line.md"):
+        page = (ROOT / "docs" / name).read_text()
+        assert all(f"`{experiment}`" in page for experiment in EXPERIMENTS), name
+
+
+def test_every_setting_of_a_page_is_documented() -> None:
+    page = (ROOT / "docs" / "service.md").read_text()
+    for name in PageSpec.__struct_fields__:
+        assert f"`{name}`" in page, name
+
+
+def test_the_project_stands_alone() -> None:
+    """No machine path and no registry address in any file that is kept."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.split():
+        if Path(name).suffix in {".py", ".md", ".toml", ".txt", ""} and (ROOT / name).is_file():
+            text = (ROOT / name).read_text()
+            assert not re.search(r"(?<![\w.])/(home|root|work)/|files\.pythonhosted|pypi\.org", text), name

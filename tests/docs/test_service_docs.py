@@ -1,0 +1,186 @@
+"""The pages about the service say what is there, and what they show runs."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from slotwise.cli import app
+from slotwise.policies import policies
+from slotwise.policies._contract import can_serve, find
+from tests.service.running_service import Process, process
+
+ROOT = Path(__file__).parent.parent.parent
+SERVICE, HTTP_API = ROOT / "docs" / "service.md", ROOT / "docs" / "http_api.md"
+EVERYWHERE = {"400", "403", "408", "413", "415", "422", "503"}  # told once, below the table of calls
+URL = "http://127.0.0.1:8000"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with process(tmp_path_factory.mktemp("store") / "store.db") as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def openapi(service: Process) -> Any:
+    return service.http.get("/openapi.json").json()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", SERVICE.read_text(), flags=re.DOTALL)
+
+
+def needed(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not on this machine: its example is not run")
+    return found
+
+
+def run(service: Process, command: list[str]) -> str:
+    paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PATH": paths})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def shop(service: Process) -> Process:
+    """The service after the first step of the five minutes, which the others need."""
+    first = blocks("sh")[0].splitlines()[0]
+    assert first.startswith("slotwise pages apply")
+    run(service, ["sh", "-ec", f"{first} --url {service.address}"])
+    return service
+
+
+def test_the_five_minutes_run_as_shown(shop: Process) -> None:
+    needed("curl")
+    answers = []
+    for block in blocks("sh"):
+        for line in block.splitlines():
+            typed = line.replace(URL, shop.address)
+            typed += f" --url {shop.address}" if line.startswith("slotwise") else ""
+            answers.append(run(shop, ["sh", "-ec", typed.replace("--rounds 5000", "--rounds 300")]))
+    applied, display, event, load, shown = answers
+    assert "nothing to change" in applied
+    assert json.loads(display)["id"] == "view-1"
+    assert json.loads(event) == {"results": [{"status": "accepted"}]}
+    assert "300 rounds" in load
+    assert all(word in shown for word in ("visibility", "silk scarf", "most likely best"))
+
+
+def test_the_example_in_python_runs(shop: Process) -> None:
+    code = blocks("python")[0]
+    told = run(shop, [sys.executable, "-c", code.replace(URL, shop.address)])
+    assert "top-middle" in told
+    assert "{'results': [{'status': 'accepted'}]}" in told
+
+
+def test_the_backend_that_stands_in_between_runs(shop: Process) -> None:
+    calling, backend = blocks("python")
+    use = """
+import re
+page = shop_page()
+print(page.count("<a "), "links")
+token, position = re.search('data-token="(.*?)" data-position="(.*?)"', page).groups()
+clicked({"token": token, "position": position})
+print(call("/events", {"events": [{"type": "click", "token": token, "position": position}]}))
+"""
+    told = run(shop, [sys.executable, "-c", (calling + backend + use).replace(URL, shop.address)])
+    assert "6 links" in told
+    assert told.endswith("{'results': [{'status': 'duplicate'}]}\n")
+
+
+def test_the_example_in_javascript_runs(shop: Process) -> None:
+    (code,) = blocks("js")
+    node = needed("node")
+    told = run(shop, [node, "--input-type=module", "--eval", code.replace(URL, shop.address)])
+    assert "top-middle" in told
+    assert "status: 'accepted'" in told
+
+
+def test_metrics_have_the_names_that_are_documented(service: Process) -> None:
+    kinds = re.findall(r"^# TYPE (\w+) (\w+)$", service.http.get("/metrics").text, flags=re.MULTILINE)
+    shown = {name for name, _ in kinds if not name.endswith("_created")}
+    assert set(re.findall(r"`(slotwise_\w+)`", SERVICE.read_text())) == shown
+
+
+def test_the_policies_that_serve_are_documented() -> None:
+    (row,) = re.findall(r"^\| `policy`, `params` \| slot_ts \| (.*) \|$", SERVICE.read_text(), flags=re.MULTILINE)
+    assert re.findall(r"`(\w+)`", row) == [name for name in policies() if can_serve(find(name))]
+
+
+def calls() -> dict[str, set[str]]:
+    """The table of calls: each with the statuses that are its own."""
+    rows = re.findall(r"^\| `([A-Z]+ \S+)` \| .* \| ([\d ]+) \|$", HTTP_API.read_text(), flags=re.MULTILINE)
+    return {call: set(statuses.split()) for call, statuses in rows}
+
+
+def test_every_call_is_documented_with_its_statuses(openapi: Any) -> None:
+    described = {
+        f"{method.upper()} {path}": set(call["responses"]) - EVERYWHERE
+        for path, methods in openapi["paths"].items()
+        for method, call in methods.items()
+    }
+    assert calls() == described
+    assert all(status in HTTP_API.read_text() for status in EVERYWHERE)
+
+
+def test_every_field_is_documented(openapi: Any) -> None:
+    page = HTTP_API.read_text()
+    for name, schema in openapi["components"]["schemas"].items():
+        for field in schema.get("properties", {}):
+            assert f"`{field}`" in page or f'"{field}"' in page, f"{field} of {name}"
+
+
+def test_the_json_of_the_http_interface_is_json() -> None:
+    shown = re.findall(r"```json\n(.*?)```", HTTP_API.read_text(), flags=re.DOTALL)
+    assert len(shown) >= 4
+    for block in shown:
+        json.loads(block)
+
+
+def test_requests_shown_are_taken(service: Process) -> None:
+    """The first object shown for pages and for recommendations, on a page that has what they name."""
+    page = HTTP_API.read_text()
+    section = {name: page.partition(f"\n## {name}\n")[2] for name in ("Pages", "Recommendations")}
+    spec, asked = (re.findall(r"```json\n(.*?)```", section[name], flags=re.DOTALL)[0] for name in section)
+    headers = {"Content-Type": "application/json"}
+    assert service.http.put("/v1/pages/shown", content=spec, headers=headers).status_code == 201
+    layouts = {"positions": None, "layouts": {"desktop": ["hero", "left"]}}
+    assert service.http.put("/v1/pages/shown", json=json.loads(spec) | layouts).status_code == 200
+    rows = [{"item": item} for item in ("hat", "tie", "bag")]
+    assert service.http.post("/v1/pages/shown/items:batch", json={"items": rows}).status_code == 200
+    answer = service.http.post("/v1/pages/shown/recommendations", content=asked, headers=headers)
+    assert answer.status_code == 201
+    assert answer.json()["items"][0] == {"position": "hero", "item": "bag", "reason": "pinned"}
+
+
+PAGES_COMMANDS = typer.main.get_command(app).commands["pages"].commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(PAGES_COMMANDS))
+def test_every_option_of_pages_is_documented(name: str) -> None:
+    page = (ROOT / "docs" / "command_line.md").read_text()
+    section = re.split(r"\n##", page.partition(f"### slotwise pages {name}\n")[2])[0]
+    assert section, f"slotwise pages {name} has no section"
+    for parameter in PAGES_COMMANDS[name].params:
+        for option in parameter.opts:
+            assert option == "--help" or f"`{option}`" in section, option
+
+
+def test_the_page_file_shown_is_a_page(tmp_path: Path) -> None:
+    from slotwise.client.page_file import read_page
+
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "command_line.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "page.toml").write_text(shown)
+    assert read_page(tmp_path / "page.toml").pins == {"default": {"left": "straw hat"}}

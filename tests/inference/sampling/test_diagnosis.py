@@ -1,0 +1,97 @@
+"""The judge of samplers: what it says of chains that mix, of chains that do not, and of nonsense."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from slotwise.checks import BadInput
+from slotwise.counts import Counts
+from slotwise.inference.sampling.diagnosis import diagnose
+from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.paper.settings import setting
+from slotwise.simulation.simulate import counts_after
+from tests.inference.sampling.posterior_cases import FEW
+
+LONG = counts_after("pb_mhb", setting("q10"), 30_000)
+
+
+def test_the_samplers_side_by_side() -> None:
+    """The sampler that mixes is worth more than a twentieth of its draws; the walks' chains are not even agreed."""
+    mixing, walk, odds = (diagnose(LONG, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
+    assert mixing.agree
+    assert mixing.per_sweep > 0.05
+    assert 0.9 < mixing.accepted["matched"] <= 1.0
+    assert 0.3 < mixing.accepted["slide"] < 0.6
+    for other in (walk, odds):
+        assert not other.agree
+        assert other.per_sweep < mixing.per_sweep / 10
+        assert 0.0 < other.accepted["walk"] < 1.0
+
+
+@pytest.mark.parametrize("reference", ["none", "first"])
+def test_its_numbers_are_those_of_the_library(reference: str) -> None:
+    found = diagnose(LONG, draws=1000, reference=reference, seed=4)
+    np.testing.assert_allclose(found.ess_bulk, ess(found.draws), rtol=1e-6)
+    np.testing.assert_allclose(found.ess_tail, tail_ess(found.draws), rtol=1e-6)
+    np.testing.assert_allclose(found.r_hat, r_hat(found.draws), rtol=1e-6)
+    assert found.draws.shape == (4, 250, 9)
+    assert found.sweeps == 1000
+    assert found.names == [f"theta[{k}]" for k in range(6)] + [f"kappa[{k}]" for k in range(3)]
+    assert np.isnan(found.ess[6])  # kappa of the most visible position is 1 by convention
+    again = diagnose(LONG, draws=1000, reference=reference, seed=4)
+    np.testing.assert_array_equal(found.draws, again.draws)
+
+
+def test_ranks_are_over_all_chains() -> None:
+    found = diagnose(Counts(*FEW), draws=200)
+    for variable in range(5):
+        ranks = found.ranks[:, :, variable].ravel()
+        values = found.draws[:, :, variable].ravel()
+        assert ranks.sum() == pytest.approx(200 * 201 / 2)
+        assert (np.diff(ranks[np.argsort(values, kind="stable")]) >= 0).all()
+
+
+def test_slides_of_the_rest_are_counted() -> None:
+    """One item, kappa_1 = 1: a slide at the first position moves kappas alone."""
+    found = diagnose(Counts([[50.0, 10.0]], [[50.0, 90.0]]), draws=40, reference="first")
+    assert found.accepted["slide"] > 0.1
+    assert np.isnan(
+        diagnose(Counts(np.zeros((2, 2)), np.ones((2, 2))), draws=40).accepted["slide"]
+    )  # no clicks, no homes
+
+
+def test_the_verdict_in_words() -> None:
+    assert "agree (every" in diagnose(LONG, draws=8000).verdict
+    assert "may or may not agree" in diagnose(LONG, draws=400).verdict
+    assert "do not agree" in diagnose(LONG, "random_walk", draws=400).verdict
+
+
+def test_progress_counts_the_chains() -> None:
+    told: list[int] = []
+    diagnose(Counts(*FEW), draws=40, chains=3, progress=told.append)
+    assert told == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"sampler": "mixin"}, "did you mean 'mixing'"),
+        ({"sampler": "random_walk", "prior": "learnt"}, "uniform prior only"),
+        ({"width": 0.0}, "width = 0.0 is not a positive number"),
+        ({"chains": 1}, "chains = 1 is not a whole number of at least 2"),
+        ({"draws": 3}, "draws = 3"),
+        ({"prior": (0.5, 2.0)}, "a, b of at least 1"),
+        ({"reference": "last"}, "unknown reference 'last'"),
+        ({"draws": 10**12}, "too many"),
+    ],
+)
+def test_nonsense_is_refused(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        diagnose(Counts(*FEW), **wrong)  # type: ignore[arg-type]
+
+
+def test_without_arviz_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
+    with pytest.raises(BadInput, match=r"slotwise\[diagnostics\]"):
+        diagnose(Counts(*FEW))

@@ -1,0 +1,199 @@
+"""The random walk follows the posterior, whatever the counts, and takes no other decision than Algorithm 2."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from slotwise.checks import Floats
+from slotwise.inference.sampling.metropolis import log_bound
+from slotwise.jit import kernel
+from tests.inference.sampling.law_checks import CORRELATED, correlations, disagreements
+from tests.inference.sampling.posterior_cases import (
+    COUNTS_2X2,
+    DATA,
+    ENDS,
+    FIRST,
+    METROPOLIS_CASES,
+    NONE,
+    Case,
+    Data,
+    near_ends,
+    walked,
+)
+from tests.inference.sampling.reference_chains import (
+    BROKEN_METROPOLIS,
+    METROPOLIS,
+    PLAIN_METROPOLIS,
+    Defect,
+    Kind,
+    Step,
+)
+
+RIDGE = Case(DATA["a million"], (1e-3, 5e-4, 3e-4), 40)
+
+
+@pytest.mark.parametrize("case", METROPOLIS_CASES.values(), ids=METROPOLIS_CASES)
+def test_thinned_draws_follow_the_exact_posterior(case: Case) -> None:
+    """Law: the exact posterior, each theta and each free kappa by its mean, its standard deviation and K-S.
+
+    3,000 to 20,000 draws, thinned until their correlations are below 0.05. Thresholds: six standard errors, and
+    the K-S distance of probability 1e-7 (0.048 for 4,000 draws). 74 variables, 222 comparisons: false alarms 1e-5.
+    """
+    theta, kappa = case.chain(METROPOLIS, seed=1)
+    assert correlations(theta, kappa, case.law, case.free_from).max() < CORRELATED
+    assert not disagreements(theta, kappa, case.law, case.free_from)
+
+
+def test_draws_follow_the_exact_posterior_all_along_the_ridge() -> None:
+    """Law, thresholds: as above, 4,000 draws, 6 variables, false alarms 2e-6.
+
+    After a million displays no walk of a bearable length goes from one end of the ridge theta kappa = constant to
+    the other. So every draw is a walk of its own, from a place along the ridge that the exact law gave. The walk
+    is long enough to find the law across the ridge by itself.
+    """
+    theta, kappa = _ridge_draws(METROPOLIS)
+    assert not disagreements(theta, kappa, RIDGE.law, NONE)
+
+
+def test_a_wrong_ratio_is_seen_on_the_ridge() -> None:
+    theta, kappa = _ridge_draws(Step(Kind.PLAIN_METROPOLIS, Defect.SKIPS_FORGOTTEN))
+    assert disagreements(theta, kappa, RIDGE.law, NONE)
+
+
+def _ridge_draws(step: Step) -> tuple[Floats, Floats]:
+    """Draws from starts at the mode across the ridge and by the exact law of kappa_1 along it."""
+    law = RIDGE.law
+    along = law.kappa[0].quantile(np.random.default_rng(2).random(RIDGE.draws))[:, None]
+    theta = np.minimum([marginal.scaled for marginal in law.theta] / along, 1)
+    kappa = [marginal.scaled for marginal in law.kappa] * along
+    RIDGE.walk(step, 3, theta, kappa, restart=True)
+    return theta, kappa
+
+
+CONTROLS = ["few, kappa_1 = 1", "few", "near zero, kappa_1 = 1"]
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("step", BROKEN_METROPOLIS, ids=[step.defect.name for step in BROKEN_METROPOLIS])
+def test_a_broken_step_does_not_follow_it(step: Step, name: str) -> None:
+    """The negative controls: the same check sees a wrong acceptance ratio and a missing truncation correction."""
+    case = METROPOLIS_CASES[name]
+    assert disagreements(*case.chain(step, seed=1), case.law, case.free_from)
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_the_step_that_was_broken_follows_it_when_whole(name: str) -> None:
+    """So that the controls are about their defects alone."""
+    case = METROPOLIS_CASES[name]
+    assert not disagreements(*case.chain(PLAIN_METROPOLIS, seed=1), case.law, case.free_from)
+
+
+@pytest.mark.parametrize("case", METROPOLIS_CASES.values(), ids=METROPOLIS_CASES)
+def test_bounds_change_no_decision_on_the_way(case: Case) -> None:
+    """With the same random numbers the sampler and a plain reading of Algorithm 2 are at the same place."""
+    ours, plain = (case.chain(step, seed=4, draws=300) for step in (METROPOLIS, PLAIN_METROPOLIS))
+    _same(ours, plain)
+
+
+def _same(ours: tuple[Floats, Floats], plain: tuple[Floats, Floats]) -> None:
+    for one, other in zip(ours, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_bounds_change_no_decision_from_anywhere() -> None:
+    """The same from states where no chain goes, for 400 random counts and widths: 64,000 sweeps."""
+    rng = np.random.default_rng(5)
+    moved = []
+    for _ in range(400):
+        n_items, n_positions = rng.integers(1, 5, size=2)
+        clicks, skips = _random_counts(rng, (n_items, n_positions)), _random_counts(rng, (n_items, n_positions))
+        width = 10 ** rng.uniform(-6, 3)
+        theta, kappa = near_ends(rng, (40, n_items)), near_ends(rng, (40, n_positions))
+        case = Case(Data(clicks, skips, int(rng.integers(2))), (width,), 4)
+        ours, plain = (theta.copy(), kappa.copy()), (theta.copy(), kappa.copy())
+        case.walk(METROPOLIS, 6, *ours, restart=True)
+        case.walk(PLAIN_METROPOLIS, 6, *plain, restart=True)
+        _same(ours, plain)
+        moved.append((ours[0] != theta).mean())
+    assert 0.2 < np.mean(moved) < 0.9  # both answers were given
+
+
+def test_bounds_change_no_decision_where_they_are_tightest() -> None:
+    """From 2.2 widths below 1 to 1 itself the masses' ratio is nearly 2, all that the bounds allow for.
+
+    With a likelihood ratio near 1/2 an allowance of 0.6 instead of log 2 would refuse some of 200,000 such steps.
+    """
+    width, visibility = 0.01, 0.9
+    theta, kappa = np.full((200_000, 1), 1 - 2.2 * width), np.full((200_000, 1), visibility)
+    skips = 0.65 / np.log((1 - visibility * theta[:1]) / (1 - visibility))
+    case = Case(Data(np.zeros((1, 1)), skips, FIRST), (width,), 1)
+    ours, plain = (theta.copy(), kappa.copy()), (theta.copy(), kappa.copy())
+    case.walk(METROPOLIS, 6, *ours, restart=True)
+    case.walk(PLAIN_METROPOLIS, 6, *plain, restart=True)
+    _same(ours, plain)
+
+
+def _random_counts(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return np.round(10 ** rng.uniform(-1, 6, size=shape) * (rng.random(shape) < 0.7))
+
+
+@kernel
+def _log_bounds(a: Floats, b: Floats, bounds: Floats) -> None:
+    for k in range(a.size):
+        bounds[k] = log_bound(a[k], b[k])
+
+
+def _bounds(a: Floats, b: Floats) -> Floats:
+    bounds = np.empty(a.size)
+    _log_bounds(a, b, bounds)
+    return bounds
+
+
+def test_log_bound_is_above_the_logarithm() -> None:
+    """For all that can be compared: ratios from 1e-200 to 1e200, and those within rounding of 1."""
+    apart = np.concatenate([10.0 ** np.linspace(-200, -8, 5000), np.linspace(0.001, 0.999, 5000)])
+    near = 1 - 10.0 ** np.linspace(-16, -1, 5000)
+    for larger in (1.0, 0.37, 2.0**-53):
+        large = np.full(15_001, larger)
+        small = larger * np.concatenate([apart, near, [1.0]])
+        # log1p is exact near 1, where the quotient of the two is not
+        logs = np.where(small > large / 2, np.log1p(np.maximum((small - large) / large, -0.5)), np.log(small / large))
+        assert (_bounds(small, large) >= logs - 1e-12 * np.abs(logs)).all()
+        assert (_bounds(large, small) >= -logs - 1e-12 * np.abs(logs)).all()
+
+
+def test_log_bound_is_close_near_one() -> None:
+    """Else it would refuse nothing: within 1 % from half to double."""
+    ratios = np.linspace(0.5, 2.0, 99)
+    np.testing.assert_allclose(_bounds(ratios, np.ones(99)), np.log(ratios), rtol=0.01)
+
+
+@pytest.mark.parametrize("counts", COUNTS_2X2.values(), ids=COUNTS_2X2)
+@pytest.mark.parametrize("free_from", [FIRST, NONE])
+def test_a_chain_started_at_an_end_moves(counts: tuple[list[list[int]], list[list[int]]], free_from: int) -> None:
+    """Every theta and every kappa at exactly 0 or exactly 1: after 300 sweeps all are elsewhere, whatever the width."""
+    for (theta_at, kappa_at), sigma in itertools.product(ENDS, 10.0 ** np.arange(-3, 4)):
+        theta, kappa = walked(METROPOLIS, *counts, free_from, sigma, 300, theta_at, kappa_at)
+        assert (np.abs(theta - theta_at) > 1e-6).all(), (theta_at, kappa_at, sigma)
+        assert (np.abs(kappa - kappa_at) > 1e-6)[free_from:].all(), (theta_at, kappa_at, sigma)
+
+
+@pytest.mark.parametrize("times", [1.0, 1e6, 1e12])
+@pytest.mark.parametrize("counts", COUNTS_2X2.values(), ids=COUNTS_2X2)
+def test_draws_are_never_outside_and_never_nan(counts: tuple[list[list[int]], list[list[int]]], times: float) -> None:
+    clicks, skips = times * np.array(counts[0]), times * np.array(counts[1])
+    for ends, sigma, free_from in itertools.product(
+        [*ENDS, (0.5, 0.5)], (1e-300, 1e-17, 1e-12, 1e-6, 1e-3, 0.4, 1.0, 1e3, 1e6, 1e300), (FIRST, NONE)
+    ):
+        theta, kappa = walked(METROPOLIS, clicks, skips, free_from, sigma, 20, *ends)
+        assert ((theta >= 0) & (theta <= 1)).all(), (ends, sigma)
+        assert ((kappa >= 0) & (kappa <= 1)).all(), (ends, sigma)
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])
+def test_a_million_million_counts_pull_a_chain_off_the_wrong_end(sigma: float) -> None:
+    theta, _ = walked(METROPOLIS, np.full((2, 2), 1e12), np.zeros((2, 2)), FIRST, sigma, 100, 0.0, 1.0)
+    assert (theta > 1e-6).all()
+    theta, _ = walked(METROPOLIS, np.zeros((2, 2)), np.full((2, 2), 1e12), FIRST, sigma, 100, 1.0, 1.0)
+    assert (theta < 1 - 1e-6).all()

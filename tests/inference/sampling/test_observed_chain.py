@@ -1,0 +1,143 @@
+"""What was never shown keeps its prior: exact draws in place of a chain, which there takes for ever."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+
+from slotwise.checks import Floats
+from slotwise.counts import Counts
+from slotwise.inference.sampling.beta_prior import Learnt
+from slotwise.inference.sampling.chain import Chain, Sampler, Target
+from slotwise.inference.sampling.ess import ess
+from slotwise.inference.sampling.observed_chain import ShownChain
+from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
+from tests.inference.sampling.exact_posterior import exact
+from tests.inference.sampling.posterior_cases import FEW, FIRST, NONE, ONE_NEVER_SHOWN
+from tests.inference.sampling.quadrature import gauss
+
+NODES, WEIGHTS = (gauss(200)[0] + 1.0) / 2.0, gauss(200)[1] / 2.0  # on [0, 1]
+
+
+def falling(t: Floats) -> Floats:
+    """P(theta <= t) for 1/b uniform and a = 1."""
+    return 1.0 - (1.0 - t)[..., None] ** (1.0 / NODES) @ WEIGHTS
+
+
+LAWS: dict[Any, Callable[[Floats], Floats]] = {
+    "uniform": lambda t: t,
+    (2.0, 3.0): lambda t: betainc(2.0, 3.0, t),
+    "falling": falling,
+}
+
+
+def distance(draws: Floats, law: Callable[[Floats], Floats]) -> float:
+    """Of Kolmogorov and Smirnov, times the root of the number of draws: above 2.5 once in 150,000 times."""
+    n = len(draws)
+    below = law(np.sort(draws))
+    return float(
+        np.sqrt(n) * max(np.abs(below - np.arange(n) / n).max(), np.abs(below - np.arange(1, n + 1) / n).max())
+    )
+
+
+@pytest.mark.parametrize("prior", LAWS, ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2), (50, 6)], ids=str)
+def test_where_nothing_was_counted_all_is_as_the_prior_has_it(prior: Any, shape: tuple[int, int]) -> None:
+    """Law: kappa is uniform; theta is told as the click rate at the most visible of L positions, theta max(kappa).
+
+    4,000 draws, independent ones; the control is the law of theta itself.
+    """
+    nothing = Counts(np.zeros(shape), np.zeros(shape))
+    found = posterior(nothing, 4000, prior, seed=5)
+    assert found.sweeps == 0
+    assert found.reached
+
+    def scaled(x: Floats) -> Floats:  # max(kappa) is the L-th root of a uniform number
+        largest = NODES ** (1.0 / shape[1])
+        return np.array([LAWS[prior](np.minimum(one / largest, 1.0)) @ WEIGHTS for one in x])
+
+    for k in {0, shape[0] - 1}:
+        assert distance(found.theta[:, k], scaled) < 2.5
+        assert distance(found.theta[:, k], LAWS[prior]) > 2.5
+    for k in {0, shape[1] - 1}:
+        assert distance(found.kappa[:, k], lambda x: x) < 2.5
+
+
+@pytest.mark.parametrize("prior", ["learnt", "falling"])
+def test_items_of_one_draw_share_their_prior(prior: str) -> None:
+    """Law: 1/a and 1/b are uniform, or a is 1; rare items come together, so logs of thetas are correlated."""
+    found = posterior(Counts(np.zeros((2, 1)), np.zeros((2, 1))), 4000, prior)
+    assert distance(1.0 / found.beta[:, 1], lambda x: x) < 2.5
+    if prior == "learnt":
+        assert distance(1.0 / found.beta[:, 0], lambda x: x) < 2.5
+    else:
+        assert (found.beta[:, 0] == 1.0).all()
+        assert np.corrcoef(np.log(found.theta.T))[0, 1] > 0.2
+
+
+@pytest.mark.parametrize(("reference", "free_from"), [("none", NONE), ("first", FIRST)])
+def test_an_item_never_shown_beside_others_that_were(reference: str, free_from: int) -> None:
+    """Law: means of the exact posterior. 20,000 draws, six standard errors, false alarms 1e-8."""
+    law = exact(*ONE_NEVER_SHOWN, free_from)
+    found = posterior(Counts(*ONE_NEVER_SHOWN), 20_000, reference=reference, seed=8)
+    wanted = [marginal.mean if free_from else marginal.scaled for marginal in (*law.theta, *law.kappa)]
+    draws = np.concatenate([found.theta, found.kappa], axis=1)
+    told = np.isfinite(found.effective)
+    errors = draws.std(axis=0)[told] / np.sqrt(found.effective[told])
+    assert (np.abs(draws.mean(axis=0) - wanted)[told] < 6 * errors).all()
+
+
+def test_a_position_never_shown_changes_nothing_for_the_others() -> None:
+    clicks, skips = (np.insert(np.array(one, float), 1, 0.0, axis=1) for one in FEW)
+    found, without = posterior(Counts(clicks, skips), 20_000, seed=9), posterior(Counts(*FEW), 20_000, seed=10)
+    assert distance(found.kappa[:, 1], lambda x: x) < 2.5
+    others = [0, *range(2, clicks.shape[1])]
+    for one, other in ((found.theta, without.theta), (found.kappa[:, others], without.kappa)):
+        assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < 6 * one.std(axis=0) / np.sqrt(5_000)).all()
+
+
+def test_a_first_position_never_shown_is_still_the_reference() -> None:
+    counts = Counts([[0, 3], [0, 1]], [[0, 2], [0, 4]])
+    found = posterior(counts, 400, reference="first")
+    assert (found.kappa[:, 0] == 1.0).all()
+    nothing = posterior(Counts(np.zeros((2, 2)), np.zeros((2, 2))), 400, reference="first")
+    assert (nothing.kappa[:, 0] == 1.0).all()
+    assert nothing.kappa[:, 1].std() > 0.2
+
+
+@pytest.mark.parametrize("prior", ["learnt", "falling"])
+def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
+    """Law: the chain with all items in it, which is slow and right. Means of 1/b, and of a theta shown and one not.
+
+    Differences of at most five standard errors of both; six comparisons, false alarms 4e-6.
+    """
+    clicks, skips = np.zeros((4, 2)), np.zeros((4, 2))
+    clicks[0], skips[0], skips[1] = [3, 1], [5, 5], [6, 2]
+    target = target_of(Counts(clicks, skips), prior, "none")
+
+    def means(chain: Chain | ShownChain) -> tuple[Floats, Floats]:
+        chain.burn_in(500)
+        chain.record(20_000, 4)
+        both = np.column_stack([1.0 / chain.beta[:, 1], chain.theta[:, 0], chain.theta[:, 3]])
+        return both.mean(axis=0), both.var(axis=0) / ess(both[None])
+
+    full = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(1))
+    (one, error), (other, other_error) = means(full), means(ShownChain(target, np.random.default_rng(2)))
+    assert (np.abs(one - other) < 5 * np.sqrt(error + other_error)).all()
+
+
+@pytest.mark.parametrize("learnt", list(Learnt))
+@pytest.mark.parametrize("reference", list(REFERENCES))
+def test_when_all_was_shown_the_draws_are_those_of_the_chain(learnt: Learnt, reference: str) -> None:
+    target = Target(Counts(*FEW).tally(), (1.0, 1.0), learnt, REFERENCES[reference])
+    plain = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(3))
+    shown = ShownChain(target, np.random.default_rng(3))
+    for chain in (plain, shown):
+        chain.burn_in(20)
+        chain.record(50, 2)
+    np.testing.assert_array_equal(plain.theta, shown.theta)
+    np.testing.assert_array_equal(plain.kappa, shown.kappa)
+    np.testing.assert_array_equal(plain.beta, shown.beta)
+    assert shown.sweeps == 120

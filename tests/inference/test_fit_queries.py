@@ -1,0 +1,302 @@
+"""fit_queries: every query by itself, what it warns of by name, and that order and threads change nothing."""
+
+import doctest
+import re
+
+import numpy as np
+import pytest
+
+import slotwise as sw
+from slotwise.inference import fit_queries as queries_module
+from slotwise.inference.fit_queries import FEW_OF_ITEM, FEW_OF_POSITION
+from slotwise.inference.query_posteriors import WORTH, seed_of
+from slotwise.paper.settings import BEHAVIORAL, setting
+from tests.inference.simulated_queries import drawn, of_rates
+
+POSITIONS = ["top", "side"]
+
+
+def papers(views: int = 2_000) -> list[sw.Query]:
+    return [drawn(name, setting(name), views, seed) for seed, name in enumerate(BEHAVIORAL)]
+
+
+def one(clicks: list[list[int]], skips: list[list[int]], method: str = "em", **settings: object) -> sw.QueryFit:
+    items = ["hat", "tie", "bag"][: len(clicks)]
+    query = sw.Query("hats", items, POSITIONS[: len(clicks[0])], sw.Counts(clicks, skips))
+    return sw.fit_queries([query], method, **settings)[0]
+
+
+@pytest.mark.parametrize("method", ["em", "svd"])
+def test_each_query_is_fitted_as_by_itself(method: str) -> None:
+    queries = [*papers(), drawn("two positions", sw.PBM([0.2, 0.1], [1.0, 0.5]))]
+    for query, model in zip(queries, sw.fit_queries(queries, method), strict=True):
+        alone = sw.fit(query.counts, method)
+        assert (model.name, model.items, model.positions, model.method) == (*query[:3], method)
+        np.testing.assert_allclose(model.theta, alone.theta, atol=1e-13)
+        np.testing.assert_allclose(model.kappa, alone.kappa, atol=1e-13)
+        np.testing.assert_allclose(model.theta_error, alone.theta_error, rtol=1e-9)
+        assert model.displays == query.counts.displays
+        assert model.clicks == query.counts.clicks.sum()
+    assert sw.fit_queries([]) == []
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_intervals_are_those_of_the_level(level: float) -> None:
+    (query,) = papers()[:1]
+    (model,), alone = sw.fit_queries([query], level=level), sw.fit(query.counts)
+    np.testing.assert_allclose(model.theta_interval, alone.intervals(level).theta)
+    np.testing.assert_allclose(model.kappa_interval, alone.intervals(level).kappa)
+    assert model.kappa_interval[0].tolist() == [1.0, 1.0]
+    assert model.level == level
+
+
+def test_svd_gives_no_errors() -> None:
+    for model in sw.fit_queries(papers(), "svd"):
+        assert np.isnan(model.theta_error).all()
+        assert np.isnan(model.theta_interval).all()
+        assert np.isnan(model.kappa_interval).all()
+        assert model.misfit is not None  # whatever estimates are asked for, the likelihood says whether a PBM holds
+
+
+def test_a_prior_of_em_is_that_of_fit() -> None:
+    (query,) = papers(50)[:1]
+    (model,) = sw.fit_queries([query], prior=1.0)
+    np.testing.assert_allclose(model.theta, sw.fit(query.counts, prior=1.0).theta, atol=1e-13)
+
+
+def test_a_fit_is_a_model_with_names() -> None:
+    model = one([[400, 200], [200, 100], [900, 450]], [[600, 800], [800, 900], [100, 550]])
+    assert isinstance(model, sw.PBM)
+    assert model.best == {"top": "bag", "side": "hat"}
+    assert sw.simulate("oracle", model, rounds=10, runs=1, threads=1).mean()[-1] == 0.0
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(queries_module) == (0, 3)
+
+
+def test_pieces_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, told = sw.fit_queries([*papers(), interacting("moody", 0.3, seed=1)]), []
+    monkeypatch.setattr(queries_module, "_PIECE", 3)
+    pieces = sw.fit_queries([*papers(), interacting("moody", 0.3, seed=1)], progress=told.append)
+    for one, other in zip(whole, pieces, strict=True):
+        np.testing.assert_array_equal(one.theta, other.theta)
+        assert (one.warnings, one.misfit) == (other.warnings, other.misfit)
+    assert told == [3, 6, 8, 9]
+
+
+def test_progress_counts_queries() -> None:
+    told: list[int] = []
+    sw.fit_queries([*papers(), drawn("two", sw.PBM([0.2, 0.1], [1.0, 0.5]))], progress=told.append)
+    assert told == [8, 9]
+
+
+# warnings, by name
+
+
+@pytest.mark.parametrize(
+    ("clicks", "skips", "warning"),
+    [
+        pytest.param(
+            [[90, 0], [0, 60]],
+            [[10, 0], [0, 40]],
+            "items and positions fall into 2 parts never shown together: compare within a part only",
+            id="parts",
+        ),
+        pytest.param(
+            [[90, 60], [0, 0]],
+            [[90, 90], [50, 50]],
+            "item 'tie' never clicked: theta is on the boundary, 0, without an error",
+            id="never clicked",
+        ),
+        pytest.param(
+            [[90, 60], [0, 0]],
+            [[90, 90], [0, 0]],
+            "item 'tie' never shown: theta is the mean of the others",
+            id="never shown",
+        ),
+        pytest.param(
+            [[90, 0], [80, 0]],
+            [[90, 90], [90, 90]],
+            "position 'side' without clicks: kappa is on the boundary, 0, without an error",
+            id="without clicks",
+        ),
+        pytest.param(
+            [[90, 60], [5, 4], [3, 2]],
+            [[90, 90], [90, 90], [90, 90]],
+            "items 'tie', 'bag' clicked fewer than 10 times: known roughly",
+            id="few clicks of items",
+        ),
+        pytest.param(
+            [[90, 30], [90, 19]],
+            [[90, 90], [90, 90]],
+            "position 'side' clicked fewer than 50 times: known roughly",
+            id="few clicks at a position",
+        ),
+    ],
+)
+def test_warnings_name_what_they_are_about(clicks: list[list[int]], skips: list[list[int]], warning: str) -> None:
+    assert warning in one(clicks, skips).warnings
+
+
+def test_what_has_enough_clicks_is_not_warned_of() -> None:
+    least = one([[40, 45], [5, 5], [5, 5]], [[900, 900], [900, 900], [900, 900]])
+    assert (FEW_OF_ITEM, FEW_OF_POSITION) == (10, 50)
+    assert least.counts.clicks.sum(axis=0).tolist() == [50, 55]
+    assert least.warnings == []
+
+
+def test_each_thing_is_said_once() -> None:
+    """An item never clicked has few clicks too."""
+    warnings = one([[90, 60], [0, 0]], [[90, 90], [50, 50]]).warnings
+    assert sum("'tie'" in warning for warning in warnings) == 1
+
+
+def test_a_warning_is_a_line_whatever_the_names() -> None:
+    items = [f"a name\nof {'very ' * 50} many letters, number {k}" for k in range(200)]
+    model = sw.PBM(np.full(200, 0.001), [1.0, 0.5])
+    (fitted,) = sw.fit_queries([drawn("q", model, 5, items=items)])
+    assert fitted.warnings
+    for warning in fitted.warnings:
+        assert "\n" not in warning
+        assert len(warning) < 1_000
+    assert any("and 1" in warning for warning in fitted.warnings)
+
+
+# whether a position-based model holds
+
+
+def interacting(name: str, off: float, seed: int, views: int = 20_000) -> sw.Query:
+    """Rates that no theta and kappa give: hats are clicked at the top, ties at the side."""
+    rates = 0.1 * np.array([[1 + off, 1 - off], [1 - off, 1 + off]])
+    return of_rates(name, rates, views, seed, ["hat", "tie"], POSITIONS)
+
+
+def test_a_misfit_is_warned_of_with_its_size_and_its_cell() -> None:
+    queries = [*papers(), interacting("moody", 0.3, seed=1)]
+    *others, moody = sw.fit_queries(queries)
+    assert not any("does not hold" in warning for model in others for warning in model.warnings)
+    (warning,) = moody.warnings
+    assert re.fullmatch(
+        r"a position-based model does not hold \(p = \S+\): click rates are off by (29|30|31) %, most of all "
+        r"'(hat|tie)' at '(top|side)': 0\.\d+ instead of 0\.\d+",
+        warning,
+    ), warning
+    assert moody.misfit is not None
+    assert moody.misfit.degrees == 1
+    assert moody.misfit.size == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_small_misfit_is_told_but_not_warned_of() -> None:
+    (model,) = sw.fit_queries([interacting("nearly", 0.01, seed=2, views=10_000_000)])
+    assert model.misfit is not None
+    assert model.misfit.p_value < 1e-9
+    assert model.misfit.size < 0.02
+    assert model.warnings == []
+
+
+def test_warnings_of_many_queries_stay_rare() -> None:
+    """Law: 400 queries of which a PBM is true. That any is warned of has a probability of 5 % (measured: at most that),
+    and of three or more, below 1 in 1,000. Uncorrected, 20 would be: the control."""
+    fits = sw.fit_queries([drawn(f"q{k}", setting("q9"), 1_000, seed=k) for k in range(400)])
+    warned = sum("does not hold" in warning for model in fits for warning in model.warnings)
+    assert warned < 3
+    assert sum(model.misfit.p_value < 0.05 for model in fits if model.misfit) > 5
+
+
+def test_too_few_clicks_to_tell() -> None:
+    assert one([[3, 2], [2, 1]], [[9, 9], [9, 9]]).misfit is None
+    assert one([[300], [200]], [[900], [900]]).misfit is None  # one position: any rates are those of a PBM
+
+
+# bayes
+
+
+def few_bayes(**settings: object) -> list[sw.QueryFit]:
+    return sw.fit_queries(papers()[:3], "bayes", **settings)
+
+
+def test_bayes_agrees_with_em_where_clicks_are_many() -> None:
+    """Means within two posterior deviations of the estimates, and intervals as wide to within a quarter."""
+    for bayes, em in zip(few_bayes(), sw.fit_queries(papers()[:3]), strict=True):
+        assert bayes.ess >= WORTH
+        assert (np.abs(bayes.theta - em.theta) < 2 * em.theta_error).all()
+        width, expected = np.ptp(bayes.theta_interval, axis=1), np.ptp(em.theta_interval, axis=1)
+        assert (np.abs(width / expected - 1) < 0.25).all()
+        assert ((bayes.theta_interval[:, 0] < bayes.theta) & (bayes.theta < bayes.theta_interval[:, 1])).all()
+        assert bayes.kappa_interval[0].tolist() == [1.0, 1.0]
+        assert bayes.kappa_error[0] == 0.0
+        assert bayes.warnings == em.warnings == []
+
+
+def test_neither_order_nor_threads_nor_other_queries_change_a_draw() -> None:
+    queries = papers(200)[:3]
+    together = sw.fit_queries(queries, "bayes", threads=2, seed=5)
+    backwards = sw.fit_queries(queries[::-1], "bayes", threads=1, seed=5)[::-1]
+    alone = [sw.fit_queries([query], "bayes", seed=5)[0] for query in queries]
+    other = sw.fit_queries(queries, "bayes", seed=6)
+    for k, model in enumerate(together):
+        np.testing.assert_array_equal(model.theta, backwards[k].theta)
+        np.testing.assert_array_equal(model.theta_interval, alone[k].theta_interval)
+        assert not np.array_equal(model.theta, other[k].theta)
+
+
+def test_seeds_differ_by_name_and_by_seed() -> None:
+    assert len({seed_of(seed, name) for seed in range(20) for name in ("a", "b", "1 a", "\udcff")}) == 80
+
+
+def test_what_the_budget_does_not_reach_is_said_not_shown() -> None:
+    """400 draws, one for each sweep, are not worth 400: at least one number has no interval, and is named."""
+    model, quiet = few_bayes(draws=400, budget=1)[0], few_bayes()[0]
+    missing = np.isnan(model.theta_interval).any(axis=1)
+    assert missing.any()
+    assert np.isnan(model.theta_error[missing]).all()
+    assert np.isfinite(model.theta).all()
+    (warning,) = [each for each in model.warnings if each.startswith("not ready")]
+    assert "worth fewer than 400" in warning
+    assert all(repr(name) in warning for name, gone in zip(model.items, missing, strict=True) if gone)
+    assert not np.isnan(quiet.theta_interval).any()
+
+
+def test_bayes_tells_what_the_prior_alone_says() -> None:
+    model = one([[90, 60], [0, 0], [0, 0]], [[90, 90], [50, 50], [0, 0]], "bayes")
+    assert "item 'bag' never shown: theta is known from the prior alone" in model.warnings
+    assert "item 'tie' clicked fewer than 10 times: known roughly" in model.warnings
+    assert 0 < model.theta[1] < model.theta_interval[1, 1] < 0.2
+
+
+def test_progress_of_bayes_is_told_query_by_query() -> None:
+    told: list[int] = []
+    few_bayes(progress=told.append)
+    assert told == [1, 2, 3]
+
+
+# what is refused
+
+
+COUNTS = sw.Counts([[1, 2]], [[3, 4]])
+GOOD = sw.Query("q", ["hat"], POSITIONS, COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("queries", "settings", "message"),
+    [
+        ([COUNTS], {}, r"query 0 is .*; Query\(name, items, positions, counts\) is needed"),
+        ([GOOD._replace(counts=None)], {}, "query 0 is Query"),
+        ([GOOD._replace(items=["a", "b"])], {}, r"query 'q' names 2 items and 2 positions; its counts are \(1, 2\)"),
+        ([GOOD, GOOD], {}, "query 'q' is given twice"),
+        ([GOOD], {"method": "bays"}, "unknown method 'bays'; did you mean 'bayes'?"),
+        ([GOOD], {"level": 90}, "level = 90 is not between 0 and 1"),
+        ([GOOD], {"level": 90, "method": "bayes"}, "level = 90 is not between 0 and 1"),
+        ([GOOD], {"fill": "two", "method": "svd"}, "unknown fill 'two'"),
+        ([GOOD], {"prior": -1}, "prior = -1 is not"),
+        ([GOOD], {"prior": "flat", "method": "bayes"}, "unknown prior 'flat'"),
+        ([GOOD], {"draws": 100, "method": "bayes"}, "draws = 100 is not a whole number of at least 400"),
+        ([GOOD], {"budget": 0, "method": "bayes"}, "budget = 0 is not a whole number"),
+        ([GOOD], {"seed": -1, "method": "bayes"}, "seed = -1 is not a whole number"),
+        ([GOOD], {"threads": 0, "method": "bayes"}, "threads = 0 is not a whole number"),
+    ],
+)
+def test_bad_input_is_refused(queries: list[sw.Query], settings: dict[str, object], message: str) -> None:
+    with pytest.raises(sw.BadInput, match=message):
+        sw.fit_queries(queries, **settings)

@@ -1,0 +1,319 @@
+"""What was learnt, as it leaves and enters the service: insights, state, log."""
+
+import asyncio
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from slotwise.logs.read_log import read_log
+from slotwise.service.api.log import CHUNK
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.verify import verify
+from tests.service.running_service import ITEMS, POSITIONS, Client, HandClock, client, play
+
+
+async def some_traffic(one: Client, rounds: int = 60, **ask: str) -> None:
+    for k in range(rounds):
+        shown = await one.recommend(**ask)
+        if k % 3 == 0:
+            await one.send({"type": "click", "display": shown["id"], "position": POSITIONS[k % 2]})
+
+
+def test_insights_say_what_is_known_and_how_surely(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(holdout=0.3)
+        await some_traffic(one)
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert {row["item"] for row in found["theta"]} == set(ITEMS)
+        assert [row["position"] for row in found["kappa"]] == POSITIONS
+        for row in [*found["theta"], *found["kappa"]]:
+            assert (row["low"] is not None) == row["ready"]
+            assert not row["ready"] or row["low"] <= row["mean"] <= row["high"]
+        assert found["displays"] == 60
+        assert sum(cell["clicks"] for cell in found["counts"]) == 20
+        assert sum(cell["clicks"] + cell["skips"] for cell in found["counts"]) == 180
+        arms = {row["arm"]: row for row in found["arms"]}
+        assert set(arms) == {"learnt", "holdout"}
+        assert sum(row["shown"] for row in arms.values()) == 180
+        assert sum(row["clicks"] for row in found["hours"]) == 20
+        for position in POSITIONS:
+            shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
+            assert sum(shares) == pytest.approx(1.0)
+
+    play(tmp_path, story)
+
+
+def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        layouts = {"desktop": POSITIONS, "mobile": ["top"]}
+        await one.page(positions=None, layouts=layouts, segments=["new", "old"])
+        await some_traffic(one, 20, segment="new", layout="desktop")
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert {(row["segment"], row["item"]) for row in found["theta"]} == {
+            (segment, item) for segment in ("", "new", "old") for item in ITEMS
+        }
+        assert {(row["layout"], row["position"]) for row in found["kappa"]} == {
+            (layout, position) for layout, listed in layouts.items() for position in listed
+        }
+        assert {cell["segment"] for cell in found["counts"]} == {"new"}
+
+    play(tmp_path, story)
+
+
+def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SqliteLedger, "rates", down)
+            assert (await one.http.get("/v1/pages/shop/insights")).status_code == 503
+        assert (await one.http.get("/v1/pages/shop/insights")).status_code == 200
+
+    def down(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    play(tmp_path, story)
+
+
+def test_insights_before_there_is_anything(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(items=[])
+        assert (await one.ok("GET", "/v1/pages/shop/insights"))["ready"] is False
+        assert (await one.recommend())["left_out"] == POSITIONS
+
+    play(tmp_path, story)
+
+
+def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(tmp_path: Path) -> None:
+    """Law: kappa is uniform; the ends of a theta's interval have the levels that `prior_below` integrates.
+
+    1,000 draws: a level has a standard error of 1.6 %, the threshold is five of them.
+    """
+
+    async def story(one: Client) -> None:
+        items = [f"item{k}" for k in range(50)]
+        await one.page(positions=list("abcde"), items=items)
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert found["ready"]
+        assert "with 0 sweeps" in found["note"]
+        for row in found["kappa"]:
+            assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
+        for row in found["theta"]:
+            assert prior_below(row["low"], places=6) == pytest.approx(0.05, abs=0.035)
+            assert prior_below(row["high"], places=6) == pytest.approx(0.95, abs=0.035)
+        for position in "abcde":
+            shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
+            assert sum(shares) == pytest.approx(1.0)
+            assert max(shares) < 0.06
+
+    play(tmp_path, story)
+
+
+def prior_below(x: float, places: int) -> float:
+    """P(theta max(kappa) <= x) where theta is Beta(1, b), 1/b uniform, and every kappa uniform."""
+    u = (np.arange(2000) + 0.5) / 2000
+    ratio = np.minimum(x / u ** (1.0 / places), 1.0)
+    return float(np.mean([1.0 - np.mean((1.0 - one) ** (1.0 / u)) for one in ratio[::10]]))
+
+
+def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All draws at once would be gigabytes; few of them support no interval."""
+    monkeypatch.setattr("slotwise.service.pages.insights._NUMBERS_DRAWN", 100)
+
+    async def story(one: Client) -> None:
+        await one.page()
+        await some_traffic(one, 10)
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert "too many for intervals" in found["note"]
+        assert not any(row["ready"] for row in found["theta"])
+        assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in found["theta"])
+
+    play(tmp_path, story)
+
+
+def test_shadow_mode_says_what_it_cannot_know(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(mode="shadow", default_order=ITEMS[::-1])
+        shown = await one.recommend()
+        assert [row["item"] for row in shown["items"]] == ITEMS[::-1][:3]
+        assert (shown["arm"], shown["items"][0]["reason"]) == ("default", "default")
+        found = await one.ok("GET", "/v1/pages/shop/insights")
+        assert "products" in found["note"]
+        assert found["displays"] == 1
+
+    play(tmp_path, story)
+
+
+def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.page("copy")
+        await some_traffic(one)
+        answer = await one.http.get("/v1/pages/shop/state")
+        state, etag = answer.json(), answer.headers["etag"]
+        assert sum(cell["clicks"] for cell in state["counts"]) == 20
+        await one.ok("PUT", "/v1/pages/copy/state", state)
+        copied = await one.ok("GET", "/v1/pages/copy/state")
+        assert copied == state
+        before = await one.recommend()
+        stale = await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": etag})
+        assert stale.status_code == 412
+        now = (await one.http.get("/v1/pages/shop/state")).headers["etag"]
+        assert (await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": now})).status_code == 204
+        assert await one.send({"type": "click", "display": before["id"], "position": "hero"}) == ["accepted"]
+        assert await one.ok("GET", "/v1/pages/shop/state") == state  # displays issued before count no more
+        model = await one.service.model("shop")
+        assert model.counts().clicks.sum() == 20
+
+    play(tmp_path, story)
+    assert verify(tmp_path / "store.db").differences == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [{"item": "nothing"}, {"position": "nowhere"}, {"layout": "nolayout"}, {"segment": "nobody"}, {"clicks": -1}],
+)
+def test_a_state_that_does_not_fit_is_refused(tmp_path: Path, cell: dict) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        good = {"item": "hat", "layout": "default", "position": "hero", "clicks": 1, "skips": 2}
+        body = {"displays": 1, "counts": [good | cell]}
+        assert (await one.http.put("/v1/pages/shop/state", json=body)).status_code == 422
+
+    play(tmp_path, story)
+
+
+@pytest.mark.parametrize("format", ["slotwise", "parquet"])
+def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, format: str) -> None:
+    """The loop closes: counted from the exported log, clicks and skips are those that the service has."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        for k in range(30):
+            shown = await one.recommend()
+            if k % 3 == 2:  # the last one too: a display is on the disk no later than its clicks
+                await one.send({"type": "click", "token": shown["token"], "position": shown["items"][0]["position"]})
+            if k % 7 == 0:
+                await one.send({"type": "discard", "display": shown["id"]})
+        wanted = "ndjson" if format == "slotwise" else format
+        path = tmp_path / f"log.{wanted}"
+        path.write_bytes((await one.http.get(f"/v1/pages/shop/log?format={wanted}")).content)
+        (query,) = read_log(str(path), format, {"positions": ["*"]}).queries
+        found = {
+            (item, position): (query.counts.clicks[i, k], query.counts.skips[i, k])
+            for i, item in enumerate(query.items)
+            for k, position in enumerate(query.positions)
+        }
+        state = await one.ok("GET", "/v1/pages/shop/state")
+        cells = {(cell["item"], cell["position"]): (cell["clicks"], cell["skips"]) for cell in state["counts"]}
+        assert {cell: counts for cell, counts in found.items() if sum(counts)} == cells
+        assert query.counts.clicks.sum() > 5
+
+    play(tmp_path, story)
+
+
+def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.page("empty")
+        await some_traffic(one, 30)
+        last = await one.recommend()
+        await one.send({"type": "discard", "display": last["id"]})
+        answer = await one.http.get("/v1/pages/shop/log")
+        lines = [json.loads(line) for line in answer.text.splitlines()]
+        assert len(lines) == 31 * 3
+        assert sum(line["shown"] for line in lines) == 90
+        assert sum(line["clicked"] for line in lines) == 10
+        assert {line["page"] for line in lines} == {"shop"}
+        parquet = (await one.http.get("/v1/pages/shop/log?format=parquet")).content
+        assert pyarrow.parquet.read_table(io.BytesIO(parquet)).to_pylist() == lines
+        assert (await one.http.get("/v1/pages/empty/log")).text == ""
+        assert (await one.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
+
+    play(tmp_path, story)
+
+
+def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page(items=[])
+        for _ in range(CHUNK):
+            await one.service.recommend("shop", Ask(), None)
+        await one.ok("PUT", "/v1/pages/shop/items/hat", {})
+        shown = await one.recommend()
+        await one.send({"type": "click", "display": shown["id"], "position": shown["items"][0]["position"]})
+        (line,) = (await one.http.get("/v1/pages/shop/log")).text.splitlines()
+        assert f'"display":"{shown["id"]}"' in line
+
+    play(tmp_path, story)
+
+
+def test_counts_fade_by_half_in_a_half_life(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = HandClock()
+        async with client(tmp_path, clock) as one:
+            await one.page(half_life=86400, click_window=86400)
+            await some_traffic(one)
+            clicked = await one.recommend()
+            before = (await one.service.model("shop")).counts()
+            clock.now += 86400
+            await one.service.tick()
+            after = (await one.service.model("shop")).counts()
+            assert after.clicks == pytest.approx(before.clicks / 2)
+            assert after.skips == pytest.approx(before.skips / 2)
+            await one.send({"type": "click", "display": clicked["id"], "position": "hero"})
+            moved = (await one.service.model("shop")).counts()
+            assert moved.clicks.sum() - after.clicks.sum() == pytest.approx(0.5)
+            assert moved.skips.min() >= 0.0
+        async with client(tmp_path, clock) as one:
+            again = (await one.service.model("shop")).counts()
+            assert again.clicks == pytest.approx(moved.clicks)
+            assert again.displays == pytest.approx(moved.displays)
+
+    asyncio.run(story())
+    assert verify(tmp_path / "store.db").differences == []
+
+
+def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = HandClock()
+        async with client(tmp_path, clock) as one:
+            await one.page(click_window=60, retention=3600, half_life=3600)
+            await some_traffic(one)
+            before = (await one.service.model("shop")).counts()
+            clock.now += 3600 * 4
+            await one.service.tick()
+            assert (await one.http.get("/v1/pages/shop/log")).text == ""
+            after = (await one.service.model("shop")).counts()
+            assert after.clicks == pytest.approx(before.clicks / 16)
+            await some_traffic(one, 6)
+            memory = (await one.service.model("shop")).counts()
+        async with client(tmp_path, clock) as one:
+            again = (await one.service.model("shop")).counts()
+            assert again.clicks == pytest.approx(memory.clicks)
+            assert again.skips == pytest.approx(memory.skips)
+
+    asyncio.run(story())
+    verdict = verify(tmp_path / "store.db")
+    assert verdict.differences == []
+    assert verdict.displays == 6
+
+
+def test_the_first_click_waits_for_no_compiler() -> None:
+    """In a process of its own: what a page needs while it serves was compiled before the service is ready."""
+    code = (
+        "from slotwise.counts import fade, restore, shift_many\n"
+        "from slotwise.service.pages.compiler import compile_kernels\n"
+        "compile_kernels()\n"
+        "print(*(len(getattr(one, 'signatures', '1')) for one in (fade, restore, shift_many)))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert answer.stdout.split() == ["1", "1", "1"]

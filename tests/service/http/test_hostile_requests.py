@@ -1,0 +1,314 @@
+"""Requests that mean harm, at a real server: a documented 4xx with its problem, within two seconds, never a 500."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from slotwise.service.http.app import make_app
+from slotwise.service.http.server import bind, listening
+from tests.service.running_service import ITEMS, POSITIONS, Process, client, process
+
+QUICK = 2.0  # seconds for an answer, on a busy machine too
+JSON = {"content-type": "application/json"}
+EVENTS, SHOP = "/v1/events", "/v1/pages/shop"
+ASK = f"{SHOP}/recommendations"
+PARAMS = b'{"positions": ["p"], "params": {"sweeps": %b}}'
+VIEW = {"type": "view", "display": "a"}
+
+
+class Bad(NamedTuple):
+    """A request, and the statuses that are right for it."""
+
+    statuses: tuple[int, ...]
+    method: str
+    path: str
+    content: bytes = b""
+    headers: dict[str, str] = JSON
+
+
+def body(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+BAD = {
+    "ten megabytes": Bad((413,), "POST", EVENTS, b" " * 10_000_000),
+    "ten megabytes of item": Bad((413,), "PUT", f"{SHOP}/items/a", b" " * 10_000_000),
+    "forty megabytes of state": Bad((413,), "PUT", f"{SHOP}/state", b" " * 40_000_000),
+    "one event of a megabyte": Bad((413,), "POST", EVENTS, body({"events": [{"type": "x" * (1 << 20)}]})),
+    "nested arrays": Bad((400, 422), "POST", EVENTS, nested(400_000)),
+    "nested arrays in a value": Bad((400, 422), "POST", EVENTS, b'{"events": ' + nested(100_000) + b"}"),
+    "nested objects": Bad((400, 422), "POST", ASK, b'{"a":' * 150_000 + b"1" + b"}" * 150_000),
+    "nested params": Bad((400, 422), "PUT", "/v1/pages/deep", PARAMS % nested(9000)),
+    "item with a slash": Bad((404,), "PUT", f"{SHOP}/items/a%2Fb", b"{}"),
+    "item of two dots": Bad((404, 422), "PUT", f"{SHOP}/items/%2e%2e", b"{}"),
+    "item with a null byte": Bad((422,), "PUT", f"{SHOP}/items/a%00b", b"{}"),
+    "item with a control character": Bad((422,), "PUT", f"{SHOP}/items/a%C2%9Ab", b"{}"),
+    "item with a newline": Bad((422,), "PUT", f"{SHOP}/items/a%0A", b"{}"),
+    "item too long": Bad((422,), "PUT", f"{SHOP}/items/{'x' * 129}", b"{}"),
+    "page with a slash": Bad((404,), "GET", "/v1/pages/a%2Fb"),
+    "page in unicode": Bad((422,), "PUT", "/v1/pages/caf%C3%A9", body({"positions": ["p"]})),
+    "page with a null byte": Bad((422,), "PUT", "/v1/pages/a%00b", body({"positions": ["p"]})),
+    "page with a null byte, read": Bad((404, 422), "GET", "/v1/pages/a%00b"),
+    "page of half a character": Bad((400, 404, 422), "GET", "/v1/pages/%ED%A0%80"),
+    "page of no utf-8": Bad((400, 404, 422), "GET", "/v1/pages/%FF%FE"),
+    "page that is an injection": Bad((404, 422), "GET", "/v1/pages/'%3B%20DROP%20TABLE%20pages%3B--"),
+    "page too long": Bad((404, 414, 422), "GET", f"/v1/pages/{'x' * 8000}"),
+    "pin nowhere": Bad((404,), "PUT", f"{SHOP}/pins/default/%00", body({"item": "hat"})),
+    "lone surrogate": Bad((400, 422), "POST", ASK, b'{"id": "\\ud800"}'),
+    "lone surrogate inside": Bad((400, 422), "POST", ASK, b'{"eligible": ["\\udc00 hat"]}'),
+    "bytes that are no utf-8": Bad((400,), "POST", ASK, b'{"id": "\xff\xfe"}'),
+    "overlong utf-8": Bad((400,), "POST", ASK, b'{"id": "\xc0\x80"}'),
+    "null byte in an id": Bad((422,), "POST", ASK, b'{"id": "a\\u0000b"}'),
+    "ten thousand eligible": Bad((422,), "POST", ASK, body({"eligible": [f"item{k}" for k in range(10_000)]})),
+    "two thousand unknown eligible": Bad((422,), "POST", ASK, body({"eligible": [f"item{k}" for k in range(2_000)]})),
+    "five hundred and one events": Bad((422,), "POST", EVENTS, body({"events": [VIEW] * 501})),
+    "no events": Bad((422,), "POST", EVENTS, body({"events": []})),
+    "wrong content type": Bad((415,), "POST", ASK, b"{}", {"content-type": "application/xml"}),
+    "no content type": Bad((415,), "POST", ASK, b"{}", {}),
+    "form": Bad((415,), "POST", EVENTS, b"a=b", {"content-type": "application/x-www-form-urlencoded"}),
+    "compressed": Bad((400, 415), "POST", EVENTS, b"\x1f\x8b\x08\x00", {**JSON, "content-encoding": "gzip"}),
+    "NaN": Bad((400,), "PUT", f"{SHOP}/items/a", b'{"prior": {"clicks": NaN, "views": 1}}'),
+    "infinity": Bad((400,), "PUT", f"{SHOP}/items/a", b'{"prior": {"clicks": 1, "views": Infinity}}'),
+    "a number beyond doubles": Bad((400, 422), "PUT", f"{SHOP}/items/a", b'{"prior": {"clicks": 1, "views": 1e999}}'),
+    "a whole number of a thousand digits": Bad(
+        (400, 422), "PUT", f"{SHOP}/items/a", b'{"prior": {"clicks": 1, "views": 1' + b"0" * 1000 + b"}}"
+    ),
+    "a window of forever": Bad((422,), "PATCH", SHOP, b'{"click_window": 1e308}'),
+    "a window below zero": Bad((422,), "PATCH", SHOP, b'{"click_window": -1}'),
+    "sweeps without end": Bad((422,), "PUT", "/v1/pages/slow", PARAMS % b"1000000000000000"),
+    "sweeps beyond integers": Bad((422,), "PUT", "/v1/pages/slow", PARAMS % (b"1" + b"0" * 30)),
+    "a stale version": Bad((412,), "PATCH", SHOP, b"{}", {**JSON, "if-match": '"999999999999999999999"'}),
+    "a version that is none": Bad((412,), "PATCH", SHOP, b"{}", {**JSON, "if-match": "latest"}),
+    "counts below zero": Bad((422,), "PUT", f"{SHOP}/state", body({"displays": -1, "counts": []})),
+    "too many clicks for views": Bad((422,), "PUT", f"{SHOP}/items/a", body({"prior": {"clicks": 2, "views": 1}})),
+    "an unknown field": Bad((422,), "POST", ASK, b'{"eligable": []}'),
+    "an unknown segment": Bad((422,), "POST", ASK, b'{"segment": "nobody"}'),
+    "an array": Bad((422,), "POST", ASK, b"[]"),
+    "nothing": Bad((400,), "POST", EVENTS, b""),
+    "half of it": Bad((400,), "POST", EVENTS, b'{"events": [{"type"'),
+    "wrong method": Bad((405,), "DELETE", EVENTS),
+    "wrong method on a page": Bad((405,), "POST", SHOP, b"{}"),
+    "a method of its own": Bad((405, 501), "BREW", EVENTS),
+    "no such path": Bad((404,), "GET", "/v2/pages"),
+    "another host": Bad((403,), "GET", "/v1/pages", b"", {"host": "evil.example"}),
+    "another site": Bad((403,), "POST", EVENTS, b"{}", {**JSON, "origin": "https://evil.example"}),
+    "by way of a proxy": Bad((403,), "GET", "/v1/pages", b"", {"x-forwarded-for": "10.0.0.1"}),
+    "no choice": Bad((422,), "POST", f"{ASK}?on_shortage=", b"{}"),
+    "no format": Bad((422,), "GET", f"{SHOP}/log?format="),
+    "an unknown choice": Bad((422,), "POST", f"{ASK}?on_shortage=%00", b"{}"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with process(tmp_path_factory.mktemp("hostile") / "store.db") as one:
+        one.http.put(SHOP, json={"positions": POSITIONS}).raise_for_status()
+        one.http.post(f"{SHOP}/items:batch", json={"items": [{"item": item} for item in ITEMS]}).raise_for_status()
+        yield one
+        assert_unharmed(one)
+        one.process.terminate()
+        assert one.process.communicate(timeout=20)[1] == "", "the service complained"
+
+
+def assert_unharmed(server: Process) -> None:
+    assert server.http.get("/readyz").status_code == 200
+    metrics = server.http.get("/metrics").text
+    assert "slotwise_store_up 1.0" in metrics
+    failed = [line for line in metrics.splitlines() if 'status="5' in line and 'route="readyz"' not in line]
+    assert failed == []
+    assert server.http.get("/v1/pages").json() == {"pages": ["shop"]}
+    shown = server.http.post(ASK, json={}).json()
+    assert not shown["degraded"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_it_is_refused_as_documented(server: Process, name: str) -> None:
+    bad = BAD[name]
+    began = time.perf_counter()
+    answer = server.http.request(bad.method, bad.path, content=bad.content or None, headers=bad.headers)
+    took = time.perf_counter() - began
+    assert answer.status_code in bad.statuses, answer.text
+    assert_problem(answer)
+    assert took < QUICK
+    if bad.method == "PUT" and "pages/" in bad.path:
+        assert server.http.get("/v1/pages").json() == {"pages": ["shop"]}, "nothing is created by a bad request"
+
+
+def assert_problem(answer: httpx.Response) -> None:
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == answer.status_code
+    assert problem["request_id"]
+    assert problem["detail"]
+    if answer.status_code == 405:
+        assert answer.headers["allow"]
+
+
+def test_strange_names_that_are_allowed_come_back_as_they_were(server: Process) -> None:
+    for name in ("<script>alert(1)</script>".replace("/", ""), "'; DROP TABLE items;--", "😀 é ‮", "%41", "a b", "?#&"):
+        path = f"{SHOP}/items/" + "".join(f"%{byte:02X}" for byte in name.encode())
+        assert server.http.put(path, json={}).status_code == 201
+        shown = server.http.post(ASK, json={"eligible": [name]}).json()
+        assert [row["item"] for row in shown["items"]] == [name]
+        assert server.http.delete(path).status_code == 204
+
+
+def test_of_a_key_given_twice_the_last_one_holds(server: Process) -> None:
+    answer = server.http.post(ASK, content=b'{"eligible": ["hat"], "eligible": ["tie"]}', headers=JSON)
+    assert [row["item"] for row in answer.json()["items"]] == ["tie"]
+
+
+def connect(server: Process) -> socket.socket:
+    host, port = server.address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def head(server: Process, length: int) -> bytes:
+    host = server.address.removeprefix("http://")
+    lines = [f"POST {EVENTS} HTTP/1.1", f"Host: {host}", "Content-Type: application/json", f"Content-Length: {length}"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def test_clients_that_leave_in_the_middle_of_a_body_are_no_error(server: Process) -> None:
+    for _ in range(20):
+        with connect(server) as line:
+            line.sendall(head(server, 1000) + b'{"events": [')
+    assert_unharmed(server)
+
+
+def test_clients_that_never_end_what_they_say_are_sent_away(server: Process) -> None:
+    """A hundred that stop in the middle of a body, of a head, or before it, do not keep others waiting meanwhile."""
+    began = time.monotonic()
+    lines = [connect(server) for _ in range(100)]
+    whole = head(server, 1000) + b'{"events": ['
+    for k, line in enumerate(lines):
+        line.sendall((whole, whole[:40], b"")[k % 3])
+    quick = [server.http.post(ASK, json={}).elapsed.total_seconds() for _ in range(50)]
+    assert max(quick) < QUICK
+    answers = [line.recv(4096) for line in lines]
+    for line in lines:
+        line.close()
+    assert {answer.split(b" ", 2)[1] for answer in answers} == {b"408"}
+    assert time.monotonic() - began < 15.0
+
+
+OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def asking(*headers: bytes, method: bytes = b"POST", path: str = ASK) -> bytes:
+    """A head, but for the empty line that ends it."""
+    lines = [b"%s %s HTTP/1.1" % (method, path.encode()), b"Host: localhost", b"Content-Type: application/json"]
+    return b"\r\n".join(lines) + b"\r\n" + b"".join(headers)
+
+
+def answers_to(server: Process, *pieces: bytes) -> list[bytes]:
+    """The bodies of all answers, once the server has hung up."""
+    with connect(server) as line:
+        for piece in pieces:
+            line.sendall(piece)
+            time.sleep(0.05)
+        heard = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := line.recv(1 << 16):
+                heard += piece
+    return [answer.partition(b"\r\n\r\n")[2] for answer in heard.split(b"HTTP/1.1 ")[1:]]
+
+
+@pytest.mark.parametrize("pieces", [1, 3], ids=["whole", "in pieces"])
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
+def test_an_upgrade_is_declined_and_the_body_is_read(server: Process, pieces: int, chunked: bool) -> None:
+    """Java's own client offers HTTP/2 with every first request."""
+    ask = b'{"eligible": ["hat"]}'
+    sent = CHUNKED + b"15\r\n%s\r\n0\r\n\r\n" % ask if chunked else b"Content-Length: 21\r\n\r\n" + ask
+    sent = asking(OFFER) + sent + asking(OFFER, b"\r\n", method=b"GET", path="/livez")
+    sent += asking(b"Connection: close\r\n\r\n", method=b"GET", path="/livez")
+    size = len(sent) // pieces + 1
+    shown, *alive = answers_to(server, *(sent[k : k + size] for k in range(0, len(sent), size)))
+    assert [row["item"] for row in json.loads(shown)["items"]] == ["hat"]
+    assert alive == [b'{"status":"ok"}'] * 2
+
+
+def test_headers_after_a_body_belie_nothing(server: Process) -> None:
+    evil = asking(b"Connection: close\r\n", CHUNKED).replace(b"localhost", b"evil.example")
+    (answer,) = answers_to(server, evil + b"2\r\n{}\r\n0\r\nHost: localhost\r\n\r\n")
+    assert json.loads(answer)["status"] == 403
+
+
+def flood(line: socket.socket, piece: bytes) -> None:
+    for _ in range(100):
+        line.sendall(piece)
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("piece", [b"a: b\r\n", b"a"], ids=["many", "long"])
+def test_headers_after_a_body_have_an_end(server: Process, piece: bytes) -> None:
+    """They would fill the memory: of a request that has no body nobody waits for them."""
+    with connect(server) as line:
+        line.sendall(asking(CHUNKED, b"0\r\n", method=b"GET", path="/livez"))
+        assert b" 200 OK" in line.recv(4096)
+        with pytest.raises(OSError, match=r"[Rr]eset|[Bb]roken"):
+            flood(line, piece * 10_000)
+
+
+def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with client(tmp_path) as one:
+            with bind("127.0.0.1", 0) as listener:
+                async with listening(make_app(one.service), listener):
+                    reader, writer = await asyncio.open_connection(*listener.getsockname())
+                    writer.write(asking(b"\r\n", method=b"GET", path="/livez"))
+                    await reader.readuntil(b"ok")
+                    writer.write(b"\r\n")
+                    await asyncio.wait_for(reader.read(), 5.0)
+                    assert reader.at_eof()
+                    writer.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slotwise.service.http.server.KEEP_ALIVE_SECONDS", 0.3)
+        asyncio.run(story())
+
+
+@pytest.mark.parametrize("raw", [b"\x16\x03\x01\x00\xff", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 10_000])
+def test_what_is_not_http_is_closed(server: Process, raw: bytes) -> None:
+    with connect(server) as line:
+        line.sendall(raw)
+        with contextlib.suppress(OSError):  # closed by the server already
+            line.shutdown(socket.SHUT_WR)
+        try:
+            answer = line.recv(4096)
+        except ConnectionResetError:
+            answer = b""
+        assert answer == b"" or answer.split(b" ", 2)[1] == b"400"
+
+
+@pytest.mark.parametrize(
+    ("sent", "then", "status"),
+    [
+        (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x-more: " + b"x" * 100_000, b"431"),
+        (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x: y\r\n" * 20_000, b"431"),
+        (b"BREW /livez HTTP/1.1\r\n\r\n", b"", b"501"),
+    ],
+)
+def test_a_head_that_cannot_be_served_is_told_so(server: Process, sent: bytes, then: bytes, status: bytes) -> None:
+    with connect(server) as line:
+        line.sendall(sent)
+        time.sleep(0.2)  # so that it comes in two parts
+        line.sendall(then)
+        answer = line.recv(4096)
+        assert answer.split(b" ", 2)[1] == status
+        assert b"application/problem+json" in answer
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(4096) == b""

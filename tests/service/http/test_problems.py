@@ -1,0 +1,107 @@
+"""Every documented bad request gets its documented answer, as problem+json."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from slotwise.service.http.endpoint import problem_of
+from tests.service.running_service import Client, play
+
+
+def many(name: str, row: str, times: int) -> str:
+    return f'{{"{name}": [{", ".join([row] * times)}]}}'
+
+
+BAD: dict[str, tuple[str, str, bytes | str, dict, int]] = {
+    "not JSON": ("PUT", "/v1/pages/new", b"{", {}, 400),
+    "not UTF-8": ("PUT", "/v1/pages/new", b"\xff\xfe", {}, 400),
+    "deep": ("PUT", "/v1/pages/new", b'{"params": {"a":' + b"[" * 100_000, {}, 400),
+    "a lone surrogate": ("PUT", "/v1/pages/new", b'{"positions": ["\\ud800"]}', {}, 400),
+    "a null byte": ("PUT", "/v1/pages/new", b'{"positions": ["a\\u0000"]}', {}, 422),
+    "a newline at the end": ("PUT", "/v1/pages/new", b'{"positions": ["a\\n"]}', {}, 422),
+    "an unknown field": ("PUT", "/v1/pages/new", b'{"positions": ["a"], "colour": 1}', {}, 422),
+    "positions and layouts": ("PUT", "/v1/pages/new", b'{"positions": ["a"], "layouts": {"x": ["b"]}}', {}, 422),
+    "a position twice": ("PUT", "/v1/pages/new", b'{"positions": ["a", "a"]}', {}, 422),
+    "an unknown policy": ("PUT", "/v1/pages/new", b'{"positions": ["a"], "policy": "magic"}', {}, 422),
+    "a policy that cannot serve": ("PUT", "/v1/pages/new", b'{"positions": ["a"], "policy": "pmed"}', {}, 422),
+    "a retention too short": ("PUT", "/v1/pages/new", b'{"positions": ["a"], "retention": 60}', {}, 422),
+    "a half-life too short": ("PUT", "/v1/pages/new", b'{"positions": ["a"], "half_life": 60}', {}, 422),
+    "a name with a space": ("PUT", "/v1/pages/new%20page", b'{"positions": ["a"]}', {}, 422),
+    "a null byte in the path": ("PUT", "/v1/pages/a%00b", b'{"positions": ["a"]}', {}, 422),
+    "a slash in the path": ("PUT", "/v1/pages/a%2Fb", b'{"positions": ["a"]}', {}, 404),
+    "an item of two dots": ("PUT", "/v1/pages/shop/items/%2E%2E", b"{}", {}, 422),
+    "a prior of too many clicks": ("PUT", "/v1/pages/shop/items/a", b'{"prior": {"clicks": 2, "views": 1}}', {}, 422),
+    "an unknown page": ("GET", "/v1/pages/nothing", b"", {}, 404),
+    "an unknown item": ("DELETE", "/v1/pages/shop/items/nothing", b"", {}, 404),
+    "an unknown path": ("GET", "/v2/pages", b"", {}, 404),
+    "a wrong method": ("POST", "/v1/pages/shop", b"", {}, 405),
+    "a form": ("PUT", "/v1/pages/new", b"a=b", {"content-type": "application/x-www-form-urlencoded"}, 415),
+    "10 MB": ("POST", "/v1/events", b" " * 10_000_000, {}, 413),
+    "10,000 eligible items": ("POST", "/v1/pages/shop/recommendations", many('eligible', '"a"', 10_000), {}, 422),
+    "501 events": ("POST", "/v1/events", many('events', '{"type": "view", "display": "a"}', 501), {}, 422),
+    "1,001 items": ("POST", "/v1/pages/shop/items:batch", many('items', '{"item": "a"}', 1001), {}, 422),
+    "an id with a slash": ("POST", "/v1/pages/shop/recommendations", '{"id": "a/b"}', {}, 422),
+    "an id in Greek": ("POST", "/v1/pages/shop/recommendations", '{"id": "\u03b1"}', {}, 422),
+    "a stale version": ("PATCH", "/v1/pages/shop", '{"holdout": 0.5}', {"if-match": '"99"'}, 412),
+    "a version that is none": ("PATCH", "/v1/pages/shop", '{"holdout": 0.5}', {"if-match": "x"}, 412),
+    "an unknown shortage": ("POST", "/v1/pages/shop/recommendations?on_shortage=x", "{}", {}, 422),
+}  # fmt: skip
+
+
+TOLD: dict[str, tuple[str, str]] = {  # what is wrong with a page -> the pointer and some of the words
+    '{"positions": ["a b"]}': ("/positions/0", "a letter or digit, then letters, digits, dots, dashes and underscores"),
+    '{"layouts": {"a b": ["c"]}}': ("/layouts", "a letter or digit, then letters, digits, dots, dashes and "),
+    '{"position": ["a"]}': ("", "did you mean `positions`?"),
+    '{"positions": ["a"], "xyz": 1}': ("", "known: click_window, count, "),
+    '{"positions": ["a"], "mode": "lern"}': ("/mode", "'lern'; allowed: learn, off, shadow"),
+    '{"positions": ["a"], "policy": "magic"}': ("/policy", "'magic'; those that can: bc_mpts, greedy, pb_mhb, pbm_ts"),
+    '{"positions": ["a"], "policy": "pmed"}': ("/policy", "policy pmed cannot serve a page; those that can: bc_mpts, "),
+    '{"positions": ["a"], "params": {"sweeps": 1000}}': ("/params", "sweeps = 1000 take too long"),
+    '{"positions": ["a"], "click_window": 2592000, "retention": 1814400}': ("/retention", "1814400 is shorter than "),
+    '{"positions": ["a"], "half_life": 60}': (
+        "/half_life",
+        "the log is kept for 960 at most, but click_window is 86400: "
+        "make half_life at least 5400, or click_window at most 960",
+    ),
+    '{"positions": ["a"], "half_life": 86400, "retention": 2592000}': (
+        "/half_life",
+        "but retention is 2592000: make half_life at least 162000, or retention at most 1382400",
+    ),
+}  # fmt: skip
+
+
+def test_problems_say_where_and_what_would_be_right(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        for content, (pointer, words) in TOLD.items():
+            answer = await one.http.put("/v1/pages/new", content=content, headers={"content-type": "application/json"})
+            (wrong,) = answer.json()["errors"]
+            assert wrong["pointer"] == pointer
+            assert words in wrong["detail"]
+        answer = await one.http.put("/v1/pages/a%20b", json={"positions": ["a"]})
+        assert "a letter or digit, then letters" in answer.json()["detail"]
+
+    play(tmp_path, story)
+
+
+def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        for what, (method, path, content, headers, status) in BAD.items():
+            given = {"content-type": "application/json", **headers}
+            answer = await one.http.request(method, path, content=content, headers=given)
+            assert answer.status_code == status, (what, answer.text)
+            assert answer.headers["content-type"] == "application/problem+json"
+            problem = answer.json()
+            assert (problem["status"], bool(problem["detail"]), bool(problem["request_id"])) == (status, True, True)
+        assert await one.service.store.read(lambda ledger: ledger.page_names()) == ["shop"]
+
+    play(tmp_path, story)
+
+
+def test_what_goes_wrong_here_is_in_the_log_under_the_id_that_was_answered(caplog: pytest.LogCaptureFixture) -> None:
+    problem = problem_of(ZeroDivisionError("a fault"))
+    answered = msgspec.json.decode(problem.body())
+    assert answered["status"] == 500
+    assert answered["request_id"] in caplog.text
+    assert "a fault" in caplog.text

@@ -1,0 +1,174 @@
+"""The service in a process of its own: stopped, interrupted, and with a disk that fills up."""
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from slotwise.checks import BadInput
+from slotwise.service.http.server import bind
+from slotwise.service.verify import verify
+from tests.service.running_service import ITEMS, POSITIONS, Process, process
+
+
+def define(http: httpx.Client) -> None:
+    assert http.put("/v1/pages/shop", json={"positions": POSITIONS}).status_code in (200, 201)
+    rows = [{"item": item} for item in ITEMS]
+    assert http.post("/v1/pages/shop/items:batch", json={"items": rows}).status_code == 200
+
+
+def recommend(http: httpx.Client) -> dict[str, Any]:
+    answer = http.post("/v1/pages/shop/recommendations", json={})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def state(http: httpx.Client) -> dict[tuple[str, str], tuple[float, float]]:
+    rows = http.get("/v1/pages/shop/state").json()["counts"]
+    return {(row["item"], row["position"]): (row["clicks"], row["skips"]) for row in rows}
+
+
+def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        shown = [recommend(one.http) for _ in range(20)]
+        assert one.stop() == 0
+    with process(tmp_path / "shop.db") as one:
+        events = [{"type": "click", "token": row["token"], "position": "left"} for row in shown]
+        answers = one.http.post("/v1/events", json={"events": events}).json()["results"]
+        assert [row["status"] for row in answers] == ["accepted"] * 20
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the disk is made full by a limit that Linux has")
+def test_a_full_disk_loses_nothing_and_the_service_recovers(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        first = recommend(one.http)
+        click = {"type": "click", "token": first["token"], "position": "hero"}
+        assert send(one, click).json()["results"][0]["status"] == "accepted"
+        second = recommend(one.http)
+        assert send(one, {**click, "type": "view"}).status_code == 200  # so that the second display is committed, too
+        limit(one, 4096)  # bytes of any file: nothing fits any more
+        late = {**click, "token": second["token"]}
+        full = send(one, late)
+        assert full.status_code == 503
+        assert int(full.headers["retry-after"]) > 0
+        assert recommend(one.http)["degraded"] is True
+        assert one.http.get("/readyz").status_code == 503
+        limit(one, resource.RLIM_INFINITY)
+        wait_for(lambda: one.http.get("/readyz").status_code == 200)
+        assert send(one, late).json()["results"][0]["status"] == "accepted"
+        shown = recommend(one.http)
+        assert shown["degraded"] is False
+        assert send(one, {**click, "token": shown["token"]}).json()["results"][0]["status"] == "accepted"
+        assert sum(clicks for clicks, _ in state(one.http).values()) == 3.0
+        assert sum(clicks + skips for clicks, skips in state(one.http).values()) == 9.0
+        one.stop()
+    assert verify(tmp_path / "shop.db").differences == []
+
+
+def send(one: Process, event: dict[str, Any]) -> httpx.Response:
+    return one.http.post("/v1/events", json={"events": [event]})
+
+
+def limit(one: Process, size: int) -> None:
+    resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def wait_for(happens: Any) -> None:
+    deadline = time.monotonic() + 10.0
+    while not happens():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_client_that_never_ends_its_body_delays_a_stop_by_seconds_and_hears_of_it(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        host, port = one.address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as line:
+            line.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            time.sleep(0.2)
+            one.process.terminate()
+            _, errors = one.process.communicate(timeout=10)
+            answer = line.recv(4096)
+        assert one.process.returncode == 0
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"application/problem+json" in answer
+        assert "Traceback" not in errors
+
+
+def test_callers_beyond_the_limit_of_open_files_are_sent_away_and_harm_nobody(tmp_path: Path) -> None:
+    few = (160, 160)  # open files
+    with process(tmp_path / "shop.db", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as one:
+        define(one.http)
+        host, port = one.address.removeprefix("http://").split(":")
+        lines = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]
+        answers = [line.recv(4096) for line in lines[-100:]]
+        assert all(answer.startswith(b"HTTP/1.1 503 ") and b"retry-after" in answer for answer in answers)
+        recommend(one.http)  # whoever was there before is served
+        assert one.http.get("/v1/pages/shop/log?format=parquet").status_code == 200
+        for line in lines:
+            line.close()
+        one.process.terminate()
+        assert one.process.communicate(timeout=10)[1] == "", "the service complained"
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with bind("127.0.0.1", 0) as taken, pytest.raises(BadInput, match="in use; --port 0 takes a free one"):
+        bind("127.0.0.1", taken.getsockname()[1])
+
+
+def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        os.kill(one.process.pid, signal.SIGINT)
+        _, errors = one.process.communicate(timeout=20)
+        assert one.process.returncode == 0
+        assert errors == ""
+
+
+def test_a_stopped_service_leaves_one_file_with_everything(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as one:
+        define(one.http)
+        for _ in range(2):  # the second time it is looked up in the store, beside the writer
+            one.http.post("/v1/pages/shop/recommendations", json={"id": "view-1"}).raise_for_status()
+            time.sleep(0.3)
+            one.http.patch("/v1/pages/shop", json={"click_window": 3600.0}).raise_for_status()
+        one.http.post("/v1/pages/shop/recommendations", json={"id": "unheard-of"}).raise_for_status()
+        assert one.stop() == 0
+    assert not (tmp_path / "shop.db-wal").exists()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes((tmp_path / "shop.db").read_bytes())
+    assert verify(copy).displays == 2
+    assert verify(copy).differences == []
+
+
+def test_it_says_that_it_compiles_and_ends_at_once_all_the_same(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "slotwise",
+        "serve",
+        "--dev",
+        "--port",
+        "0",
+        "--store",
+        f"sqlite:///{tmp_path}/a.db",
+    ]
+    environment = os.environ | {"SLOTWISE_CACHE_DIR": str(tmp_path / "cache")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as one:
+        assert one.stdout is not None
+        assert "serves on http://127.0.0.1:" in one.stdout.readline()
+        assert "compiling" in one.stdout.readline()
+        began = time.monotonic()
+        one.send_signal(signal.SIGINT)
+        output, errors = one.communicate(timeout=20)
+    assert time.monotonic() - began < 5.0
+    assert (output, errors, one.returncode) == ("stopping\n", "", 0)

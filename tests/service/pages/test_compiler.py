@@ -1,0 +1,134 @@
+"""Policies are compiled beside the loop: while one is, the other pages are served, and nothing is missed."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slotwise.policies import uniform
+from slotwise.service.pages.compiler import compile_kernels
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
+from slotwise.service.service import Service
+from slotwise.service.store.interface import Event
+from slotwise.service.verify import verify
+from tests.service.running_service import ITEMS, POSITIONS, Client, play
+
+LONGEST = 1 / 3  # of the compiler's time that anybody may wait; it keeps Python's lock for a tenth of it at a time
+
+
+@pytest.fixture
+def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One that nobody has compiled yet: a file that is younger than this process is not cached."""
+    (tmp_path / "fresh.py").write_text(Path(uniform.__file__).read_text())
+    monkeypatch.chdir(tmp_path)
+    return "fresh.py"
+
+
+async def define(service: Service, name: str, policy: str, **spec: Any) -> None:
+    """Without the interface, which knows the policies of the package only."""
+    body = NO_PAGE.with_spec(PageSpec(positions=POSITIONS, policy=policy, **spec))
+    await service.save_page(name, lambda _: body, None)
+    page = await service.store.do(lambda ledger: ledger.page(name))
+    assert page is not None
+    await service.store.do(lambda ledger: ledger.save_items(page.number, [(item, ItemSpec()) for item in ITEMS]))
+
+
+async def a_display(one: Client) -> float:
+    """Some milliseconds from now, and how long a visitor waits for it."""
+    asked = time.perf_counter() + 0.005
+    await asyncio.sleep(0.005)
+    await one.recommend()
+    return time.perf_counter() - asked
+
+
+def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        await one.recommend()
+        await define(one.service, "slow", policy)
+        began = time.perf_counter()
+        asking = [asyncio.create_task(one.service.recommend("slow", Ask(), None)) for _ in range(5)]
+        waits = []
+        while not all(task.done() for task in asking):
+            waits.append(await a_display(one))
+        took, worst = time.perf_counter() - began, max(waits)
+        print(f"compiled in {took:.1f} s; meanwhile {len(waits)} displays of another page: "
+              f"median {1e3 * np.median(waits):.1f} ms, worst {1e3 * worst:.0f} ms")  # fmt: skip
+        assert worst < LONGEST * took
+        assert len({id(model) for model, *_ in await asyncio.gather(*asking)}) == 1, "one page, one model"
+
+    play(tmp_path, story)
+
+
+def test_what_is_committed_while_a_policy_is_compiled_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page changes to another policy while visitors click."""
+
+    def slowly(like: PageSpec) -> None:
+        compile_kernels(like)
+        time.sleep(0.3)
+
+    async def story(one: Client) -> None:
+        await one.page()
+        shown = [await one.recommend() for _ in range(20)]
+        monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
+        await define(one.service, "shop", "uniform")
+        waiting = asyncio.create_task(one.service.recommend("shop", Ask(), None))
+        for display in shown:
+            click = Event(Kind.CLICK, display["id"], None, None, "hero", None)
+            assert (await one.service.receive([click])).statuses[0][0] == "accepted"
+        assert not waiting.done(), "all of it came while the policy was compiled"
+        model, *_ = await waiting
+        kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))
+        assert {cell[:3]: cell[3:] for cell in model.cells()} == {cell[:3]: cell[3:] for cell in kept.cells}
+        assert (model.counts().clicks.sum(), model.counts().displays, kept.displays) == (20.0, 21.0, 21.0)
+
+    play(tmp_path, story)
+    assert verify(tmp_path / "store.db").differences == []
+
+
+def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+
+    def slowly(like: PageSpec) -> None:
+        time.sleep(0.5)
+        compile_kernels(like)
+        compiled.append(like.policy)
+
+    async def story(one: Client) -> None:
+        await one.page()
+        monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
+        patch = asyncio.create_task(one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"}))
+        quick = []
+        while not patch.done():
+            quick.append(await a_display(one))
+        assert max(quick) < 0.4
+        assert (await patch)["policy"] == "uniform"
+        assert (await one.ok("PUT", "/v1/pages/more", {"positions": POSITIONS, "policy": "uniform"}))["version"] == 1
+        refused = await one.http.patch("/v1/pages/shop", json={"policy": "pbm_ts"})
+        assert refused.status_code == 422, "it needs a parameter, which is told before anything is compiled"
+        assert compiled == ["uniform"], "once"
+
+    play(tmp_path, story)
+
+
+def test_a_policy_that_could_not_be_compiled_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        with monkeypatch.context() as broken:
+            broken.setattr("slotwise.service.pages.compiler.compile_kernels", lambda _: 1 // 0)
+            refused = await one.http.patch("/v1/pages/shop", json={"policy": "uniform"})
+            assert refused.status_code == 500
+        assert (await one.recommend())["items"]
+        await one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"})
+        assert (await one.recommend())["items"]
+
+    play(tmp_path, story)

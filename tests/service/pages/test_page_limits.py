@@ -1,0 +1,171 @@
+"""What a page may hold: its counts are all in memory and swept for every display, so they have a limit."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_page, check_room
+from slotwise.service.pages.page_model import PRIOR, PageModel
+from slotwise.service.store.interface import PageCounts, StoredPage
+from tests.service.running_service import ITEMS, POSITIONS, Client, play
+
+ROOM = 30  # counts: the page of these tests has 5 items x 1 segment x 4 places
+
+
+@pytest.fixture
+def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", ROOM)
+
+
+def largest() -> PageBody:
+    """As much as one request can name."""
+    layouts = {f"layout{k}": [f"position{j}" for j in range(50)] for k in range(10)}
+    return NO_PAGE.with_spec(PageSpec(layouts=layouts, segments=[f"segment{k}" for k in range(50)]))
+
+
+def test_the_largest_definition_holds_few_items_and_not_gigabytes() -> None:
+    body = largest()
+    assert check_room(body, body.most_items) is None
+    assert body.most_items * 51 * 501 <= MOST_COUNTS < (body.most_items + 1) * 51 * 501
+    line = check_room(body, 10_000)
+    assert line is not None
+    assert "255,510,000 counts (10,000 items x 51 segments x 501 places)" in line
+    assert f"{MOST_COUNTS:,} fit" in line
+    assert NO_PAGE.with_spec(PageSpec(positions=POSITIONS)).most_items == MOST_ITEMS
+
+
+def test_names_given_up_count_for_their_counts_are_kept() -> None:
+    body = NO_PAGE
+    for k in range(MOST_COLUMNS // 50):
+        body = body.with_spec(PageSpec(positions=[f"position{k}-{j}" for j in range(50)]))
+        assert check_room(body, 1) is None
+    assert "2,001 positions" in str(check_room(body.with_spec(PageSpec(positions=["one"])), 1))
+    body = NO_PAGE
+    while len(body.segments) + 49 <= MOST_SEGMENTS_EVER:
+        fresh = [f"segment{len(body.segments)}-{j}" for j in range(49)]
+        body = body.with_spec(PageSpec(positions=["one"], segments=fresh))
+        assert check_room(body, 1) is None
+    more = [f"more{j}" for j in range(50)]
+    assert "segments" in str(check_room(body.with_spec(PageSpec(positions=["one"], segments=more)), 1))
+
+
+@pytest.mark.usefixtures("little_room")
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@pytest.mark.parametrize(
+    ("growth", "told"),
+    [
+        ({"segments": ["new"]}, "40 counts (5 items x 2 segments x 4 places)"),
+        ({"positions": [*POSITIONS, "a", "b", "c"]}, "35 counts (5 items x 1 segments x 7 places)"),
+    ],
+)
+def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str, growth: Any, told: str) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        before = await one.ok("GET", "/v1/pages/shop")
+        body = growth if method == "PATCH" else {"positions": POSITIONS} | growth
+        refused = await one.http.request(method, "/v1/pages/shop", json=body)
+        assert refused.status_code == 422
+        problem = refused.json()
+        assert all(words in problem["detail"] for words in (told, "30 fit", "define another page"))
+        assert problem["errors"] == [{"pointer": "", "detail": problem["detail"]}]
+        assert await one.ok("GET", "/v1/pages/shop") == before
+        await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
+        await one.recommend()
+
+    play(tmp_path, story)
+
+
+@pytest.mark.usefixtures("little_room")
+def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        rows = [{"item": "a"}, {"item": "hat", "state": "paused"}, {"item": "b"}, {"item": "c"}, {"item": "b"}]
+        rows = [rows[0], {"item": "bad", "prior": {"clicks": 2, "views": 1}}, *rows[1:], {"item": "a"}]
+        answer = await one.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
+        told = [(row["item"], row["status"]) for row in answer["results"]]
+        assert told == [
+            ("a", "created"), ("bad", "invalid"), ("hat", "changed"), ("b", "created"), ("c", "invalid"),
+            ("b", "changed"), ("a", "changed"),
+        ]  # fmt: skip
+        assert "32 counts (8 items x 1 segments x 4 places)" in answer["results"][4]["detail"]
+        kept = {row["item"]: row["state"] for row in (await one.ok("GET", "/v1/pages/shop"))["items"]}
+        assert kept == dict.fromkeys((*ITEMS, "a", "b"), "active") | {"hat": "paused"}
+        refused = await one.http.put("/v1/pages/shop/items/c", json={})
+        assert refused.status_code == 422
+        assert "30 fit" in refused.json()["detail"]
+        assert (await one.http.put("/v1/pages/shop/items/a", json={})).status_code == 200
+        await one.recommend(eligible=["a", "b"])
+
+    play(tmp_path, story)
+
+
+@pytest.mark.usefixtures("little_room")
+def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
+    """Whoever comes second is judged by what the first one left."""
+
+    async def story(one: Client) -> None:
+        await one.page()
+        grown = one.http.patch("/v1/pages/shop", json={"positions": [*POSITIONS, "below"]})  # 5 x 5
+        more = one.http.post("/v1/pages/shop/items:batch", json={"items": [{"item": "a"}, {"item": "b"}]})  # 7 x 4
+        page, items = await asyncio.gather(grown, more)
+        created = [row["status"] for row in items.json()["results"]].count("created")
+        assert (page.status_code, created) in ((200, 1), (422, 2))
+        await one.recommend()
+
+    play(tmp_path, story)
+
+
+@pytest.mark.usefixtures("little_room")
+def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(one: Client) -> None:
+        await one.page()
+        monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", 10)
+        await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
+        await one.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
+        await one.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})
+        shown = {row["position"]: row["item"] for row in (await one.recommend())["items"]}
+        assert shown["left"] == "tie"
+        assert "hat" not in shown.values()
+
+    play(tmp_path, story)
+
+
+def test_many_items_at_once_are_as_one_after_the_other() -> None:
+    """The counts are copied once for all of them, else a batch for a large page keeps everybody waiting."""
+    rows = [
+        (1, "tie", ItemSpec(prior=Prior(1.0, 4.0))),
+        (0, "hat", ItemSpec(prior=Prior(2.0, 3.0))),
+        (2, "bag", ItemSpec()),
+        (1, "tie", ItemSpec(prior=Prior(3.0, 3.0))),
+        (0, "hat", ItemSpec(state="paused")),
+    ]
+    at_once, singly = a_model(), a_model()
+    at_once.set_items(rows)
+    for row in rows:
+        singly.set_items([row])
+    assert (at_once.names, at_once.specs) == (singly.names, singly.specs)
+    for model in (at_once, singly):
+        assert model.counts().clicks[:, PRIOR].tolist() == [0.0, 0.0, 3.0, 3.0, 0.0, 0.0]  # two segments of each item
+        assert model.counts().skips[:, PRIOR].tolist() == [0.0] * 6
+
+
+def a_model() -> PageModel:
+    body = NO_PAGE.with_spec(PageSpec(positions=["one"], segments=["new"]))
+    items = [("hat", ItemSpec(prior=Prior(1.0, 2.0)))]
+    page = StoredPage(1, "shop", 1, False, 0, 0.0, body)
+    return PageModel(page, items, PageCounts([], 0.0, 0), np.random.default_rng(0))
+
+
+def test_the_longest_order_is_checked_at_once() -> None:
+    """Everybody waits meanwhile."""
+    order = [f"item{k}" for k in range(MOST_ITEMS)]
+    began = time.process_time()
+    assert check_page(PageSpec(positions=POSITIONS, default_order=order)) == []
+    assert time.process_time() - began < 0.2
+    twice = PageSpec(positions=POSITIONS, default_order=[*order, "item7"])
+    assert check_page(twice) == [("/default_order", "item 'item7' is given twice")]

@@ -1,0 +1,251 @@
+"""Disks that are really full, read-only, or turn so: file systems of their own, where one may mount them."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from slotwise.service.verify import verify
+from tests.service.running_service import ITEMS, POSITIONS, Process, process
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+class Medium:
+    """An ext4 file system in a file, which the kernel can make fail: nobody may remount one that has open files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.image, self.place = folder / "image", folder / "medium"
+        self.place.mkdir()
+        with self.image.open("wb") as file:
+            file.truncate(32 << 20)
+        self._mounting = ["mount", "-o", "loop,errors=remount-ro", str(self.image), str(self.place)]
+        needed("mkfs.ext4", "-q", str(self.image))
+        needed(*self._mounting)
+
+    def turn_read_only(self) -> None:
+        """An error of the file system: from now on whoever writes is told EROFS, files that are open included."""
+        needed("sync", "-f", str(self.place))  # so that memory shared with a file has to ask before it is written again
+        device = Path(needed("findmnt", "-n", "-o", "SOURCE", str(self.place)).strip()).name
+        trigger = Path("/sys/fs/ext4") / device / "trigger_fs_error"
+        try:
+            trigger.write_text("a test")
+        except OSError as error:
+            pytest.skip(f"a file system cannot be made to fail here: {error}")
+
+    def repair(self) -> None:
+        """What an administrator does: take it away, check it, bring it back."""
+        subprocess.run(["umount", str(self.place)], check=True)
+        checked = subprocess.run(["e2fsck", "-f", "-y", str(self.image)], capture_output=True, text=True)
+        assert checked.returncode in (0, 1), checked.stdout  # clean, or repaired
+        subprocess.run(self._mounting, check=True)
+
+
+def needed(*command: str) -> str:
+    """Run what only some machines and users may."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip(f"{command[0]} is not on this machine")
+    if done.returncode != 0:
+        pytest.skip(f"{command[0]} is not possible here: {done.stderr.strip()}")
+    return done.stdout
+
+
+@pytest.fixture
+def medium(tmp_path: Path) -> Iterator[Medium]:
+    one = Medium(tmp_path)
+    try:
+        yield one
+    finally:
+        subprocess.run(["umount", "--lazy", str(one.place)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 4096)
+        except OSError:
+            return ballast
+
+
+def define(server: Process) -> None:
+    server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
+    rows = [{"item": item} for item in ITEMS]
+    server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
+
+
+def recommend(server: Process) -> dict[str, Any]:
+    answer = server.http.post("/v1/pages/shop/recommendations", json={})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def click(server: Process, shown: dict[str, Any], position: str = "hero") -> httpx.Response:
+    event = {"type": "click", "display": shown["id"], "position": position}
+    return server.http.post("/v1/events", json={"events": [event]})
+
+
+def status(answer: httpx.Response) -> str:
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["results"][0]["status"])
+
+
+def test_a_full_disk_refuses_events_and_goes_on_recommending(disk: Path) -> None:
+    store = disk / "store.db"
+    with process(store) as server:
+        define(server)
+        early = [recommend(server) for _ in range(20)]
+        assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
+        ballast = fill(disk)
+        degraded = cannot_write(server, early, seconds=2.5)  # longer than anything that the service does by itself
+        ballast.unlink()
+        goes_on(server, early, degraded)
+        fill(disk)
+        server.kill()
+    assert verify(store).differences == []
+
+
+def cannot_write(server: Process, early: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+    """Whatever is asked, nothing is acknowledged and every display says that it is not learnt."""
+    refuse = click(server, early[0], "right")
+    assert refuse.status_code == 503, refuse.text
+    shown, ends = [], time.monotonic() + seconds
+    while time.monotonic() < ends:
+        for answer in (
+            click(server, early[0], "right"),
+            server.http.put("/v1/pages/other", json={"positions": ["one"]}),
+            server.http.put("/v1/pages/shop/items/new", json={}),
+            server.http.get("/readyz"),
+        ):
+            assert answer.status_code == 503, answer.request.url
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert int(answer.headers["retry-after"]) > 0
+        read = server.http.get("/v1/pages/shop/state")
+        assert read.status_code == 200, "what only reads works, and must not make it think that the disk is back"
+        shown.append(recommend(server))
+        assert shown[-1]["degraded"]
+        assert server.http.get("/livez").status_code == 200
+        time.sleep(0.02)
+    return shown
+
+
+def goes_on(server: Process, early: list[dict[str, Any]], degraded: list[dict[str, Any]]) -> None:
+    """By itself, with all that it had acknowledged and nothing else."""
+    ends = time.monotonic() + 5.0
+    while server.http.get("/readyz").status_code != 200:
+        assert time.monotonic() < ends, "it can write again, and has not noticed within five seconds"
+        time.sleep(0.02)
+    assert [status(click(server, shown)) for shown in early] == ["duplicate"] * 20
+    assert [status(click(server, shown, "left")) for shown in early] == ["accepted"] * 20
+    assert {status(click(server, shown)) for shown in degraded} == {"unknown"}
+    late = [recommend(server) for _ in range(5)]
+    assert not any(shown["degraded"] for shown in late)
+    assert [status(click(server, shown)) for shown in late] == ["accepted"] * 5
+    state = server.http.get("/v1/pages/shop/state").json()
+    assert sum(cell["clicks"] for cell in state["counts"]) == 45.0
+    assert sum(cell["clicks"] + cell["skips"] for cell in state["counts"]) == 25.0 * len(POSITIONS)
+
+
+def start(store: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--port", "0", "--store", f"sqlite:///{store}"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30)
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "there"])
+def test_a_read_only_disk_is_refused_in_one_line(disk: Path, there: bool) -> None:
+    store = disk / "store.db"
+    if there:
+        with process(store) as server:
+            define(server)
+            shown = recommend(server)
+            assert status(click(server, shown)) == "accepted"
+            server.kill()
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    refused = start(store)
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 1, refused.stderr
+    assert "cannot open the store" in refused.stderr
+    if there:
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        with process(store) as server:
+            assert status(click(server, shown)) == "duplicate"
+
+
+def test_a_new_store_on_a_full_disk_is_refused_in_one_line(disk: Path) -> None:
+    fill(disk)
+    refused = start(disk / "store.db")
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 1, refused.stderr
+    assert "cannot open the store" in refused.stderr
+
+
+def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(medium: Medium) -> None:
+    """It does so under a running service, by an error of the file system; that ends only with a new mount."""
+    store = medium.place / "store.db"
+    with process(store) as server:
+        define(server)
+        early = [recommend(server) for _ in range(20)]
+        assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
+        medium.turn_read_only()
+        degraded = cannot_write(server, early, seconds=2.5)
+        server.kill()
+    medium.repair()
+    assert verify(store).differences == []
+    with process(store) as server:
+        assert [status(click(server, shown)) for shown in early] == ["duplicate"] * 20
+        assert [status(click(server, shown, "left")) for shown in early] == ["accepted"] * 20
+        assert {status(click(server, shown)) for shown in degraded} == {"unknown"}
+        state = server.http.get("/v1/pages/shop/state").json()
+        assert sum(cell["clicks"] for cell in state["counts"]) == 40.0
+        assert sum(cell["clicks"] + cell["skips"] for cell in state["counts"]) == 20.0 * len(POSITIONS)
+        server.kill()
+    assert verify(store).differences == []
+
+
+def test_files_that_turn_read_only_and_back_are_noticed(medium: Medium) -> None:
+    """Whoever writes is told EPERM, files that are open included; the service goes on by itself when that ends."""
+    store = medium.place / "store.db"
+    with process(store) as server:
+        define(server)
+        early = [recommend(server) for _ in range(20)]
+        assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
+        files = [str(store), f"{store}-wal"]
+        needed("chattr", "+i", *files)
+        degraded = cannot_write(server, early, seconds=2.5)
+        needed("chattr", "-i", *files)
+        goes_on(server, early, degraded)
+        server.kill()
+    assert verify(store).differences == []
+
+
+def test_a_disk_that_fills_up_while_nobody_calls_is_noticed(disk: Path) -> None:
+    with process(disk / "store.db") as server:
+        define(server)
+        time.sleep(1.2)  # after the last time that it was tried
+        ballast = fill(disk)
+        assert server.http.get("/readyz").status_code == 503
+        assert recommend(server)["degraded"]
+        ballast.unlink()
+        server.kill()

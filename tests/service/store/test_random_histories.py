@@ -1,0 +1,274 @@
+"""Any history of a store, crashes too, against plain dictionaries that know neither store nor fold.
+
+A crash is an image of the files taken at an instant when the writer may be at work, opened anew: what kill -9 leaves.
+"""
+
+import asyncio
+import copy
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import msgspec
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from slotwise.service.http.problems import Problem
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, check_page
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
+from slotwise.service.service import DROP_MARGIN, Service
+from slotwise.service.store.interface import Cell, Event, StoredPage
+from slotwise.service.verify import verify
+from tests.service.reference_model import PlainDisplay, PlainModel, PlainPage
+from tests.service.running_service import ITEMS, POSITIONS, HandClock
+
+WINDOW, KEPT, HALF_LIFE = 100.0, 300.0, 400.0
+TIMES: dict[str, Any] = {"click_window": WINDOW, "retention": KEPT}
+BOTH = {"desktop": POSITIONS, "mobile": POSITIONS[:2]}
+PAGES = {
+    "plain": PageSpec(positions=POSITIONS, holdout=0.3, **TIMES),
+    "viewed": PageSpec(layouts=BOTH, segments=["new"], count="viewed", **TIMES),
+    "fading": PageSpec(layouts=BOTH, segments=["new"], half_life=HALF_LIFE, holdout=0.3, **TIMES),
+}
+QUICK = [Phase.explicit, Phase.generate]  # shrinking takes minutes; do it when there is something to shrink
+MEMORY = Path("/dev/shm")  # where there is one, a disk that costs nothing
+
+pages = st.sampled_from(list(PAGES))
+few_ids = st.sampled_from([None, None, "a", "b", "c"])
+asks = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]))
+kinds = st.sampled_from([Kind.CLICK, Kind.CLICK, Kind.CLICK, Kind.VIEW, Kind.DISCARD])
+event_ids = st.sampled_from([None, None, None, *"stuvwxyz"])
+which = st.integers(0, 11)  # among the last displays that were answered
+events = st.tuples(which, kinds, st.sampled_from(POSITIONS), event_ids, st.booleans())
+
+
+class History(RuleBasedStateMachine):
+    """One service at a time, over a store that goes on."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+        self.runner, self.clock, self.plain, self.crashes = asyncio.Runner(), HandClock(), PlainModel(), 0
+        self.path, self.answered = self.folder / "store.db", [("nothing", 0)]  # (id, nonce), lost ones too
+        self.runner.run(self._open())
+        self.runner.run(self._define())
+
+    def teardown(self) -> None:
+        if hasattr(self, "runner"):
+            self.runner.run(self.service.close())
+            self.runner.close()
+            shutil.rmtree(self.folder)
+
+    async def _open(self) -> None:
+        self.service = Service(self.path, self.clock, seed=0)
+        await self.service.open()
+        await self.service.compile()
+        for name in self.plain.pages:
+            await self.service.model(name)
+
+    async def _define(self) -> None:
+        for name, spec in PAGES.items():
+            assert check_page(spec) == []
+            await self.service.save_page(name, lambda _, spec=spec: NO_PAGE.with_spec(spec), None)
+            await self.service.save_items(await self.service.model(name), [(item, ItemSpec()) for item in ITEMS])
+            self.plain.pages[name] = PlainPage(spec.half_life, self.clock.now)
+
+    # displays
+
+    @rule(asked=st.lists(asks, min_size=1, max_size=4))
+    def issue(self, asked: list[Any]) -> None:
+        for ask in asked:
+            self.runner.run(self._issue(*ask))
+
+    async def _issue(self, page: str, id: str | None, small: bool, new: bool, eligible: list[str] | None) -> None:
+        spec = (await self.service.model(page)).page.body.spec
+        layout = list(spec.all_layouts())[-1 if small else 0]
+        segment = "new" if new and spec.segments else ""
+        known = self.plain.log.get(id or "")
+        asking = self.service.recommend(page, Ask(layout, segment, eligible), id)
+        if known is not None and (known.page, known.layout, known.segment) != (page, layout, segment):
+            with pytest.raises(Problem, match="was used for another page, layout or segment"):
+                await asking
+            return
+        model, display, fresh, _ = await asking
+        items = {place.position: model.names[place.item] for place in display.places}
+        assert fresh == (known is None)
+        if known is not None:
+            assert (display.nonce, items) == (known.nonce, known.items)
+            return
+        counting, now = "never" if spec.mode == "off" else spec.count, self.clock.now
+        until, dropped = now + WINDOW, now + KEPT + DROP_MARGIN
+        epoch = self.plain.pages[page].epoch
+        self.plain.issue(
+            PlainDisplay(
+                display.id,
+                display.nonce,
+                page,
+                layout,
+                segment,
+                display.arm,
+                now,
+                until,
+                dropped,
+                epoch,
+                counting,
+                items,
+            )
+        )
+        self.answered.append((display.id, display.nonce))
+
+    # events
+
+    @rule(about=st.lists(events, max_size=6))
+    def send(self, about: list[Any]) -> None:
+        events = self._events(about)
+        answer = self.runner.run(self.service.receive(events))
+        assert [row[0] for row in answer.statuses] == self._wanted(self.plain, events)
+
+    def _events(self, about: list[Any]) -> list[Event]:
+        named = [self.answered[-1 - back % len(self.answered)] for back, *_ in about]
+        return [
+            Event(kind, id, nonce if token else None, None, position if kind is Kind.CLICK else None, event)
+            for (id, nonce), (_, kind, position, event, token) in zip(named, about, strict=True)
+        ]
+
+    def _wanted(self, plain: PlainModel, events: list[Event]) -> list[str]:
+        return [plain.receive(event, self.clock.now) for event in events]
+
+    # ends and beginnings
+
+    @rule(
+        asked=st.lists(asks, max_size=4),
+        about=st.lists(events, max_size=4),
+        wait=st.sampled_from([None, 0.0, 0.0005, 0.002, 1.0]),
+    )
+    def end(self, asked: list[Any], about: list[Any], wait: float | None) -> None:
+        """A clean one, or a crash while events wait. What was lost is asked for again, events without an answer are
+        sent again and count once."""
+        issued, events = len(self.answered), self._events(about)
+        for ask in asked:
+            self.runner.run(self._issue(*ask))
+        told = self.runner.run(self._stop(events) if wait is None else self._crash(events, wait))
+        self.runner.run(self._open())
+        lost = {id for id, _ in self.answered[issued:] if not self.runner.run(self._committed(id))}
+        assert not (told and lost), "displays are committed before the events that came after them"
+        self.plain.lose(lost)
+        for ask in asked:
+            self.runner.run(self._issue(*ask))
+        once, twice = self._wanted(self.plain, events), self._wanted(copy.deepcopy(self.plain), events)
+        answer = self.runner.run(self.service.receive(events))
+        assert [row[0] for row in answer.statuses] in ([twice] if told else [once, twice])
+
+    async def _stop(self, events: list[Event]) -> bool:
+        sending = asyncio.ensure_future(self.service.receive(events))
+        await asyncio.sleep(0)
+        await self.service.close()
+        await sending
+        return True
+
+    async def _crash(self, events: list[Event], wait: float) -> bool:
+        """Whether the events were answered before it."""
+        sending = asyncio.ensure_future(self.service.receive(events))
+        await asyncio.wait([sending], timeout=wait)
+        told, image = sending.done(), self.folder / f"after-crash-{self.crashes}.db"
+        for ending in ("", "-wal"):
+            shutil.copy(f"{self.path}{ending}", f"{image}{ending}")
+        await sending
+        await self.service.close()
+        self.path, self.crashes = image, self.crashes + 1
+        return told
+
+    async def _committed(self, id: str) -> bool:
+        return await self.service.store.do(lambda ledger: ledger.display(id)) is not None
+
+    # time and people
+
+    @rule(seconds=st.sampled_from([1.0, 30.0, 60.0, 110.0, -110.0, 3600.0, -3600.0, KEPT + DROP_MARGIN + 1.0]))
+    def pass_time(self, seconds: float) -> None:
+        self.clock.now += seconds
+        self.runner.run(self.service.tick())
+        self.plain.pass_time(self.clock.now)
+
+    @rule(
+        name=pages,
+        mode=st.sampled_from(["learn", "learn", "shadow", "off"]),
+        item=st.sampled_from([*ITEMS[1:], "new"]),
+        state=st.sampled_from(["active", "retired"]),
+    )
+    def change(self, name: str, mode: Any, item: str, state: Any) -> None:
+        async def save() -> None:
+            await self.service.save_page(name, lambda page: _in_mode(page, mode), None)
+            await self.service.save_items(await self.service.model(name), [(item, ItemSpec(state))])
+
+        self.runner.run(save())
+
+    @rule(name=pages, segment=st.integers(0, 1), clicks=st.integers(0, 5), skips=st.floats(0.0, 5.0))
+    def import_counts(self, name: str, segment: int, clicks: int, skips: float) -> None:
+        async def take() -> tuple[str, str, str, str]:
+            model = await self.service.model(name)
+            there = min(segment, len(model.page.body.segments) - 1)
+            await self.service.import_counts(model, [Cell(1, there, 0, clicks, skips)], 7.0, None)
+            return (model.names[1], model.page.body.segments[there], *model.page.body.columns[0])
+
+        self.plain.import_counts(name, {self.runner.run(take()): [float(clicks), skips]}, 7.0)
+
+    # what always holds
+
+    @invariant()
+    def memory_store_and_model_agree(self) -> None:
+        if hasattr(self, "runner"):
+            self.runner.run(self._agree())
+            assert verify(self.path).differences == []
+
+    async def _agree(self) -> None:
+        for name in PAGES:
+            model = await self.service.model(name)
+            number, (wanted, displays) = model.page.number, self.plain.counts(name)
+            kept, rates = await self.service.store.do(lambda ledger, n=number: (ledger.counts(n), ledger.rates(n)))
+            assert min([0.0, *(n for cell in kept.cells for n in cell[3:])]) == 0.0
+            assert named(model, kept.cells) == near(wanted)
+            assert named(model, model.cells()) == near(wanted)
+            assert kept.displays == pytest.approx(displays)
+            assert model.counts().displays == pytest.approx(displays)
+            told = {(rate.hour, rate.arm): [rate.displays, rate.shown, rate.clicks] for rate in rates if rate.displays}
+            assert told == {key: rate for key, rate in self.plain.rates[name].items() if rate[0]}
+
+
+def _in_mode(page: StoredPage | None, mode: Any) -> PageBody:
+    assert page is not None
+    return page.body.with_spec(msgspec.structs.replace(page.body.spec, mode=mode))
+
+
+def named(model: Any, cells: list[Cell]) -> dict[tuple[str, ...], Any]:
+    """Counts by name; what faded to nothing is nothing."""
+    body = model.page.body
+    return {
+        (model.names[item], body.segments[segment], *body.columns[column]): pytest.approx([clicks, skips], abs=1e-9)
+        for item, segment, column, clicks, skips in cells
+        if max(clicks, skips) > 1e-9
+    }
+
+
+def near(wanted: dict[Any, list[float]]) -> dict[Any, list[float]]:
+    return {key: cell for key, cell in wanted.items() if max(cell) > 1e-9}
+
+
+@pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.soak)])
+def test_any_history(examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slotwise.service.store.ledger.IDS_FOR_EACH", 1)  # few ids are enough to reach the limit
+    health = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.large_base_example]
+    run_state_machine_as_test(
+        History,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=30,
+            deadline=None,
+            derandomize=True,
+            phases=QUICK,
+            suppress_health_check=health,
+        ),
+    )

@@ -1,0 +1,86 @@
+"""Kill -9 under load, again and again, and clean stops in between: what was acknowledged is there, once."""
+
+import asyncio
+import json
+import random
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from slotwise.service.verify import verify
+from tests.service.running_service import ITEMS, POSITIONS, Process, process
+from tests.service.visitors import Visitor, check
+
+VISITORS = 4
+ENOUGH = 20  # events accepted before each end: less says little
+CLEAN = 4  # every fourth end is a clean one
+
+
+def define(server: Process) -> None:
+    server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
+    rows = [{"item": item} for item in ITEMS]
+    server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
+
+
+async def visit_until(server: Process, visitors: list[Visitor], seconds: float, end: signal.Signals) -> None:
+    async with httpx.AsyncClient(base_url=server.address, timeout=20.0) as http:
+        clean, enough = end is signal.SIGTERM, accepted(visitors) + ENOUGH
+        visits = [asyncio.create_task(visitor.visit(http, clean)) for visitor in visitors]
+        await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        while accepted(visitors) < enough and not any(visit.done() for visit in visits):
+            await asyncio.sleep(0.01)  # a busy machine
+        server.process.send_signal(end)
+        await asyncio.gather(*visits)
+    assert server.process.wait(timeout=10) == (0 if clean else -end)
+
+
+async def ask_again(server: Process, visitors: list[Visitor]) -> None:
+    async with httpx.AsyncClient(base_url=server.address, timeout=20.0) as http:
+        await asyncio.gather(*[visitor.ask_again(http) for visitor in visitors])
+
+
+def accepted(visitors: list[Visitor]) -> int:
+    return sum(one.accepted for one in visitors)
+
+
+def told(server: Process) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    lines = server.http.get("/v1/pages/shop/log").raise_for_status().text.splitlines()
+    return [json.loads(line) for line in lines], server.http.get("/v1/pages/shop/state").raise_for_status().json()
+
+
+def assert_nothing_left(server: Process, children: list[psutil.Process]) -> None:
+    """Whatever process was started first is dead; none that it started may go on, or hold the port."""
+    assert not psutil.wait_procs(children, timeout=2)[1], "a process of the service outlived it"
+    host, port = server.address.removeprefix("http://").split(":")
+    with socket.socket() as probe:
+        assert probe.connect_ex((host, int(port))) != 0, "somebody still listens"
+    server.kill()
+
+
+@pytest.mark.parametrize("cycles", [10, pytest.param(500, marks=pytest.mark.soak)])
+def test_nothing_acknowledged_is_lost_or_counted_twice(tmp_path: Path, cycles: int) -> None:
+    store, rng = tmp_path / "store.db", random.Random(8)
+    visitors = [Visitor(f"visitor{k}", seed=k) for k in range(VISITORS)]
+    for cycle in range(cycles):
+        with process(store) as server:
+            if cycle == 0:
+                define(server)
+            children = psutil.Process(server.process.pid).children(recursive=True)
+            end = signal.SIGTERM if cycle % CLEAN == CLEAN - 1 else signal.SIGKILL
+            asyncio.run(visit_until(server, visitors, rng.uniform(0.05, 0.6), end))
+            assert_nothing_left(server, children)
+        assert verify(store).differences == []
+    with process(store) as server:
+        asyncio.run(ask_again(server, visitors))
+        lost = check(visitors, *told(server))
+        assert server.stop() == 0
+    verdict = verify(store)
+    assert verdict.differences == []
+    issued, events = sum(len(one.seen) for one in visitors), accepted(visitors)
+    print(f"{cycles} ends: {events:,} events accepted, {issued:,} displays answered, {lost} of them not committed")
+    assert lost < issued / 2

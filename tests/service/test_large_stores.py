@@ -1,0 +1,106 @@
+"""Large stores: ready soon after a crash with very many events, and very many pages in little memory."""
+
+import asyncio
+import shutil
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.registers import Counting, Kind, Registers
+from slotwise.service.store.interface import Display, Event, Ledger, Place
+from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.verify import verify
+from tests.service.running_service import process
+
+ITEMS = [f"item{k}" for k in range(50)]
+POSITIONS = ["one", "two", "three", "four", "five"]
+READY_SECONDS = 10.0
+MOST_BYTES = 500e6
+BATCH = 500
+
+
+def define(ledger: Ledger, name: str, now: float) -> int:
+    page = ledger.save_page(name, NO_PAGE.with_spec(PageSpec(positions=POSITIONS)), None, now)
+    ledger.save_items(page.number, [(item, ItemSpec()) for item in ITEMS])
+    return page.number
+
+
+def a_display(k: int, page: int, now: float) -> Display:
+    places = [Place(position, column, (k + column) % len(ITEMS), "learnt") for column, position in enumerate(POSITIONS)]
+    registers = Registers(len(places), Counting.ISSUED)
+    return Display(f"view-{k}", k, page, "default", 0, now, now + 86400.0, now + 1e6, "learnt", 0, registers, places)
+
+
+async def fill(path: Path, image: Path, events: int) -> None:
+    """Two clicks for each display, in large groups; then the files as a crash leaves them, the end of it in the WAL."""
+    now = time.time()
+    store = SqliteStore(path)
+    page = await store.do(lambda ledger: define(ledger, "shop", now))
+    for start in range(0, events // 2, BATCH // 2):
+        clicked = range(start, start + BATCH // 2)
+        for k in clicked:
+            store.add(a_display(k, page, now))
+        batch = [
+            Event(Kind.CLICK, f"view-{k}", None, None, place, f"{k}:{place}")
+            for k in clicked
+            for place in ("one", "two")
+        ]
+        answer = store.do(lambda ledger, batch=batch: ledger.receive(batch, now))
+        if start % (4 * BATCH) == 0:
+            await answer
+    await answer
+    for ending in ("", "-wal"):
+        shutil.copy(f"{path}{ending}", f"{image}{ending}")
+    await store.close()
+    path.unlink()
+
+
+@pytest.mark.parametrize("events", [50_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+def test_it_is_ready_soon_after_a_crash(tmp_path: Path, events: int) -> None:
+    image = tmp_path / "image.db"
+    asyncio.run(fill(tmp_path / "store.db", image, events))
+    assert Path(f"{image}-wal").stat().st_size > 1e6, "a crash leaves something to recover"
+    for crash in range(2):
+        began = time.monotonic()
+        with process(image) as server:
+            ready = time.monotonic() - began
+            shown = server.http.post("/v1/pages/shop/recommendations", json={}).raise_for_status()
+            first = time.monotonic() - began
+            state = server.http.get("/v1/pages/shop/state").json()
+            server.kill()
+        print(f"{events:,} events, start {crash + 1}: ready after {ready:.1f} s, first display after {first:.1f} s")
+        assert first < READY_SECONDS
+        assert not shown.json()["degraded"]
+        assert sum(cell["clicks"] for cell in state["counts"]) == events
+        assert sum(cell["skips"] for cell in state["counts"]) == len(POSITIONS) * state["displays"] - events
+    assert verify(image).differences == []
+
+
+async def define_many(path: Path, pages: int) -> None:
+    store = SqliteStore(path)
+    await asyncio.gather(*[store.do(lambda ledger, k=k: define(ledger, f"page{k}", 0.0)) for k in range(pages)])
+    await store.close()
+
+
+@pytest.mark.parametrize("pages", [500, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_ten_thousand_pages_fit_into_half_a_gigabyte(tmp_path: Path, pages: int) -> None:
+    """Fewer than that are counted up to it: what the process has without pages, and what each one adds."""
+    asyncio.run(define_many(tmp_path / "store.db", pages))
+    with process(tmp_path / "store.db") as server:
+        show(server.http, 0)
+        memory = psutil.Process(server.process.pid).memory_info
+        before = memory().rss
+        for k in range(pages):
+            show(server.http, k)
+        each = (memory().rss - before) / pages
+    print(f"{pages:,} pages: {before / 1e6:.0f} MB without, {each / 1e3:.1f} kB each")
+    assert each > 2_400  # counts of 50 items at 6 places: less than that and nothing was loaded
+    assert before + 10_000 * each < MOST_BYTES
+
+
+def show(http: httpx.Client, k: int) -> None:
+    http.post(f"/v1/pages/page{k}/recommendations", json={}).raise_for_status()

@@ -1,0 +1,123 @@
+"""A day of virtual time, as fast as it goes: late clicks, fading, retention; nothing grows, nothing differs.
+
+Measured at every virtual hour: the pages that the database has, and the blocks that Python has allocated; once the
+first displays are dropped, three hours after they were issued, both must stay as they are.
+"""
+
+import asyncio
+import gc
+import heapq
+import itertools
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from slotwise.service.pages.page_model import Ask
+from slotwise.service.registers import Kind
+from slotwise.service.store.interface import Event
+from slotwise.service.verify import verify
+from tests.service.running_service import POSITIONS, START, Client, HandClock, client
+
+HOUR = 3600.0
+WAL_BYTES = 32e6
+STEADY = 5  # the hour from which on nothing may grow
+
+
+class Day:
+    """Displays at even times, clicks on them minutes later, some of them twice, late or taken back."""
+
+    def __init__(self, one: Client, displays: int) -> None:
+        self.one, self.gap, self.rng = one, 24 * HOUR / displays, random.Random(11)
+        self.due: list[tuple[float, int, Event, float]] = []  # when, a number, what, the end of its window
+        self.numbers = itertools.count()
+        self.statuses = Counter[tuple[Kind, str]]()
+        self.measured: list[tuple[int, int, int]] = []
+
+    async def live(self) -> None:
+        clock = self.one.clock
+        for hour in range(24):
+            while clock.now < START + (hour + 1) * HOUR:
+                for _ in range(20):
+                    clock.now += self.gap
+                    await self._show()
+                await self._send(clock.now)
+                await self.one.service.tick()
+            self.measured.append(await self._measure())
+        clock.now += 2 * HOUR  # the last clicks, all of them late
+        await self._send(clock.now)
+
+    async def _show(self) -> None:
+        page = self.rng.choice(["shop", "feed"])
+        _, display, _, _ = await self.one.service.recommend(page, Ask(), None)
+        self._plan(Event(Kind.VIEW, display.id, None, None, None, None), display.until, 10.0)
+        for position in POSITIONS:
+            if self.rng.random() < 0.2:
+                click = Event(Kind.CLICK, display.id, None, None, position, f"{display.id}:{position}")
+                self._plan(click, display.until, HOUR / 2)
+                if self.rng.random() < 0.1:
+                    self._plan(click, display.until, HOUR / 2)
+        if self.rng.random() < 0.02:
+            self._plan(Event(Kind.DISCARD, display.id, None, None, None, None), display.until, HOUR / 2)
+
+    def _plan(self, event: Event, until: float, mean: float) -> None:
+        when = self.one.clock.now + min(self.rng.expovariate(1 / mean), 2.5 * HOUR)
+        heapq.heappush(self.due, (when, next(self.numbers), event, until))
+
+    async def _send(self, now: float) -> None:
+        batch = []
+        while self.due and self.due[0][0] <= now:
+            batch.append(heapq.heappop(self.due))
+        answer = await self.one.service.receive([event for _, _, event, _ in batch])
+        for (_, _, event, until), (status, *_) in zip(batch, answer.statuses, strict=True):
+            self.statuses[event.kind, status] += 1
+            wanted = ("accepted", "duplicate") if now <= until or event.kind is Kind.DISCARD else ("late", "duplicate")
+            assert status in wanted, (event, now - until)
+
+    async def _measure(self) -> tuple[int, int, int]:
+        """Bytes of the database, blocks that Python has, bytes of the process."""
+        gc.collect()
+        pages = await self.one.service.store.do(lambda ledger: ledger._run("PRAGMA page_count").fetchone()[0])
+        return 4096 * pages, sys.getallocatedblocks(), psutil.Process().memory_info().rss
+
+
+@pytest.mark.parametrize("displays", [8_000, pytest.param(500_000, marks=pytest.mark.soak)])
+def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
+    async def story() -> Day:
+        async with client(tmp_path, HandClock()) as one:
+            times = {"click_window": HOUR, "retention": HOUR, "half_life": 6 * HOUR}
+            await one.page("shop", holdout=0.1, **times)
+            await one.page("feed", count="viewed", **times)
+            day = Day(one, displays)
+            await day.live()
+            for name in ("shop", "feed"):
+                await assert_memory_is_the_store(one, name)
+            return day
+
+    day = asyncio.run(story())
+    verdict = verify(tmp_path / "store.db")
+    assert verdict.differences == []
+    assert verdict.displays < displays / 6  # those of the last hours
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < day.measured[-1][0] + WAL_BYTES
+    (size, blocks, rss), (size_after, blocks_after, rss_after) = day.measured[STEADY], day.measured[-1]
+    print(
+        f"{displays:,} displays, {sum(day.statuses.values()):,} events; from hour {STEADY + 1} to 24: store "
+        f"{size / 1e6:.2f} -> {size_after / 1e6:.2f} MB, blocks {blocks:,} -> {blocks_after:,}, "
+        f"process {rss / 1e6:.0f} -> {rss_after / 1e6:.0f} MB"
+    )
+    assert size_after < 1.1 * size
+    assert blocks_after < 1.05 * blocks
+    assert rss_after < rss + 20e6
+    assert min(day.statuses[Kind.CLICK, status] for status in ("accepted", "late", "duplicate")) > displays / 100
+
+
+async def assert_memory_is_the_store(one: Client, name: str) -> None:
+    model = await one.service.model(name)
+    kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))
+    cells = {cell[:3]: pytest.approx(cell[3:], rel=1e-6, abs=1e-6) for cell in kept.cells}
+    assert {cell[:3]: cell[3:] for cell in model.cells()} == cells
+    assert model.counts().displays == pytest.approx(kept.displays, rel=1e-6)
+    assert 100 < kept.displays < 100_000

@@ -43,7 +43,7 @@ def against_random_walk() -> list[Row]:
         for name in NAMES:
             for rounds in ROUNDS:
                 counts = counts_after("pb_mhb", setting(name), rounds, params={"reference": reference})
-                target = Target(counts.tally(), (1.0, 1.0), Learnt.NOTHING, free_from)
+                target = Target(counts.arrays(), (1.0, 1.0), Learnt.NOTHING, free_from)
                 ours, chain = rate(target, Sampler.MIXING, None, 2)
                 walk, _ = rate(target, Sampler.RANDOM_WALK, chain, 200)
                 # with kappa_1 = 1 the walk does so well after 1,000 rounds that no sampler could be 20 times as good
@@ -58,7 +58,7 @@ def log_odds() -> list[Row]:
     rows = []
     for name in NAMES:
         counts = counts_after("pb_mhb", setting(name), 10_000, params={"reference": "none"})
-        target = Target(counts.tally(), (1.0, 1.0), Learnt.NOTHING, 0)
+        target = Target(counts.arrays(), (1.0, 1.0), Learnt.NOTHING, 0)
         ours, chain = rate(target, Sampler.MIXING, None, 2)
         walks = {
             (sampler, width): rate(target, sampler, chain, 100, width)[0]
@@ -96,7 +96,7 @@ def growth() -> list[Row]:
     sizes, seconds = [100, 1_000, 10_000], []
     for n_items in sizes:
         clicks = np.random.default_rng(0).poisson(20.0, (n_items, 5)).astype(float)
-        target = Target(sw.Counts(clicks, 10.0 * clicks + 50.0).tally(), (1.0, 1.0), Learnt.NOTHING, 0)
+        target = Target(sw.Counts(clicks, 10.0 * clicks + 50.0).arrays(), (1.0, 1.0), Learnt.NOTHING, 0)
         chain = Chain(target, Sampler.MIXING, WIDTH, np.random.default_rng(0))
         chain.burn_in(10)
         begun = time.thread_time()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.arrange import arrange
-from slotwise.counts import Tally, add, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.jit import kernel
 
 
@@ -24,7 +24,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """All that is remembered between rounds; `counts` lets clicks arrive late."""
 
-    counts: Tally
+    counts: CountArrays
     index: np.ndarray
     order: np.ndarray
 

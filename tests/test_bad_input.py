@@ -266,7 +266,7 @@ def test_a_policy_file_can_be_mended_after_it_failed(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_keeps_no_counts_cannot_learn_late(tmp_path: Path) -> None:
-    (tmp_path / "forgetful.py").write_text(POLICY.replace("counts: Tally", "tally: Tally"))
+    (tmp_path / "forgetful.py").write_text(POLICY.replace("counts: CountArrays", "tally: CountArrays"))
     message = refusal(lambda: simulate(str(tmp_path / "forgetful.py"), delay=2))
     assert "forgetful keeps no counts, so it cannot learn with a delay of 2 rounds" in message
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import BadInput
-from slotwise.counts import Counts, Tally, add, empty, fade, grown, move, restore, shift_many
+from slotwise.counts import CountArrays, Counts, add, empty, fade, grown, move, restore, shift_many
 
 Step = tuple[str, int]
 # an operation and a number that decides everything about it
@@ -45,7 +45,7 @@ class Plain:
         return [[counts.get((i, k), 0.0) for k in range(self.n_positions)] for i in range(self.n_items)]
 
 
-def check_sums(tally: Tally) -> None:
+def check_sums(tally: CountArrays) -> None:
     assert np.array_equal(tally.skips_by_position, tally.skips.T)
     assert np.array_equal(tally.item_clicks, tally.clicks.sum(axis=1))
     assert np.array_equal(tally.position_clicks, tally.clicks.sum(axis=0))
@@ -58,7 +58,7 @@ def random_display(plain: Plain, rng: np.random.Generator) -> tuple[list[int], l
     return display.tolist(), rng.integers(0, 2, plain.n_positions).tolist()
 
 
-def take(step: Step, tally: Tally, plain: Plain) -> Tally:
+def take(step: Step, tally: CountArrays, plain: Plain) -> CountArrays:
     """Do one operation to both; factors are powers of two, so that no number is ever rounded."""
     name, number = step
     rng = np.random.default_rng(number)
@@ -114,7 +114,7 @@ def test_grown_leaves_the_smaller_one_alone() -> None:
 
 
 def test_restore_overwrites_what_was_there() -> None:
-    tally = Counts([[5, 1], [2, 0]], [[7, 7], [7, 7]], displays=20).tally()
+    tally = Counts([[5, 1], [2, 0]], [[7, 7], [7, 7]], displays=20).arrays()
     restore(tally, np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((2, 2)), 4.0)
     assert tally.clicks.tolist() == [[1, 0], [0, 2]]
     assert tally.skips.sum() == 0
@@ -124,7 +124,7 @@ def test_restore_overwrites_what_was_there() -> None:
 
 def test_counts_survive_the_way_to_the_kernels_and_back() -> None:
     counts = Counts([[3, 0], [1, 2]], [[10, 4], [0, 7.5]], displays=15)
-    tally = counts.tally()
+    tally = counts.arrays()
     check_sums(tally)
     again = Counts.of(tally)
     assert again.clicks.tolist() == counts.clicks.tolist()

@@ -58,14 +58,14 @@ POLICY = """
 from typing import NamedTuple
 
 from slotwise.arrange import arrange
-from slotwise.counts import Tally, add, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.jit import kernel
 
 class Params(NamedTuple):
     unused: bool = False
 
 class State(NamedTuple):
-    counts: Tally
+    counts: CountArrays
 
 @kernel
 def init(params, n_items, n_positions, rng):

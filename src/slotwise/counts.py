@@ -16,7 +16,7 @@ FORMAT_VERSION = 1
 _MOST = 1e300
 
 
-class Tally(NamedTuple):
+class CountArrays(NamedTuple):
     """Counts as the kernels hold them: changed in place, with the sums that samplers read kept up to date."""
 
     clicks: Floats  # N x L
@@ -52,7 +52,7 @@ class Counts:
         object.__setattr__(self, "skips", f)
         object.__setattr__(self, "displays", shown)
 
-    def tally(self) -> Tally:
+    def arrays(self) -> CountArrays:
         """A copy for the kernels to act on."""
         tally = empty(*self.clicks.shape)
         restore(tally, self.clicks, self.skips, self.displays)
@@ -73,7 +73,7 @@ class Counts:
             raise BadInput(f"{str(path)!r} is a damaged slotwise counts: {error}") from None
 
     @classmethod
-    def of(cls, tally: Tally) -> "Counts":
+    def of(cls, tally: CountArrays) -> "Counts":
         """A copy of what the kernels hold."""
         return cls(tally.clicks.copy(), tally.skips.copy(), float(tally.displays[0]))
 
@@ -85,9 +85,9 @@ class _Saved(msgspec.Struct):
 
 
 @kernel
-def empty(n_items: int, n_positions: int) -> Tally:
+def empty(n_items: int, n_positions: int) -> CountArrays:
     """Nothing shown yet."""
-    return Tally(
+    return CountArrays(
         np.zeros((n_items, n_positions)),
         np.zeros((n_items, n_positions)),
         np.zeros((n_positions, n_items)),
@@ -98,7 +98,7 @@ def empty(n_items: int, n_positions: int) -> Tally:
 
 
 @kernel(inline=True)
-def add(tally: Tally, display: Ints, clicks: Ints) -> None:
+def add(tally: CountArrays, display: Ints, clicks: Ints) -> None:
     """Count one display: a click or a skip for every position that showed an item."""
     clicked, skips, skips_by_position = tally.clicks, tally.skips, tally.skips_by_position
     item_clicks, position_clicks = tally.item_clicks, tally.position_clicks
@@ -117,7 +117,7 @@ def add(tally: Tally, display: Ints, clicks: Ints) -> None:
 
 
 @kernel(inline=True)
-def move(tally: Tally, item: int, position: int) -> None:
+def move(tally: CountArrays, item: int, position: int) -> None:
     """A click that came late: what was counted as a skip becomes a click."""
     tally.skips[item, position] -= 1.0
     tally.skips_by_position[position, item] -= 1.0
@@ -127,7 +127,7 @@ def move(tally: Tally, item: int, position: int) -> None:
 
 
 @kernel(inline=True)
-def shift(tally: Tally, item: int, position: int, clicks: float, skips: float) -> None:
+def shift(tally: CountArrays, item: int, position: int, clicks: float, skips: float) -> None:
     """Change one cell by these amounts, either of which may be below 0; rounding takes no count below 0."""
     tally.skips[item, position] = max(tally.skips[item, position] + skips, 0.0)
     tally.skips_by_position[position, item] = tally.skips[item, position]
@@ -137,7 +137,9 @@ def shift(tally: Tally, item: int, position: int, clicks: float, skips: float) -
 
 
 @kernel
-def shift_many(tally: Tally, items: Ints, positions: Ints, clicks: Floats, skips: Floats, displays: float) -> None:
+def shift_many(
+    tally: CountArrays, items: Ints, positions: Ints, clicks: Floats, skips: Floats, displays: float
+) -> None:
     """Change many cells, and the number of displays."""
     for k in range(items.size):
         shift(tally, items[k], positions[k], clicks[k], skips[k])
@@ -145,13 +147,13 @@ def shift_many(tally: Tally, items: Ints, positions: Ints, clicks: Floats, skips
 
 
 @kernel
-def fade(tally: Tally, factor: float) -> None:
+def fade(tally: CountArrays, factor: float) -> None:
     """Let the past weigh less: every count, displays too, times `factor`."""
     restore(tally, tally.clicks * factor, tally.skips * factor, tally.displays[0] * factor)
 
 
 @kernel
-def restore(tally: Tally, clicks: Floats, skips: Floats, displays: float) -> None:
+def restore(tally: CountArrays, clicks: Floats, skips: Floats, displays: float) -> None:
     """Set the counts of the first rows and columns, and compute every kept sum anew."""
     n_items, n_positions = clicks.shape
     tally.clicks[:n_items, :n_positions] = clicks
@@ -165,7 +167,7 @@ def restore(tally: Tally, clicks: Floats, skips: Floats, displays: float) -> Non
 
 
 @kernel
-def grown(tally: Tally, n_items: int, n_positions: int) -> Tally:
+def grown(tally: CountArrays, n_items: int, n_positions: int) -> CountArrays:
     """The same counts with room for more items and positions, those never shown."""
     larger = empty(n_items, n_positions)
     restore(larger, tally.clicks, tally.skips, tally.displays[0])

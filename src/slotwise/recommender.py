@@ -11,7 +11,7 @@ import numpy as np
 
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Ints, known, mapping, names, whole
-from slotwise.counts import Counts, Tally, move, restore
+from slotwise.counts import CountArrays, Counts, move, restore
 from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, chosen
 from slotwise.inference.sampling.posterior import Named, Posterior, posterior
@@ -360,7 +360,7 @@ def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
     return type(state)(**filled)
 
 
-def _recount(tally: Tally) -> None:
+def _recount(tally: CountArrays) -> None:
     """Counts checked as any others are, and every kept sum computed from them rather than believed."""
     counts = Counts.of(tally)
     kept = [array.copy() for array in tally]

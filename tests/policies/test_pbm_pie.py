@@ -101,7 +101,7 @@ def test_the_index_is_the_bisected_one(seed: int) -> None:
 def test_a_misfit_beyond_the_threshold_leaves_the_minimiser() -> None:
     """Clicks far above what kappa allows at one position: even m exceeds the threshold, so U is m."""
     state = pbm_pie.State(
-        sw.Counts([[0, 0, 90]], [[100, 0, 10]]).tally(),
+        sw.Counts([[0, 0, 90]], [[100, 0, 10]]).arrays(),
         told_or_guessed(0, MODEL.arrays(), 1, 3),
         np.zeros(1),
         np.zeros(1, np.int64),

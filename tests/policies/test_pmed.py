@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 import slotwise as sw
 from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import UNKNOWN, Model
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.bounds.birkhoff import most_displays, split
 from slotwise.inference.estimation.ordered_em import most_likely, pool
 from slotwise.policies import pmed
@@ -23,9 +23,9 @@ def start(n_items: int, n_positions: int, model: Model = UNKNOWN, **params: floa
     return made, init(made, n_items, n_positions, np.random.default_rng(0))
 
 
-def tally(clicks: Floats, skips: Floats) -> Tally:
+def tally(clicks: Floats, skips: Floats) -> CountArrays:
     shown = np.array([(clicks + skips)[:, 0].sum()])
-    return Tally(clicks, skips, skips.T.copy(), clicks.sum(axis=1), clicks.sum(axis=0), shown)
+    return CountArrays(clicks, skips, skips.T.copy(), clicks.sum(axis=1), clicks.sum(axis=0), shown)
 
 
 def waiting(state: pmed.State) -> list[list[int]]:

@@ -29,7 +29,7 @@ def test_it_shows_what_is_best_under_one_draw_from_the_posterior(prior: str) -> 
     for _ in range(200):
         other.bit_generator.state = rng.bit_generator.state
         theta, kappa, beta = state.theta.copy(), state.kappa.copy(), state.beta.copy()
-        tally = Counts.of(state.counts).tally()
+        tally = Counts.of(state.counts).arrays()
         sample(tally, theta, kappa, beta, prior == "learnt", 0, state.ridges, 2, RARELY, 3, other)
         slot_ts.choose(params, state, rng, display)
         assert display.tolist() == best_first(theta, kappa)
@@ -53,7 +53,7 @@ def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
     rng = np.random.default_rng(0)
     theta, kappa = np.empty(4), np.empty(2)
     for start in (1e-300, 0.5, 1.0):
-        state = slot_ts.init(params, 4, 2, rng)._replace(counts=counts.tally())
+        state = slot_ts.init(params, 4, 2, rng)._replace(counts=counts.arrays())
         state.theta[:], state.kappa[:] = start, start
         for _ in range(300):
             slot_ts.score(params, state, rng, theta, kappa)

@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.jit import kernel
 
 
@@ -16,7 +16,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    counts: Tally
+    counts: CountArrays
 
 
 @kernel

@@ -178,7 +178,7 @@ def slow_delay(rounds: int, delay: int, seed: int) -> list[float]:
         for t, item, position, clicked in history:
             known[1 if clicked and s >= t + 1 + delay else 0, item, position] += 1.0
         counts = sw.Counts(clicks=known[1], skips=known[0], displays=s - 1)
-        pb_mhb.choose(params, pb_mhb.State(counts.tally(), state.theta, state.kappa), rng, display)
+        pb_mhb.choose(params, pb_mhb.State(counts.arrays(), state.theta, state.kappa), rng, display)
         pbm.click(truth.arrays(), display, visitors, clicks)
         history += [(s, int(display[k]), k, int(clicks[k])) for k in range(3)]
         lost += best - truth.expected_clicks(display)

@@ -56,7 +56,7 @@ def levels(case: str, data_sets: int, believed: object = None) -> Floats:
         counts = counts_after("slot_ts", sw.PBM(theta, kappa), rounds, seed=k)
         given = sw.posterior(counts, DRAWS, believed or prior, reference, ess=0.8 * DRAWS, seed=k)  # type: ignore[arg-type]
         theta, kappa = theta[None], kappa[None]
-        normalise(theta, kappa, *components(counts.tally()), int(reference == "first"))
+        normalise(theta, kappa, *components(counts.arrays()), int(reference == "first"))
         found.append(_shares(_variables(given.theta, given.kappa), _variables(theta, kappa), rng))
     return np.array(found)
 

@@ -47,7 +47,7 @@ def covered(name: str, rounds: int, data_sets: int) -> tuple[Floats, Floats, Flo
         counts = counts_after("slot_ts", model, rounds, seed=23, run=run)
         found = sw.posterior(counts, 1000, ess=300, seed=run)
         theta, kappa = model.theta[None].copy(), model.kappa[None].copy()
-        normalise(theta, kappa, *components(counts.tally()), 0)
+        normalise(theta, kappa, *components(counts.arrays()), 0)
         truth, draws = _variables(theta, kappa), _variables(found.theta, found.kappa)
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
         off, width = np.abs(truth[0] - (low + high) / 2), high - low

@@ -3,10 +3,10 @@
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 
 
-def components(tally: Tally) -> tuple[Ints, Ints]:
+def components(tally: CountArrays) -> tuple[Ints, Ints]:
     """Labels of items and of positions. A part is named after its first position; an item never shown has none, -1."""
     shown = (tally.clicks + tally.skips) > 0.0
     positions = np.arange(shown.shape[1])

@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.estimation.running_estimate import Estimate, Source, regrown, told, told_or_guessed
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
@@ -23,7 +23,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, the estimate of kappa, and the last scores of the items."""
 
-    counts: Tally
+    counts: CountArrays
     estimate: Estimate
     theta: Floats
 

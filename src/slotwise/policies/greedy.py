@@ -10,7 +10,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally, add, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.estimation.running_estimate import Estimate, Estimator, first_guess, refresh, regrown
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
@@ -29,7 +29,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, the estimate, and the scores of the last round."""
 
-    counts: Tally
+    counts: CountArrays
     estimate: Estimate
     theta: Floats
     kappa: Floats

@@ -10,7 +10,7 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.jit import kernel
 
 
@@ -23,7 +23,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, kept for the record."""
 
-    counts: Tally
+    counts: CountArrays
 
 
 def check(params: Params) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally, add, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.sampling.metropolis import sample
 from slotwise.jit import kernel
 
@@ -42,7 +42,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, and the last sample as a warm start: losing that costs a short burn-in, never knowledge."""
 
-    counts: Tally
+    counts: CountArrays
     theta: Floats
     kappa: Floats
 

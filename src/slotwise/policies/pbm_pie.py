@@ -11,7 +11,7 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.inference.estimation.running_estimate import Estimate, Source, refresh, told, told_or_guessed
 from slotwise.inference.estimation.svd import Fill
 from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
@@ -30,7 +30,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, the estimate of kappa, and room for what a round computes."""
 
-    counts: Tally
+    counts: CountArrays
     estimate: Estimate
     theta: Floats  # theta_hat of the last round
     is_leader: Ints

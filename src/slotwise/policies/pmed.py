@@ -11,7 +11,7 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally, add, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.inference.bounds.alternatives import Truth, truth_of
 from slotwise.inference.bounds.birkhoff import most_displays, split
 from slotwise.inference.bounds.regret_program import Program, explore, program
@@ -33,7 +33,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, the displays still to play, and what estimates and solutions start from; only counts hold knowledge."""
 
-    counts: Tally
+    counts: CountArrays
     theta: Floats
     kappa: Floats
     positions: Ints  # by decreasing visibility
@@ -95,7 +95,7 @@ def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
 
 
 @kernel
-def queue_cycle(least: float, counts: Tally, positions: Ints, queue: Ints) -> int:
+def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints) -> int:
     """Queue those of the N displays "items m, m+1, ..." in which some pair was shown less than `least` times.
 
     Returns how many.
@@ -141,7 +141,9 @@ def estimate(state: State) -> Truth:
 
 
 @kernel
-def queue_owed(log_t: float, q: Floats, counts: Tally, items: Ints, positions: Ints, queue: Ints, end: int) -> int:
+def queue_owed(
+    log_t: float, q: Floats, counts: CountArrays, items: Ints, positions: Ints, queue: Ints, end: int
+) -> int:
     """Split q log t into displays and queue those that the counts do not cover yet; where the queue then ends.
 
     Each display uses up what it can of the counts, so that none is covered by the same rounds as another. Items at

@@ -11,7 +11,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally, add, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.mixing import RARELY, sample
 from slotwise.inference.sampling.ridges import Ridges, one_part
@@ -37,7 +37,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, and the last sample as a warm start: losing that costs a short burn-in, never knowledge."""
 
-    counts: Tally
+    counts: CountArrays
     theta: Floats
     kappa: Floats
     beta: Floats  # the prior's a and b

@@ -9,7 +9,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally, add, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.jit import kernel
 
 
@@ -22,7 +22,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """Counts, kept for the record, and room for the random scores."""
 
-    counts: Tally
+    counts: CountArrays
     theta: Floats
     kappa: Floats
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from slotwise.checks import Floats
-from slotwise.counts import Counts, Tally
+from slotwise.counts import CountArrays, Counts
 from slotwise.inference.estimation.batch import parts
 from slotwise.inference.estimation.curvature import workspace
 from slotwise.inference.estimation.em import em_pass
@@ -33,11 +33,11 @@ def sparse(rng: np.random.Generator) -> Counts:
     return Counts(clicks, views - clicks)
 
 
-def tallied(counts: Counts) -> Tally:
-    """What `counts.tally()` gives, without waiting for kernels that are not under test to be compiled."""
+def tallied(counts: Counts) -> CountArrays:
+    """What `counts.arrays()` gives, without waiting for kernels that are not under test to be compiled."""
     clicks, skips = counts.clicks.copy(), counts.skips.copy()
     transposed = np.ascontiguousarray(skips.T)
-    return Tally(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
+    return CountArrays(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
 
 
 class Climb:

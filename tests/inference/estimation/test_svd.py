@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slotwise.counts import Counts, Tally
+from slotwise.counts import CountArrays, Counts
 from slotwise.inference.estimation.svd import Fill, click_rates, filled_rates, rank_one, svd
 from slotwise.paper.settings import setting
 
@@ -16,11 +16,11 @@ def exact_counts(theta, kappa, views=1000.0) -> Counts:
     return Counts(clicks, views - clicks)
 
 
-def tallied(counts: Counts) -> Tally:
-    """What `counts.tally()` gives, without waiting for kernels that are not under test to be compiled."""
+def tallied(counts: Counts) -> CountArrays:
+    """What `counts.arrays()` gives, without waiting for kernels that are not under test to be compiled."""
     clicks, skips = counts.clicks.copy(), counts.skips.copy()
     transposed = np.ascontiguousarray(skips.T)
-    return Tally(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
+    return CountArrays(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
 
 
 def iterated(rates, iterations: int, theta=None):

@@ -58,7 +58,7 @@ class Case:
 
     def walk(self, step: Step, seed: int, theta: Floats, kappa: Floats, restart: bool) -> None:
         """Fill the rows of theta and kappa: see `record`."""
-        tally = Counts(self.data.clicks, self.data.skips).tally()
+        tally = Counts(self.data.clicks, self.data.skips).arrays()
         parts = components(tally) if self.in_parts else None
         beta = np.tile(self.data.prior, (len(theta), 1))
         rng = np.random.default_rng(seed)
@@ -196,7 +196,7 @@ def walked(
     learnt: bool = False,
 ) -> tuple[Floats, Floats]:
     """Where a chain from one value for all thetas and one for all kappas is in the end."""
-    tally = Counts(clicks, skips).tally()
+    tally = Counts(clicks, skips).arrays()
     n_items, n_positions = tally.clicks.shape
     theta, kappa, beta = np.full((1, n_items), theta_at), np.full((1, n_positions), kappa_at), np.array([prior])
     record(step, tally, free_from, (sigma,), sweeps, np.random.default_rng(7), theta, kappa, beta, learnt)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.sampling import log_odds, metropolis, mixing
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.inference.sampling.truncnorm import draw, mass
@@ -70,7 +70,7 @@ BROKEN_MIXING = [
 
 def record(
     step: Step,
-    tally: Tally,
+    tally: CountArrays,
     free_from: int,
     widths: tuple[float, ...],
     passes: int,
@@ -104,7 +104,7 @@ def _recorder(kind: int) -> Callable[..., None]:
     @kernel
     def fill(
         defect: int,
-        tally: Tally,
+        tally: CountArrays,
         ridges: Ridges,
         learnt: bool,
         free_from: int,
@@ -164,7 +164,7 @@ def _copy(source: Floats, target: Floats) -> None:
 
 
 @kernel
-def _visit(tally: Tally, shown: Floats, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
+def _visit(tally: CountArrays, shown: Floats, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
     """Set the counts to those of visitors who see each item so many times at each position."""
     for item in range(theta.size):
         tally.item_clicks[item] = 0.0
@@ -301,7 +301,7 @@ def _redraw(
 @kernel
 def _slide(
     defect: int,
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     position: int,
@@ -340,7 +340,7 @@ def _shift(theta: Floats, kappa: Floats, position: int, homes: Ints, delta: floa
 
 
 @kernel
-def _log_likelihood(tally: Tally, theta: Floats, kappa: Floats) -> float:
+def _log_likelihood(tally: CountArrays, theta: Floats, kappa: Floats) -> float:
     total = 0.0
     for item in range(theta.size):
         for position in range(kappa.size):

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta
 
 from slotwise.checks import Floats
-from slotwise.counts import Counts, Tally
+from slotwise.counts import CountArrays, Counts
 from slotwise.inference.sampling.mixing import RARELY
 from tests.inference.sampling.exact_posterior import Exact, exact
 from tests.inference.sampling.law_checks import (
@@ -126,8 +126,8 @@ def _hierarchical(step: Step, free_from: int, draws: int = DRAWS) -> tuple[Float
     return np.hstack([beta.cdf(theta, priors[:, :1], priors[:, 1:]), 1 / priors]), kappa
 
 
-def _nothing() -> Tally:
-    return Counts(np.zeros((N, L)), np.zeros((N, L))).tally()
+def _nothing() -> CountArrays:
+    return Counts(np.zeros((N, L)), np.zeros((N, L))).arrays()
 
 
 def _dependences(theta: Floats, kappa: Floats, free_from: int) -> list[tuple[int, int]]:

@@ -98,7 +98,9 @@ def test_draws_are_never_outside_never_nan_and_never_stuck(rarely: int, sweeps: 
     rng = np.random.default_rng(5)
     for _ in range(150):
         n_items, n_positions = rng.integers(1, 5, size=2)
-        tally = Counts(_random_counts(rng, (n_items, n_positions)), _random_counts(rng, (n_items, n_positions))).tally()
+        tally = Counts(
+            _random_counts(rng, (n_items, n_positions)), _random_counts(rng, (n_items, n_positions))
+        ).arrays()
         theta, kappa = near_ends(rng, (2, n_items)), near_ends(rng, (2, n_positions))
         beta, free_from, learnt = 1 / (1 - rng.random((2, 2))), int(rng.integers(2)), bool(rng.integers(2))
         kappa[:, :free_from] = 1
@@ -140,7 +142,7 @@ def _states(sweeps: int) -> list[list[float]]:
     for data in DATA.values():
         shape = data.clicks.shape
         theta, kappa, beta = np.full((1, shape[0]), 0.3), np.full((1, shape[1]), 1.0), np.full((1, 2), 1.5)
-        tally, rng = Counts(data.clicks, data.skips).tally(), np.random.default_rng(11)
+        tally, rng = Counts(data.clicks, data.skips).arrays(), np.random.default_rng(11)
         record(MIXING, tally, data.free_from, (RARELY,), sweeps, rng, theta, kappa, beta, learnt=True)
         states.append([*theta[0], *kappa[0], *beta[0]])
     return states

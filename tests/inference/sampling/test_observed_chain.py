@@ -131,7 +131,7 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
 @pytest.mark.parametrize("learnt", list(Learnt))
 @pytest.mark.parametrize("reference", list(REFERENCES))
 def test_when_all_was_shown_the_draws_are_those_of_the_chain(learnt: Learnt, reference: str) -> None:
-    target = Target(Counts(*FEW).tally(), (1.0, 1.0), learnt, REFERENCES[reference])
+    target = Target(Counts(*FEW).arrays(), (1.0, 1.0), learnt, REFERENCES[reference])
     plain = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(3))
     shown = ShownChain(target, np.random.default_rng(3))
     for chain in (plain, shown):

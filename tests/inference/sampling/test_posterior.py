@@ -40,7 +40,7 @@ def _counts(shown: list[list[int]]) -> Counts:
     ],
 )
 def test_components(shown: list[list[int]], items: list[int], positions: list[int]) -> None:
-    found = components(_counts(shown).tally())
+    found = components(_counts(shown).arrays())
     assert found[0].tolist() == items
     assert found[1].tolist() == positions
 

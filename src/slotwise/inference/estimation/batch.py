@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Counts, Tally
+from slotwise.counts import CountArrays, Counts
 from slotwise.inference.estimation.curvature import Work, workspace
 from slotwise.inference.estimation.information import log_errors
 from slotwise.inference.estimation.newton import log_likelihood, maximise, most_visible, start
@@ -136,7 +136,7 @@ def _maximise_all(
         kappa, kappa_error = all_kappa[query], all_kappa_error[query]
         position_part = all_position_part[query]
         # the estimators read neither the transposed skips nor the number of displays
-        tally = Tally(clicks, skips, skips, item_clicks[begin:end], position_clicks, position_clicks)
+        tally = CountArrays(clicks, skips, skips, item_clicks[begin:end], position_clicks, position_clicks)
         _sum_clicks(tally)
         start(tally, prior, theta, kappa)
         parts(clicks, skips, theta, kappa, item_part, position_part)
@@ -150,7 +150,7 @@ def _maximise_all(
 
 
 @kernel
-def _sum_clicks(tally: Tally) -> None:
+def _sum_clicks(tally: CountArrays) -> None:
     clicks, item_clicks, position_clicks = tally.clicks, tally.item_clicks, tally.position_clicks
     for position in range(position_clicks.size):
         position_clicks[position] = 0.0

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
 _FLAT = 1e-12  # a pivot this small, against its diagonal: the counts do not bend in that direction
@@ -55,7 +55,7 @@ def workspace(n_items: int, n_positions: int) -> Work:
 
 
 @kernel
-def slopes(tally: Tally, prior: float, theta: Floats, kappa: Floats, work: Work) -> None:
+def slopes(tally: CountArrays, prior: float, theta: Floats, kappa: Floats, work: Work) -> None:
     """First and second derivatives of the penalised log-likelihood in log theta and log kappa."""
     skips, item_clicks, position_clicks = tally.skips, tally.item_clicks, tally.position_clicks
     item_pull, position_pull, item_bend, cross = work.item_pull, work.position_pull, work.item_bend, work.cross

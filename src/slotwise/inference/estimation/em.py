@@ -6,12 +6,12 @@ et al. 2015). One pass is O(N L) and never touches single displays.
 """
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
 
 @kernel(inline=True)
-def em_pass(tally: Tally, prior: float, theta: Floats, kappa: Floats, looks: Floats) -> float:
+def em_pass(tally: CountArrays, prior: float, theta: Floats, kappa: Floats, looks: Floats) -> float:
     """One pass with Beta(prior + 1, prior + 1) priors; returns the largest change of any theta or kappa."""
     clicks, skips, item_clicks, position_clicks = tally.clicks, tally.skips, tally.item_clicks, tally.position_clicks
     n_items, n_positions = clicks.shape

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.estimation.curvature import Work, factor, slopes
 from slotwise.inference.estimation.newton import most_visible
 from slotwise.jit import kernel
@@ -13,7 +13,7 @@ from slotwise.jit import kernel
 
 @kernel
 def log_errors(
-    tally: Tally,
+    tally: CountArrays,
     prior: float,
     item_parts: Ints,
     position_parts: Ints,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.estimation.curvature import Work, factor, slopes
 from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
@@ -31,7 +31,7 @@ _INSIDE = 1e-12  # with a prior theta and kappa stay this far from 1
 
 
 @kernel
-def start(tally: Tally, prior: float, theta: Floats, kappa: Floats) -> None:
+def start(tally: CountArrays, prior: float, theta: Floats, kappa: Floats) -> None:
     """A first guess: kappa from the click rates of positions, theta given kappa; without prior, no clicks means 0.
 
     The scale is shared out between theta and kappa so that the largest of each are equal and below 1, where EM
@@ -66,7 +66,7 @@ def _rate(clicks: float, looks: float, prior: float) -> float:
 
 @kernel
 def maximise(
-    tally: Tally, prior: float, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
+    tally: CountArrays, prior: float, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
 ) -> tuple[int, bool]:
     """Bring (theta, kappa) from a first guess to the largest penalised likelihood, never below the guess's.
 
@@ -91,7 +91,7 @@ def maximise(
 
 
 @kernel(inline=True)
-def _enough(tally: Tally) -> float:
+def _enough(tally: CountArrays) -> float:
     clicks, skips = tally.clicks, tally.skips
     counted = 0.0
     for item in range(clicks.shape[0]):
@@ -102,7 +102,7 @@ def _enough(tally: Tally) -> float:
 
 @kernel
 def newton_step(
-    tally: Tally, prior: float, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
+    tally: CountArrays, prior: float, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
 ) -> tuple[float, float]:
     """One projected Newton step in log space (Bertsekas 1982), shortened until it gains; what it promised and gained.
 
@@ -171,7 +171,7 @@ def _send_to_one(values: Floats, pull: Floats, held: NDArray[np.bool_], step: Fl
 
 
 @kernel
-def _solve(tally: Tally, theta: Floats, kappa: Floats, work: Work) -> None:
+def _solve(tally: CountArrays, theta: Floats, kappa: Floats, work: Work) -> None:
     """The Newton step from the factored system; to the end of the slope where nothing bends."""
     item_held, item_pull, item_bend, cross = work.item_held, work.item_pull, work.item_bend, work.cross
     system, pivots, step, item_step = work.system, work.pivots, work.position_step, work.item_step
@@ -208,7 +208,9 @@ def _solve(tally: Tally, theta: Floats, kappa: Floats, work: Work) -> None:
 
 
 @kernel
-def _keep_scale(tally: Tally, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work) -> None:
+def _keep_scale(
+    tally: CountArrays, item_parts: Ints, position_parts: Ints, theta: Floats, kappa: Floats, work: Work
+) -> None:
     """In each part of the item-position graph keep the kappa with most clicks, if nothing there is held at 1.
 
     Without prior log theta + c, log kappa - c is as good for every c, and this c brings the step to the bounds last.
@@ -264,7 +266,7 @@ def _moved(prior: float, value: float, step: float) -> tuple[float, float]:
 
 
 @kernel
-def _gain(tally: Tally, prior: float, theta: Floats, kappa: Floats, work: Work) -> float:
+def _gain(tally: CountArrays, prior: float, theta: Floats, kappa: Floats, work: Work) -> float:
     """How much the penalised log-likelihood grows from (theta, kappa) to the new ones, summed as differences."""
     skips, item_clicks, position_clicks = tally.skips, tally.item_clicks, tally.position_clicks
     new_theta, new_kappa = work.new_theta, work.new_kappa

@@ -6,7 +6,7 @@ falls.
 """
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
@@ -15,7 +15,7 @@ OFF_ONE = 1e-4  # EM cannot leave 1, whatever the counts say later: so it starts
 
 @kernel
 def most_likely(
-    tally: Tally, positions: Ints, passes: int, tolerance: float, theta: Floats, kappa: Floats, room: Floats
+    tally: CountArrays, positions: Ints, passes: int, tolerance: float, theta: Floats, kappa: Floats, room: Floats
 ) -> int:
     """Improve theta and kappa from where they are, until nothing changes by `tolerance`; the passes it took.
 
@@ -34,7 +34,7 @@ def most_likely(
 
 
 @kernel
-def pool(tally: Tally, positions: Ints, kappa: Floats, room: Floats) -> None:
+def pool(tally: CountArrays, positions: Ints, kappa: Floats, room: Floats) -> None:
     """Make kappa decrease along `positions`: neighbours out of order get their mean, weighted by displays."""
     clicks, skips = tally.clicks, tally.skips
     for position in range(kappa.size):

@@ -7,7 +7,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
 from slotwise.inference.estimation.svd import click_rates, rank_one
 from slotwise.jit import kernel
@@ -30,7 +30,7 @@ class State(Protocol):
     """What `refresh` needs of a policy's state."""
 
     @property
-    def counts(self) -> Tally:
+    def counts(self) -> CountArrays:
         """All that was learnt."""
 
     @property

@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
 _TINY = 1e-9
@@ -43,7 +43,7 @@ def filled_rates(clicks: Floats, skips: Floats, fill: int) -> Floats:
 
 
 @kernel(inline=True)
-def click_rates(tally: Tally, fill: int, rates: Floats) -> None:
+def click_rates(tally: CountArrays, fill: int, rates: Floats) -> None:
     """Fill `rates` with M = S / V."""
     clicks, skips = tally.clicks, tally.skips
     clicked, shown = 0.0, 0.0

@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.components import components
 from slotwise.inference.sampling import log_odds, metropolis, mixing
 from slotwise.inference.sampling.beta_prior import Learnt
@@ -30,7 +30,7 @@ class Sampler(IntEnum):
 class Target:
     """The posterior to be sampled: counts, prior and reference."""
 
-    tally: Tally
+    tally: CountArrays
     beta: tuple[float, float]  # a and b of the prior of theta, or where they start
     learnt: Learnt
     free_from: int  # 1 when kappa_1 = 1 is fixed
@@ -110,7 +110,7 @@ class Chain:
 
 @kernel
 def _record_mixing(
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     beta: Floats,
@@ -134,7 +134,7 @@ def _record_mixing(
 @kernel
 def _record_walk(
     odds: bool,
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     free_from: int,
@@ -155,7 +155,7 @@ def _record_walk(
 
 @kernel
 def _accepted(
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     beta: Floats,

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
 # The walk takes place between these: log-odds of -34.7 to 34.7. What the posterior has beyond matters from 1e14 counts
@@ -19,7 +19,7 @@ _LEAST, _MOST = 2.0**-50, 1.0 - 2.0**-50
 
 @kernel(inline=True)
 def sample(
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     free_from: int,

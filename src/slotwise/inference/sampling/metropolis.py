@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.sampling.log_bound import log_bound
 from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
@@ -22,7 +22,7 @@ _LEAST, _MOST = 1e-200, 1.0 - 2.0**-53
 
 @kernel(inline=True)
 def sample(
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     free_from: int,

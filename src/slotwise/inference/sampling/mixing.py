@@ -3,7 +3,7 @@
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import Tally
+from slotwise.counts import CountArrays
 from slotwise.inference.sampling.beta_prior import Learnt, learn
 from slotwise.inference.sampling.coordinate_step import redraw
 from slotwise.inference.sampling.ridges import Ridges, find_homes, rescale, slide
@@ -14,7 +14,7 @@ RARELY = 32  # a slice costs about three times as much as a matched step
 
 @kernel
 def sample(
-    tally: Tally,
+    tally: CountArrays,
     theta: Floats,
     kappa: Floats,
     beta: Floats,

@@ -56,7 +56,7 @@ class ShownChain:
             return target
         there = np.ix_(self._items, self._positions)
         counts = Counts(tally.clicks[there], tally.skips[there], float(tally.displays[0]))
-        return Target(counts.tally(), target.beta, target.learnt, target.free_from)
+        return Target(counts.arrays(), target.beta, target.learnt, target.free_from)
 
     def _prior(self, draws: int) -> Floats:
         """a and b when no theta tells anything of them."""

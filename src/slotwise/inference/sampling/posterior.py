@@ -268,7 +268,7 @@ def target_of(counts: Counts, prior: Any, reference: str) -> Target:
             raise BadInput(f"prior = {shown(prior)} is not a Beta law with a, b of at least 1")
     else:
         raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', 'falling', or a pair of numbers (a, b)")
-    return Target(counts.tally(), beta, learnt, REFERENCES[known("reference", reference, REFERENCES)])
+    return Target(counts.arrays(), beta, learnt, REFERENCES[known("reference", reference, REFERENCES)])
 
 
 def unnamed(target: Target) -> Named:

@@ -193,7 +193,7 @@ def _thetas(given: Seen, found: Posterior) -> list[Theta]:
 def _kappas(given: Seen, counts: Counts, found: Posterior) -> list[Kappa]:
     """Of the positions that the page has now. One that nothing links to another is 1 by convention: not known."""
     ends, worth = found.intervals(LEVEL).kappa, found.effective[len(given.rows) :]
-    _, parts = components(counts.tally())
+    _, parts = components(counts.arrays())
     answers = []
     for k, (layout, position) in enumerate(given.columns, 1):
         if position in given.layouts.get(layout, []):

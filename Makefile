@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make run` to see it work, `make test` to check it. Both set themselves up.
+# `make run` shows slotwise at work, `make test` checks it. Both create .venv first if it is missing.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,24 +7,24 @@ RUNS := $(VENV)/.runs
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 define MAKE_VENV
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
-@echo "setting up .venv, once: this takes a minute and needs the package index"
+@echo "creating .venv: this happens once, takes a minute and needs the package index"
 $(PYTHON) -m venv $(VENV)
 endef
 
 .PHONY: run test check unit statistics test-spark soak bench figures paper clean help
 
 help:
-	@echo "make run         run the service with a small shop and simulated visitors, and watch it learn, until Ctrl-C"
-	@echo "make test        set up, check the style, the types and the layers, run every test"
-	@echo "make check       style, types and layers alone"
-	@echo "make statistics  the slow statistical checks, many runs each"
-	@echo "make test-spark  logs counted on Spark: two threads, then a cluster of two workers (needs Java)"
-	@echo "make soak        hundreds of crashes, days of virtual time, a million events (about an hour)"
-	@echo "make bench       the benchmarks, as ratios to a yardstick in the same run"
-	@echo "make figures     draw the figures of the documentation anew"
-	@echo "make paper       rerun the paper (half an hour on two cores) and put what came out into docs/paper.md"
+	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
+	@echo "make test        check style, types and import layers, then run every test (about seven minutes)"
+	@echo "make check       check style, types and import layers only"
+	@echo "make statistics  run the slow statistical tests"
+	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"
+	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (about an hour)"
+	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
+	@echo "make figures     redraw the figures of the documentation"
+	@echo "make paper       reproduce the paper (half an hour on two cores) and update docs/paper.md"
 
-# what it takes to run (1 GB), and with it what it takes to test and develop (1.6 GB)
+# .runs: slotwise can run (1 GB on disk); .ready: the tools for tests and development are installed too (1.6 GB)
 $(RUNS): pyproject.toml constraints.txt
 	$(MAKE_VENV)
 	$(INSTALL) .
@@ -46,7 +46,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# two processes, since most of the time goes to compiling, which uses one core
+# Two processes: most of the time goes to compilation, which uses one core.
 unit: $(READY)
 	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadfile
 
@@ -65,7 +65,7 @@ bench: $(READY)
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures
 
-# PAPER=--quick tries it; the page then says so
+# `make paper PAPER=--quick` is a short trial; the page says so
 PAPER ?=
 PAPER_OUT := out/paper$(PAPER:--%=-%)
 paper: $(READY)

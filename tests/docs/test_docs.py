@@ -1,4 +1,4 @@
-"""The documentation says what is there, and what it shows runs."""
+"""The documentation is complete and correct: links resolve, every name has an entry, examples run."""
 
 import re
 import subprocess
@@ -58,6 +58,36 @@ def test_links_and_pictures_exist(page: Path) -> None:
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub derives it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return {slug(heading.strip()) for heading in re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)}
+
+
+def test_anchors_are_derived_as_github_does() -> None:
+    assert slug("PBM: how visitors click") == "pbm-how-visitors-click"
+    assert slug("slot_ts against `pb_mhb`") == "slot_ts-against-pb_mhb"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_are_not_dead(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            linked = page.parent / target if target else page
+            assert anchor in anchors(linked), f"{target}#{anchor}"
+
+
+def test_every_page_is_linked_from_the_table_of_the_readme() -> None:
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    linked = {target for row in rows for target in re.findall(r"\]\(([^)#]+)\)", row)}
+    pages = {str(page.relative_to(ROOT)) for page in PAGES[1:]}
+    assert pages - linked == set()
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_and_option_is_documented(name: str) -> None:
     page = (ROOT / "docs" / "command_line.md").read_text()
@@ -92,7 +122,7 @@ def test_every_setting_of_a_page_is_documented() -> None:
 
 
 def test_the_project_stands_alone() -> None:
-    """No machine path and no registry address in any file that is kept."""
+    """No committed file has a path of one machine or the address of a package index."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("not a git checkout")

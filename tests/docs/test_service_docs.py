@@ -1,4 +1,4 @@
-"""The pages about the service say what is there, and what they show runs."""
+"""The pages about the service are complete and correct: every call, field and metric has an entry, examples run."""
 
 import json
 import os
@@ -20,14 +20,14 @@ from tests.service.running_service import Process, process
 
 ROOT = Path(__file__).parent.parent.parent
 SERVICE, HTTP_API = ROOT / "docs" / "service.md", ROOT / "docs" / "http_api.md"
-EVERYWHERE = {"400", "403", "408", "413", "415", "422", "503"}  # told once, below the table of calls
+EVERYWHERE = {"400", "403", "408", "413", "415", "422", "503"}  # documented once, below the table of calls
 URL = "http://127.0.0.1:8000"
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with process(tmp_path_factory.mktemp("store") / "store.db") as one:
-        yield one
+    with process(tmp_path_factory.mktemp("store") / "store.db") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +40,10 @@ def blocks(language: str) -> list[str]:
 
 
 def needed(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"{program} is not on this machine: its example is not run")
-    return found
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed, so its example is not run")
+    return path
 
 
 def run(service: Process, command: list[str]) -> str:
@@ -55,7 +55,7 @@ def run(service: Process, command: list[str]) -> str:
 
 @pytest.fixture(scope="module")
 def shop(service: Process) -> Process:
-    """The service after the first step of the five minutes, which the others need."""
+    """The service after the first step of "Five minutes", which the later steps need."""
     first = blocks("sh")[0].splitlines()[0]
     assert first.startswith("slotwise pages apply")
     run(service, ["sh", "-ec", f"{first} --url {service.address}"])
@@ -80,12 +80,12 @@ def test_the_five_minutes_run_as_shown(shop: Process) -> None:
 
 def test_the_example_in_python_runs(shop: Process) -> None:
     code = blocks("python")[0]
-    told = run(shop, [sys.executable, "-c", code.replace(URL, shop.address)])
-    assert "top-middle" in told
-    assert "{'results': [{'status': 'accepted'}]}" in told
+    output = run(shop, [sys.executable, "-c", code.replace(URL, shop.address)])
+    assert "top-middle" in output
+    assert "{'results': [{'status': 'accepted'}]}" in output
 
 
-def test_the_backend_that_stands_in_between_runs(shop: Process) -> None:
+def test_the_example_of_a_backend_runs(shop: Process) -> None:
     calling, backend = blocks("python")
     use = """
 import re
@@ -95,17 +95,17 @@ token, position = re.search('data-token="(.*?)" data-position="(.*?)"', page).gr
 clicked({"token": token, "position": position})
 print(call("/events", {"events": [{"type": "click", "token": token, "position": position}]}))
 """
-    told = run(shop, [sys.executable, "-c", (calling + backend + use).replace(URL, shop.address)])
-    assert "6 links" in told
-    assert told.endswith("{'results': [{'status': 'duplicate'}]}\n")
+    output = run(shop, [sys.executable, "-c", (calling + backend + use).replace(URL, shop.address)])
+    assert "6 links" in output
+    assert output.endswith("{'results': [{'status': 'duplicate'}]}\n")
 
 
 def test_the_example_in_javascript_runs(shop: Process) -> None:
     (code,) = blocks("js")
     node = needed("node")
-    told = run(shop, [node, "--input-type=module", "--eval", code.replace(URL, shop.address)])
-    assert "top-middle" in told
-    assert "status: 'accepted'" in told
+    output = run(shop, [node, "--input-type=module", "--eval", code.replace(URL, shop.address)])
+    assert "top-middle" in output
+    assert "status: 'accepted'" in output
 
 
 def test_metrics_have_the_names_that_are_documented(service: Process) -> None:
@@ -120,7 +120,7 @@ def test_the_policies_that_serve_are_documented() -> None:
 
 
 def calls() -> dict[str, set[str]]:
-    """The table of calls: each with the statuses that are its own."""
+    """The table of calls: each with its own statuses."""
     rows = re.findall(r"^\| `([A-Z]+ \S+)` \| .* \| ([\d ]+) \|$", HTTP_API.read_text(), flags=re.MULTILINE)
     return {call: set(statuses.split()) for call, statuses in rows}
 
@@ -149,18 +149,18 @@ def test_the_json_of_the_http_interface_is_json() -> None:
         json.loads(block)
 
 
-def test_requests_shown_are_taken(service: Process) -> None:
-    """The first object shown for pages and for recommendations, on a page that has what they name."""
+def test_requests_shown_are_accepted(service: Process) -> None:
+    """Sends the first object shown for pages and for recommendations, to a page that has the names in them."""
     page = HTTP_API.read_text()
     section = {name: page.partition(f"\n## {name}\n")[2] for name in ("Pages", "Recommendations")}
-    spec, asked = (re.findall(r"```json\n(.*?)```", section[name], flags=re.DOTALL)[0] for name in section)
+    spec, request = (re.findall(r"```json\n(.*?)```", section[name], flags=re.DOTALL)[0] for name in section)
     headers = {"Content-Type": "application/json"}
     assert service.http.put("/v1/pages/shown", content=spec, headers=headers).status_code == 201
     layouts = {"positions": None, "layouts": {"desktop": ["hero", "left"]}}
     assert service.http.put("/v1/pages/shown", json=json.loads(spec) | layouts).status_code == 200
     rows = [{"item": item} for item in ("hat", "tie", "bag")]
     assert service.http.post("/v1/pages/shown/items:batch", json={"items": rows}).status_code == 200
-    answer = service.http.post("/v1/pages/shown/recommendations", content=asked, headers=headers)
+    answer = service.http.post("/v1/pages/shown/recommendations", content=request, headers=headers)
     assert answer.status_code == 201
     assert answer.json()["items"][0] == {"position": "hero", "item": "bag", "reason": "pinned"}
 

@@ -10,7 +10,7 @@ import numpy as np
 import slotwise as sw
 from benchmarks.measure import Row, report
 from slotwise.clickmodels import pbm
-from slotwise.inference.bounds.regret_program import explore
+from slotwise.inference.bounds.regret_program import solve_regret_program
 from slotwise.paper.settings import SIMULATED, setting
 from slotwise.policies import pmed
 from slotwise.policies._contract import make_params
@@ -40,7 +40,7 @@ def timed(params, state, model, rounds, visitors, rng, spent):
             truth = pmed.estimate(state)
             spent[1] += clock() - at
             at = clock()
-            explore(truth, params.tolerance, state.program)
+            solve_regret_program(truth, params.tolerance, state.program)
             spent[2] += clock() - at
             at = clock()
             waiting[1] = pmed.queue_owed(

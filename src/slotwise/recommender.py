@@ -13,7 +13,7 @@ from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Ints, known, mapping, names, whole
 from slotwise.counts import CountArrays, Counts, move, restore
 from slotwise.files import load_document, save_document
-from slotwise.inference.fit_files import Fits, chosen
+from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.sampling.posterior import Named, Posterior, posterior
 from slotwise.jit import kernel
 from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params, serving_params
@@ -75,7 +75,7 @@ class Recommender:
         all they weigh). `items` are those of the page, by default the fit's; those that the fit does not know start
         afresh, and those that the page does not have are retired: they still tell how visible positions are.
         """
-        model = chosen(fit, query, "query=")
+        model = select_fit(fit, query, "query=")
         counts = model.faded(displays)
         page = cls(model.items if items is None else items, model.positions, policy, params, seed)
         gone = [name for name in model.items if name not in page._items]

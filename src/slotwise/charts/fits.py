@@ -7,7 +7,7 @@ import numpy as np
 
 from slotwise.charts.axes import COLOURS, titled
 from slotwise.checks import BadInput
-from slotwise.inference.fit_files import listed_fits
+from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
 
 MOST_QUERIES = 12  # with a panel and a line each
@@ -27,7 +27,7 @@ def fit_chart(fits: QueryFit | Iterable[QueryFit], title: str = "") -> Any:
     """
     import altair as alt
 
-    listed = listed_fits(fits)
+    listed = fit_list(fits)
     if not listed:
         raise BadInput("no fits to draw; at least one is needed")
     parts = [_attractiveness(alt, listed), _visibility(alt, listed)]

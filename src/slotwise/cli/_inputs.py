@@ -32,11 +32,11 @@ def model_of(
 def _read_model(file: Path, query: str | None) -> tuple[Any, str]:
     """Theta and kappa alone, or one query of a file of fits."""
     from slotwise.clickmodels.pbm import PBM
-    from slotwise.inference.fit_files import chosen
+    from slotwise.inference.fit_files import select_fit
 
     content = read_json(file)
     if isinstance(content, dict) and content.get("format") == "slotwise-fit":
-        fit = chosen(file, query, "--query")
+        fit = select_fit(file, query, "--query")
         return fit, f"{file}, query {fit.name}"
     if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
         raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa", or be a file of fits')

@@ -1,4 +1,4 @@
-"""Fits as files: versioned JSON that holds everything and is read back, and a Parquet table for other programs."""
+"""Fits as files: versioned JSON with every field, which can be loaded, and a Parquet table for other programs."""
 
 import math
 import os
@@ -12,70 +12,64 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, shown, within
 from slotwise.counts import Counts
 from slotwise.files import load_document, save_document, write_whole
-from slotwise.inference.query_fit import Misfit, QueryFit
+from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 
 FORMAT_VERSION = 1
 SUFFIXES = (".json", ".parquet")
-Fits = QueryFit | Iterable[QueryFit] | str | os.PathLike[str]  # or the file they are in
-Numbers = list[float | None]  # None: not known, NaN or infinite
+Fits = QueryFit | Iterable[QueryFit] | str | os.PathLike[str]  # or the path of their file
+Numbers = list[float | None]  # None stands for NaN and infinity
 
 
 def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str]) -> None:
-    """Save fits, whole: as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa."""
-    listed = listed_fits(fits)
+    """Save fits as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa."""
+    listed = fit_list(fits)
     suffix = Path(path).suffix.lower() if isinstance(path, str | os.PathLike) else ""
     if suffix not in SUFFIXES:
         raise BadInput(f"cannot save fits as {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
     if suffix == ".json":
-        save_document(path, "fit", FORMAT_VERSION, _Saved([_plain(one) for one in listed]))
+        save_document(path, "fit", FORMAT_VERSION, _SavedFits([_to_saved(fit) for fit in listed]))
     else:
         write_whole(path, _parquet(listed))
 
 
 def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
-    """Read back what `save_fits` wrote as .json; a number that was not known is NaN."""
-    saved = load_document(path, "fit", FORMAT_VERSION, _Saved)
+    """Load what `save_fits` wrote as .json; a null becomes NaN."""
+    saved = load_document(path, "fit", FORMAT_VERSION, _SavedFits)
     fits = []
-    for one in saved.queries:
+    for query in saved.queries:
         try:
-            fits.append(_read(one))
+            fits.append(_from_saved(query))
         except BadInput as error:
-            raise BadInput(f"{str(path)!r} is a damaged slotwise fit: query {shown(one.name)}: {error}") from None
+            raise BadInput(f"{str(path)!r} is a damaged slotwise fit: query {shown(query.name)}: {error}") from None
     return fits
 
 
-def chosen(source: Fits, query: str | None, option: str) -> QueryFit:
-    """The fit of that query, or the only one there is; `option` is how to name it."""
-    if isinstance(source, str | os.PathLike):
-        fits = load_fits(source)
-    else:
-        fits = listed_fits(source)
+def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
+    """The fit of the query of that name, or the only fit; `option` is the option that an error asks for."""
+    fits = load_fits(source) if isinstance(source, str | os.PathLike) else fit_list(source)
     if query is None and len(fits) == 1:
         return fits[0]
-    for one in fits:
-        if one.name == query:
-            return one
-    some = ", ".join(shown(one.name) for one in fits[:5]) + ", ..." * (len(fits) > 5)
-    if query is not None:
-        raise BadInput(f"no query {shown(query)} was fitted; there are {len(fits):,}: {some}")
+    for fit in fits:
+        if fit.name == query:
+            return fit
+    names = ", ".join(shown(fit.name) for fit in fits[:5]) + ", ..." * (len(fits) > 5)
     if not fits:
-        raise BadInput("no query was fitted, so there is none to choose")
-    raise BadInput(f"{len(fits):,} queries were fitted ({some}); choose one with {option}")
+        raise BadInput("there are no fits, so no query can be chosen")
+    if query is not None:
+        raise BadInput(f"there is no fit of a query {shown(query)}; the {len(fits):,} queries are {names}")
+    raise BadInput(f"there are fits of {len(fits):,} queries ({names}); choose one with {option}")
 
 
-def listed_fits(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
-    """One fit or many, checked."""
-    wanted = "what fit_queries gives is needed"
-    if not isinstance(fits, QueryFit | Iterable):
-        raise BadInput(f"{shown(fits)} is {type(fits).__name__}; {wanted}")
-    listed = [fits] if isinstance(fits, QueryFit) else list(fits)
-    for one in listed:
-        if not isinstance(one, QueryFit):
-            raise BadInput(f"{shown(one)} is {type(one).__name__}; {wanted}")
+def fit_list(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
+    """One fit or many as a list; BadInput for anything else."""
+    listed = [fits] if isinstance(fits, QueryFit) or not isinstance(fits, Iterable) else list(fits)
+    for fit in listed:
+        if not isinstance(fit, QueryFit):
+            raise BadInput(f"{shown(fit)} is {type(fit).__name__}; it must be a QueryFit, as fit_queries returns")
     return listed
 
 
-class _Query(msgspec.Struct):
+class _SavedQueryFit(msgspec.Struct):
     name: str
     items: list[str]
     positions: list[str]
@@ -94,48 +88,48 @@ class _Query(msgspec.Struct):
     displays: float
     ess: float | None
     identifiable: bool
-    misfit: Misfit | None
+    misfit: GoodnessOfFit | None  # the name that files of version 1 have for `goodness_of_fit`
     warnings: list[str]
 
 
-class _Saved(msgspec.Struct):
-    queries: list[_Query]
+class _SavedFits(msgspec.Struct):
+    queries: list[_SavedQueryFit]
 
 
-def _plain(fit: QueryFit) -> _Query:
-    return _Query(
+def _to_saved(fit: QueryFit) -> _SavedQueryFit:
+    return _SavedQueryFit(
         fit.name,
         fit.items,
         fit.positions,
         fit.method,
         fit.level,
         fit.theta.tolist(),
-        _or_none(fit.theta_error),
-        _or_none(fit.theta_interval[:, 0]),
-        _or_none(fit.theta_interval[:, 1]),
+        _finite_or_none(fit.theta_error),
+        _finite_or_none(fit.theta_interval[:, 0]),
+        _finite_or_none(fit.theta_interval[:, 1]),
         fit.kappa.tolist(),
-        _or_none(fit.kappa_error),
-        _or_none(fit.kappa_interval[:, 0]),
-        _or_none(fit.kappa_interval[:, 1]),
+        _finite_or_none(fit.kappa_error),
+        _finite_or_none(fit.kappa_interval[:, 0]),
+        _finite_or_none(fit.kappa_interval[:, 1]),
         fit.counts.clicks.tolist(),
         fit.counts.skips.tolist(),
         fit.counts.displays,
         fit.ess if math.isfinite(fit.ess) else None,
         fit.identifiable,
-        fit.misfit,
+        fit.goodness_of_fit,
         fit.warnings,
     )
 
 
-def _or_none(values: Floats) -> Numbers:
+def _finite_or_none(values: Floats) -> Numbers:
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
-def _read(saved: _Query) -> QueryFit:
+def _from_saved(saved: _SavedQueryFit) -> QueryFit:
     n_items, n_positions = len(saved.items), len(saved.positions)
     counts = Counts(saved.clicks, saved.skips, saved.displays)
     if counts.clicks.shape != (n_items, n_positions):
-        raise BadInput(f"clicks is {counts.clicks.shape} where {(n_items, n_positions)} is needed")
+        raise BadInput(f"clicks has the shape {counts.clicks.shape} instead of {(n_items, n_positions)}")
     return QueryFit(
         theta=within("theta", _numbers("theta", saved.theta, n_items), 0.0, 1.0),
         kappa=within("kappa", _numbers("kappa", saved.kappa, n_positions), 0.0, 1.0),
@@ -145,29 +139,29 @@ def _read(saved: _Query) -> QueryFit:
         method=saved.method,
         level=saved.level,
         theta_error=_numbers("theta_error", saved.theta_error, n_items),
-        theta_interval=_ends("theta", saved.theta_low, saved.theta_high, n_items),
+        theta_interval=_interval("theta", saved.theta_low, saved.theta_high, n_items),
         kappa_error=_numbers("kappa_error", saved.kappa_error, n_positions),
-        kappa_interval=_ends("kappa", saved.kappa_low, saved.kappa_high, n_positions),
+        kappa_interval=_interval("kappa", saved.kappa_low, saved.kappa_high, n_positions),
         counts=counts,
         ess=math.nan if saved.ess is None else saved.ess,
         identifiable=saved.identifiable,
-        misfit=saved.misfit,
+        goodness_of_fit=saved.misfit,
         warnings=saved.warnings,
     )
 
 
 def _numbers(name: str, values: Sequence[float | None], size: int) -> Floats:
     if len(values) != size:
-        raise BadInput(f"{name} has {len(values)} numbers where {size} are needed")
+        raise BadInput(f"{name} has {len(values)} numbers instead of {size}")
     return np.array(values, np.float64)  # None becomes NaN
 
 
-def _ends(name: str, low: Numbers, high: Numbers, size: int) -> Floats:
+def _interval(name: str, low: Numbers, high: Numbers, size: int) -> Floats:
     return np.stack([_numbers(f"{name}_low", low, size), _numbers(f"{name}_high", high, size)], axis=1)
 
 
 def _parquet(fits: Sequence[QueryFit]) -> bytes:
-    """One long table: a row for each theta, then a row for each kappa, of each query."""
+    """One long table: for each query, a row for each theta, then a row for each kappa."""
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
@@ -196,10 +190,10 @@ def _repeated(values: Sequence[Any], rows: Sequence[int]) -> list[Any]:
     return [value for value, n in zip(values, rows, strict=True) for _ in range(n)]
 
 
-def _sums(counts: Floats) -> tuple[Floats, Floats]:
-    return counts.sum(axis=1), counts.sum(axis=0)
+def _sums(cells: Floats) -> tuple[Floats, Floats]:
+    return cells.sum(axis=1), cells.sum(axis=0)
 
 
-def _column(arrow: Any, fits: Sequence[QueryFit], of: Callable[[QueryFit], tuple[Floats, Floats]]) -> Any:
-    values = np.concatenate([part for fit in fits for part in of(fit)]) if fits else np.zeros(0)
+def _column(arrow: Any, fits: Sequence[QueryFit], pair_of: Callable[[QueryFit], tuple[Floats, Floats]]) -> Any:
+    values = np.concatenate([values for fit in fits for values in pair_of(fit)]) if fits else np.zeros(0)
     return arrow.array(values, arrow.float64(), mask=~np.isfinite(values))

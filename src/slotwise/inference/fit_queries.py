@@ -1,6 +1,6 @@
-"""fit_queries: theta and kappa of every query of a log, with intervals, warnings by name, and how well a PBM fits."""
+"""fit_queries: theta and kappa of every query of a log, with intervals, warnings by name, and the goodness of fit."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -9,22 +9,29 @@ from numpy.typing import NDArray
 
 from slotwise.checks import BadInput, Floats, Ints, known, shown
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import UNSEEN, Batch
-from slotwise.inference.estimation.fit import alike, check_level, estimator, interval
-from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS, Texts, about, cautions, flagged
-from slotwise.inference.goodness_of_fit import Misfits, discoveries, misfits
-from slotwise.inference.query_fit import Misfit, QueryFit
-from slotwise.inference.query_posteriors import Estimate, Progress, estimates
+from slotwise.inference.estimation.batch import UNOBSERVED, Batch
+from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
+from slotwise.inference.fit_warnings import (
+    ITEM_TEXTS,
+    POSITION_TEXTS,
+    StateTexts,
+    name_list,
+    needs_warning,
+    query_warnings,
+)
+from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, discoveries, goodness_of_fit
+from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
+from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
 from slotwise.logs.query import Query
 
 METHODS = ("em", "svd", "bayes")
-FEW_OF_ITEM, FEW_OF_POSITION = 10, 50  # clicks below which intervals were measured to be rough
-WORTH_TELLING = 0.02  # a misfit of rates below that is not warned of, however surely it is there
-_PIECE = 20_000  # queries in one compiled call, so that an interrupt is heard and progress is told
+FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # below these, intervals were measured to be inaccurate
+MIN_WARNED_SIZE = 0.02  # smaller relative errors of click rates cause no warning, however significant they are
+_BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt and a progress report wait for its end
 
-# with bayes a stand-in is what the prior says, and nothing is on the boundary
-_PRIOR_ITEM_TEXTS = {UNSEEN: "never shown: theta is known from the prior alone"}
-_PRIOR_POSITION_TEXTS = {UNSEEN: "never used: kappa is known from the prior alone"}
+# with bayes the prior gives what the counts do not determine, and no estimate is on the boundary
+_PRIOR_ITEM_TEXTS = {UNOBSERVED: "never shown; theta has its prior distribution"}
+_PRIOR_POSITION_TEXTS = {UNOBSERVED: "never used; kappa has its prior distribution"}
 
 
 def fit_queries(
@@ -40,177 +47,164 @@ def fit_queries(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[QueryFit]:
-    """Fit every query by itself; the answers come in the order of the queries.
+    """Fit every query on its own; the fits are in the order of the queries.
 
     `em` and `svd` are those of `fit`, with its `fill` and `prior` (None: 0); `svd` gives no errors. `bayes` gives
-    posterior means and the quantiles of `draws` draws under `prior` (None: "uniform"), as `posterior` has it, where
-    these are worth 400 independent ones before the `budget` of sweeps is spent; `seed` and a query's name decide its
-    draws, whatever the other queries and the `threads`. `progress` is called with the number of queries done.
+    posterior means and the quantiles of `draws` draws under `prior` (None: "uniform"), as in `posterior`. It gives an
+    interval where the effective sample size reaches 400 within the `budget` of sweeps. The draws of a query depend on
+    `seed` and its name only, not on other queries or `threads`. `progress` is called with the number of queries done.
 
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])
     >>> model.best, model.kappa_interval.round(2).tolist(), model.warnings
     ({'top': 'felt', 'side': 'straw'}, [[1.0, 1.0], [0.45, 0.55]], [])
     """
-    listed, wanted = _checked(queries), check_level(level)
+    listed, checked_level = _checked(queries), check_level(level)
     bayes = known("method", method, METHODS) == "bayes"
-    pieces = list(_pieces(listed, "em" if bayes else method, fill, prior, bayes, None if bayes else progress))
-    law = "uniform" if prior is None else prior
-    drawn = estimates(listed, wanted, law, draws, budget, seed, threads, progress) if bayes else None
-    believed = _believed(pieces, len(listed))
+    estimate = estimator("em" if bayes else method, fill, 0.0 if bayes or prior is None else prior)
+    batches = list(_fitted_batches(listed, estimate, None if bayes else progress))
+    sampled = None
+    if bayes:
+        settings = SamplingSettings("uniform" if prior is None else prior, draws, budget, seed, threads)
+        sampled = posterior_estimates(listed, checked_level, settings, progress)
+        for fitted in batches:
+            fitted.batch.converged[:] = True  # the convergence of em does not concern the posterior
+    poor = _poor_fits(batches, len(listed))
     fits: list[Any] = [None] * len(listed)
-    for piece in pieces:
-        _make(piece, listed, method, wanted, drawn, believed, fits)
+    for fitted in batches:
+        estimates = _estimates(fitted.batch, checked_level) if sampled is None else [sampled[k] for k in fitted.members]
+        for k, values in _query_fits(fitted, listed, estimates, poor, bayes):
+            fits[k] = QueryFit(**values, method=method, level=checked_level)
     return fits
 
 
-class _Piece(NamedTuple):
+class _FittedBatch(NamedTuple):
     """Queries fitted together."""
 
     members: list[int]
     batch: Batch
-    misfits: Misfits
+    goodness: BatchGoodnessOfFit
 
 
 def _checked(queries: Iterable[Query]) -> list[Query]:
-    listed, seen = list(queries), set()
+    listed, names = list(queries), set()
     for k, query in enumerate(listed):
         if not isinstance(query, Query) or not isinstance(query.counts, Counts):
-            raise BadInput(f"query {k} is {shown(query)}; Query(name, items, positions, counts) is needed")
+            raise BadInput(f"query {k} is {shown(query)}; it must be Query(name, items, positions, counts)")
         if query.counts.clicks.shape != (len(query.items), len(query.positions)):
             raise BadInput(
                 f"query {query.name!r} names {len(query.items)} items and {len(query.positions)} positions; "
                 f"its counts are {query.counts.clicks.shape}"
             )
-        if query.name in seen:
+        if query.name in names:
             raise BadInput(f"query {query.name!r} is given twice")
-        seen.add(query.name)
+        names.add(query.name)
     return listed
 
 
-def _pieces(
-    queries: Sequence[Query], method: str, fill: str, prior: Any, bayes: bool, progress: Progress | None
-) -> Iterator[_Piece]:
-    estimate = estimator(method, fill, 0.0 if bayes or prior is None else prior)
+def _fitted_batches(
+    queries: Sequence[Query], estimate: Callable[[Batch], None], progress: Progress | None
+) -> Iterator[_FittedBatch]:
     counts, done = [query.counts for query in queries], 0
-    for members in alike(counts):
-        for start in range(0, len(members), _PIECE):
-            part = members[start : start + _PIECE]
-            batch = Batch.of([counts[k] for k in part])
+    for group in by_position_count(counts):
+        for start in range(0, len(group), _BATCH_SIZE):
+            members = group[start : start + _BATCH_SIZE]
+            batch = Batch.of([counts[k] for k in members])
             estimate(batch)
-            if bayes:
-                batch.converged[:] = True  # how em went is nothing to tell then
-            yield _Piece(part, batch, misfits([counts[k] for k in part]))
-            done += len(part)
+            yield _FittedBatch(members, batch, goodness_of_fit([counts[k] for k in members]))
+            done += len(members)
             if progress:
                 progress(done)
 
 
-def _believed(pieces: Sequence[_Piece], n: int) -> NDArray[np.bool_]:
-    """Which queries do not fit a PBM, the false discoveries among all of them controlled, by a size worth telling."""
+def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
+    """Which queries a PBM does not fit: significantly, with controlled false discoveries, and by a relevant size."""
     p_value, size = np.full(n, np.nan), np.zeros(n)
-    for piece in pieces:
-        p_value[piece.members], size[piece.members] = piece.misfits.p_value, piece.misfits.size
-    return np.asarray(discoveries(p_value) & (size >= WORTH_TELLING))
+    for fitted in batches:
+        p_value[fitted.members], size[fitted.members] = fitted.goodness.p_value, fitted.goodness.size
+    return np.asarray(discoveries(p_value) & (size >= MIN_WARNED_SIZE))
 
 
-def _make(
-    piece: _Piece,
+def _query_fits(
+    fitted: _FittedBatch,
     queries: Sequence[Query],
-    method: str,
-    level: float,
-    drawn: Sequence[Estimate] | None,
-    believed: NDArray[np.bool_],
-    fits: list[Any],
-) -> None:
-    """Fill in the fits of a piece, each with its share of the arrays."""
-    batch, told = piece.batch, _misfit_rows(piece, queries)
-    doubtful = (flagged(batch) | _rare(batch)).tolist()
+    estimates: Iterable[QueryEstimate],
+    poor: NDArray[np.bool_],
+    bayes: bool,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The index of each query of a batch and the fields of its QueryFit; arrays are views of the batch."""
+    batch, goodness = fitted.batch, _goodness_rows(fitted, queries)
+    warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
     identifiable = batch.identifiable.tolist()
-    estimated = _estimates(batch, level) if drawn is None else (drawn[k] for k in piece.members)
-    texts = (ITEM_TEXTS, POSITION_TEXTS) if drawn is None else (_PRIOR_ITEM_TEXTS, _PRIOR_POSITION_TEXTS)
-    for at, (k, one) in enumerate(zip(piece.members, estimated, strict=True)):
-        query = queries[k]
-        warnings = [*_cautions(batch, at, query, *texts)] if doubtful[at] else []
-        if believed[k]:
-            warnings.append(_misfit_text(told[at]))
-        fits[k] = QueryFit(
-            theta=one.theta,
-            kappa=one.kappa,
-            name=query.name,
-            items=query.items,
-            positions=query.positions,
-            method=method,
-            level=level,
-            theta_error=one.theta_error,
-            theta_interval=one.theta_interval,
-            kappa_error=one.kappa_error,
-            kappa_interval=one.kappa_interval,
-            counts=query.counts,
-            ess=one.ess,
-            identifiable=identifiable[at],
-            misfit=told[at],
-            warnings=warnings + one.warnings,
-        )
+    texts = (_PRIOR_ITEM_TEXTS, _PRIOR_POSITION_TEXTS) if bayes else (ITEM_TEXTS, POSITION_TEXTS)
+    for row, (k, estimate) in enumerate(zip(fitted.members, estimates, strict=True)):
+        warnings = [*_named_warnings(batch, row, queries[k], *texts)] if warned[row] else []
+        if poor[k]:
+            warnings.append(_poor_fit_text(goodness[row]))
+        values = queries[k]._asdict() | estimate._asdict() | {"warnings": warnings + estimate.warnings}
+        yield k, values | {"identifiable": identifiable[row], "goodness_of_fit": goodness[row]}
 
 
-def _estimates(batch: Batch, level: float) -> Iterator[Estimate]:
-    """What was estimated of each query, with intervals where there are errors."""
+def _estimates(batch: Batch, level: float) -> Iterator[QueryEstimate]:
+    """The estimate of each query, with intervals where there are finite errors."""
     z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    theta_ends = _ends(batch.theta, batch.theta_error, z)
-    kappa_ends = _ends(batch.kappa.ravel(), batch.kappa_error.ravel(), z).reshape(*batch.kappa.shape, 2)
-    first, theta, theta_error = batch.first.tolist(), batch.theta, batch.theta_error
-    rows = zip(first[:-1], first[1:], batch.kappa, batch.kappa_error, kappa_ends, strict=True)
-    for begin, end, kappa, kappa_error, ends in rows:
-        mine = slice(begin, end)
-        yield Estimate(theta[mine], theta_error[mine], theta_ends[mine], kappa, kappa_error, ends, np.nan, [])
+    theta_interval = _intervals(batch.theta, batch.theta_error, z)
+    kappa_interval = _intervals(batch.kappa.ravel(), batch.kappa_error.ravel(), z).reshape(*batch.kappa.shape, 2)
+    offsets, theta, theta_error = batch.offsets.tolist(), batch.theta, batch.theta_error
+    columns = zip(offsets[:-1], offsets[1:], batch.kappa, batch.kappa_error, kappa_interval, strict=True)
+    for begin, end, kappa, kappa_error, ends in columns:
+        rows = slice(begin, end)
+        yield QueryEstimate(theta[rows], theta_error[rows], theta_interval[rows], kappa, kappa_error, ends, np.nan, [])
 
 
-def _ends(value: Floats, error: Floats, z: float) -> Floats:
+def _intervals(value: Floats, error: Floats, z: float) -> Floats:
     return np.where(np.isfinite(error)[:, None], interval(value, error, z), np.nan)
 
 
-def _rare(batch: Batch) -> NDArray[np.bool_]:
-    """Queries with an item or a position of few clicks."""
-    items = np.logical_or.reduceat(batch.clicks.sum(axis=1) < FEW_OF_ITEM, batch.first[:-1])
-    positions = np.add.reduceat(batch.clicks, batch.first[:-1], axis=0) < FEW_OF_POSITION
+def _has_few_clicks(batch: Batch) -> NDArray[np.bool_]:
+    """For each query: whether any of its items or positions has few clicks."""
+    items = np.logical_or.reduceat(batch.clicks.sum(axis=1) < FEW_ITEM_CLICKS, batch.offsets[:-1])
+    positions = np.add.reduceat(batch.clicks, batch.offsets[:-1], axis=0) < FEW_POSITION_CLICKS
     return np.asarray(items | positions.any(axis=1))
 
 
-def _cautions(batch: Batch, at: int, query: Query, item_texts: Texts, position_texts: Texts) -> Iterator[str]:
+def _named_warnings(
+    batch: Batch, row: int, query: Query, item_texts: StateTexts, position_texts: StateTexts
+) -> Iterator[str]:
     items, positions = [shown(name) for name in query.items], [shown(name) for name in query.positions]
-    yield from cautions(batch, at, items, positions, item_texts, position_texts)
-    rows = slice(batch.first[at], batch.first[at + 1])
-    clicks = batch.clicks[rows]
-    yield from _few("item", items, clicks.sum(axis=1), batch.item_state[rows], item_texts, FEW_OF_ITEM)
-    yield from _few(
-        "position", positions, clicks.sum(axis=0), batch.position_state[at], position_texts, FEW_OF_POSITION
+    yield from query_warnings(batch, row, items, positions, item_texts, position_texts)
+    rows = slice(batch.offsets[row], batch.offsets[row + 1])
+    clicks, item_state, position_state = batch.clicks[rows], batch.item_state[rows], batch.position_state[row]
+    yield from _few_clicks("item", items, clicks.sum(axis=1), item_state, item_texts, FEW_ITEM_CLICKS)
+    yield from _few_clicks(
+        "position", positions, clicks.sum(axis=0), position_state, position_texts, FEW_POSITION_CLICKS
     )
 
 
-def _few(what: str, names: list[str], clicks: Floats, states: Ints, texts: Texts, least: int) -> Iterator[str]:
-    """Those of few clicks, unless something worse is said of them already."""
-    rows = zip(names, clicks.tolist(), states.tolist(), strict=True)
-    rare = [name for name, total, state in rows if total < least and state not in texts]
-    if rare:
-        yield f"{about(what, rare)} clicked fewer than {least} times: known roughly"
+def _few_clicks(
+    what: str, names: list[str], clicks: Floats, states: Ints, texts: StateTexts, least: int
+) -> Iterator[str]:
+    """A warning about items or positions with few clicks, except those that a warning about their state covers."""
+    columns = zip(names, clicks.tolist(), states.tolist(), strict=True)
+    few = [name for name, total, state in columns if total < least and state not in texts]
+    if few:
+        yield f"{name_list(what, few)}: fewer than {least} clicks, a rough estimate"
 
 
-def _misfit_rows(piece: _Piece, queries: Sequence[Query]) -> list[Misfit | None]:
-    columns = zip(*(column.tolist() for column in piece.misfits), strict=True)
-    rows: list[Misfit | None] = []
-    for k, (deviance, degrees, p_value, size, item, position, observed, fitted) in zip(
-        piece.members, columns, strict=True
-    ):
-        query = queries[k]
-        names = query.items[item], query.positions[position]
-        row = Misfit(deviance, degrees, p_value, size, *names, observed, fitted)
-        rows.append(row if p_value == p_value else None)
+def _goodness_rows(fitted: _FittedBatch, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:
+    rows: list[GoodnessOfFit | None] = []
+    columns = zip(*(column.tolist() for column in fitted.goodness), strict=True)
+    for k, (deviance, degrees, p_value, size, item, position, *rates) in zip(fitted.members, columns, strict=True):
+        names = queries[k].items[item], queries[k].positions[position]
+        tested = p_value == p_value  # not NaN
+        rows.append(GoodnessOfFit(deviance, degrees, p_value, size, *names, *rates) if tested else None)
     return rows
 
 
-def _misfit_text(misfit: Misfit | None) -> str:
-    assert misfit is not None
-    cell = f"{shown(misfit.item)} at {shown(misfit.position)}: {misfit.observed:.3g} instead of {misfit.fitted:.3g}"
-    off = f"click rates are off by {100 * misfit.size:.0f} %, most of all {cell}"
-    return f"a position-based model does not hold (p = {misfit.p_value:.1g}): {off}"
+def _poor_fit_text(goodness: GoodnessOfFit | None) -> str:
+    assert goodness is not None
+    cell = f"{shown(goodness.item)} at {shown(goodness.position)}"
+    return (
+        f"a position-based model does not fit (p = {goodness.p_value:.1g}): click rates are off by "
+        f"{100 * goodness.size:.0f} %, most of all {cell}: {goodness.observed:.3g} instead of {goodness.fitted:.3g}"
+    )

@@ -1,4 +1,4 @@
-"""Cautions: what to know before using estimates, in plain words that name the items and positions they are about."""
+"""Warnings of fits: which estimates the counts do not determine, by the names of items and positions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,65 +6,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Ints
-from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INSIDE, SILENT, UNSEEN, Batch
+from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
 
-MOST_NAMES = 8  # in one warning
-Texts = dict[int, str]
+MAX_NAMES = 8  # in one warning
+StateTexts = dict[int, str]
 
 ITEM_TEXTS = {
-    AT_ZERO: "never clicked: theta is on the boundary, 0, without an error",
-    AT_ONE: "on the boundary: theta is 1, without an error",
-    UNSEEN: "never shown: theta is the mean of the others",
-    SILENT: "shown only at positions without clicks: theta is the mean of the others",
+    AT_ZERO: "never clicked; theta is 0, on the boundary, without a standard error",
+    AT_ONE: "theta is 1, on the boundary, without a standard error",
+    UNOBSERVED: "never shown; theta is set to the mean of the other items",
+    UNDETERMINED: "shown only at positions without clicks; theta is set to the mean of the other items",
 }
 POSITION_TEXTS = {
-    AT_ZERO: "without clicks: kappa is on the boundary, 0, without an error",
-    AT_ONE: "on the boundary: kappa is 1, without an error",
-    UNSEEN: "never used: kappa is the mean of the others",
-    SILENT: "showed only items that are never clicked: kappa is the mean of the others",
+    AT_ZERO: "no clicks; kappa is 0, on the boundary, without a standard error",
+    AT_ONE: "kappa is 1, on the boundary, without a standard error",
+    UNOBSERVED: "never used; kappa is set to the mean of the other positions",
+    UNDETERMINED: "showed only items without clicks; kappa is set to the mean of the other positions",
 }
 
 
-def flagged(batch: Batch) -> NDArray[np.bool_]:
-    """Queries with anything to warn about."""
-    doubtful = np.logical_or.reduceat(batch.item_state != INSIDE, batch.first[:-1])
-    doubtful |= (batch.position_state != INSIDE).any(axis=1)
-    return np.asarray(doubtful | ~batch.identifiable | ~batch.converged, np.bool_)
+def needs_warning(batch: Batch) -> NDArray[np.bool_]:
+    """For each query: whether `query_warnings` has anything to say about it."""
+    warned = np.logical_or.reduceat(batch.item_state != INTERIOR, batch.offsets[:-1])
+    warned |= (batch.position_state != INTERIOR).any(axis=1)
+    return np.asarray(warned | ~batch.identifiable | ~batch.converged, np.bool_)
 
 
-def cautions(
+def query_warnings(
     batch: Batch,
     query: int,
     items: Sequence[str],
     positions: Sequence[str],
-    item_texts: Texts = ITEM_TEXTS,
-    position_texts: Texts = POSITION_TEXTS,
+    item_texts: StateTexts = ITEM_TEXTS,
+    position_texts: StateTexts = POSITION_TEXTS,
 ) -> list[str]:
-    """What the counts of a query cannot tell; `items` and `positions` are what to call them."""
-    rows = slice(batch.first[query], batch.first[query + 1])
-    found = []
-    n_parts = len(set(batch.position_part[query].tolist()))
-    if n_parts > 1:
-        found.append(f"items and positions fall into {n_parts} parts never shown together: compare within a part only")
+    """What the counts of a query do not determine; `items` and `positions` are the names to use."""
+    rows = slice(batch.offsets[query], batch.offsets[query + 1])
+    warnings = []
+    n_components = len(set(batch.position_component[query].tolist()))
+    if n_components > 1:
+        warnings.append(
+            f"the displays connect items and positions in {n_components} separate components: "
+            "compare theta and kappa only within a component"
+        )
     elif not batch.identifiable[query]:
-        found.append("what was clicked does not link all items and positions: theta and kappa cannot be told apart")
-    found += _by_state("item", batch.item_state[rows], items, item_texts)
-    found += _by_state("position", batch.position_state[query], positions, position_texts)
+        warnings.append("theta and kappa cannot be separated because the clicks do not connect all items and positions")
+    warnings += _state_warnings("item", batch.item_state[rows], items, item_texts)
+    warnings += _state_warnings("position", batch.position_state[query], positions, position_texts)
     if not batch.converged[query]:
-        found.append(f"did not converge in {batch.passes[query]} passes")
-    return found
+        warnings.append(f"the fit did not converge in {batch.passes[query]} passes")
+    return warnings
 
 
-def about(what: str, names: Iterable[str]) -> str:
-    """'item a', 'items a, b', and no more names than one reads."""
+def name_list(what: str, names: Iterable[str]) -> str:
+    """'item a', 'items a, b', or the first names and how many more there are."""
     listed = list(names)
-    more = f" and {len(listed) - MOST_NAMES:,} more" if len(listed) > MOST_NAMES else ""
-    return f"{what}{'s'[: len(listed) > 1]} {', '.join(listed[:MOST_NAMES])}{more}"
+    more = f" and {len(listed) - MAX_NAMES:,} more" if len(listed) > MAX_NAMES else ""
+    return f"{what}{'s'[: len(listed) > 1]} {', '.join(listed[:MAX_NAMES])}{more}"
 
 
-def _by_state(what: str, states: Ints, names: Sequence[str], texts: Texts) -> list[str]:
-    concerned: dict[int, list[str]] = {state: [] for state in sorted(texts)}
+def _state_warnings(what: str, states: Ints, names: Sequence[str], texts: StateTexts) -> list[str]:
+    members: dict[int, list[str]] = {state: [] for state in sorted(texts)}
     for name, state in zip(names, states.tolist(), strict=True):
-        if state in concerned:
-            concerned[state].append(name)
-    return [f"{about(what, listed)} {texts[state]}" for state, listed in concerned.items() if listed]
+        if state in members:
+            members[state].append(name)
+    return [f"{name_list(what, listed)}: {texts[state]}" for state, listed in members.items() if listed]

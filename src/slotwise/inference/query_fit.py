@@ -1,4 +1,4 @@
-"""QueryFit: the model fitted to one query, with its names, its evidence, and how far to trust it."""
+"""QueryFit: the model fitted to one query, with its names, its counts, its uncertainty and its goodness of fit."""
 
 import math
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 
 
-class Misfit(msgspec.Struct, frozen=True):
-    """How far the clicks of a query are from a position-based model, and the cell that adds most to it."""
+class GoodnessOfFit(msgspec.Struct, frozen=True):
+    """How far the clicks of a query are from a position-based model, and the cell that contributes most to it."""
 
     deviance: float
-    degrees: int
-    p_value: float  # the probability of a deviance as large, were the position-based model true
-    size: float  # by how much click rates are off: the root of the mean squared relative error, noise taken away
+    degrees: int  # of freedom
+    p_value: float  # the probability of a deviance at least as large if the position-based model is true
+    size: float  # the root mean squared relative error of the click rates, without noise
     item: str
     position: str
     observed: float  # the cell's click rate
@@ -26,9 +26,9 @@ class Misfit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QueryFit(PBM):
-    """A PBM with names, estimated from the counts of one query: an environment like any other.
+    """A PBM with names, estimated from the counts of one query; it can be simulated like any other PBM.
 
-    Unlike a PBM typed in by hand it may have fewer items than positions; it then cannot be simulated.
+    Unlike a PBM made by hand it may have fewer items than positions; then it cannot be simulated.
     """
 
     name: str
@@ -36,35 +36,32 @@ class QueryFit(PBM):
     positions: list[str]
     method: str
     level: float  # of the intervals
-    theta_error: Floats  # standard errors, or deviations of the posterior; NaN and infinite: not known
-    theta_interval: Floats  # N x 2: lower and upper ends, NaN where there is none
+    theta_error: Floats  # standard errors, or posterior standard deviations; NaN or infinite if not known
+    theta_interval: Floats  # N x 2: lower and upper ends, NaN where there is no interval
     kappa_error: Floats
     kappa_interval: Floats  # L x 2
     counts: Counts  # what it was fitted to
-    ess: float  # bayes: how many independent draws the worst number is worth; else NaN
+    ess: float  # bayes: the smallest effective sample size of any theta or kappa; else NaN
     identifiable: bool
-    misfit: Misfit | None  # None: too few clicks, or too few cells, to tell
+    goodness_of_fit: GoodnessOfFit | None  # None: too few clicks or cells for a test
     warnings: list[str]
 
     @property
     def displays(self) -> float:
-        """How many displays the counts come from."""
         return self.counts.displays
 
     @property
     def clicks(self) -> float:
-        """How many clicks there were."""
         return float(self.counts.clicks.sum())
 
     @property
     def best(self) -> dict[str, str]:
         """The best display by name, {position: item}."""
-        shown = self.best_display().tolist()
-        names = zip(self.positions, shown, strict=True)
-        return {position: self.items[item] for position, item in names if item != EMPTY}
+        pairs = zip(self.positions, self.best_display().tolist(), strict=True)
+        return {position: self.items[item] for position, item in pairs if item != EMPTY}
 
     def faded(self, displays: float | None) -> Counts:
-        """The counts, weighing no more than so many displays; None: all they weigh."""
+        """The counts, scaled down to the weight of at most `displays` displays; None keeps their full weight."""
         if displays is None:
             return self.counts
         most = number("displays", displays)

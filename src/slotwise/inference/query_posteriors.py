@@ -1,4 +1,4 @@
-"""Posterior means and intervals of many queries, spread over threads, each with a budget of its own."""
+"""Posterior means and intervals of many queries, computed in parallel threads, each query with its own budget."""
 
 import hashlib
 import os
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, whole
-from slotwise.inference.fit_warnings import about
+from slotwise.inference.fit_warnings import name_list
 from slotwise.inference.sampling.posterior import MOST_SWEEPS, Posterior, posterior, target_of
 from slotwise.logs.query import Query
 
-WORTH = 400  # independent draws that a number needs for its interval to be told
-MOST_WORK = 300_000_000  # cells x sweeps of one query, unless it is given a budget: half a minute of one core
+MIN_ESS = 400  # the effective sample size below which a theta or kappa gets no interval
+MAX_CELL_SWEEPS = 300_000_000  # cells x sweeps of one query without a budget: half a minute of one core
 Progress = Callable[[int], None]
 
 
-class Estimate(NamedTuple):
-    """Theta and kappa of one query, and how surely."""
+class QueryEstimate(NamedTuple):
+    """Theta and kappa of one query, with their uncertainty."""
 
     theta: Floats
     theta_error: Floats
@@ -32,101 +32,94 @@ class Estimate(NamedTuple):
     warnings: list[str]
 
 
-class Settings(NamedTuple):
-    """What every query is sampled with."""
+class SamplingSettings(NamedTuple):
+    """The settings of the sampler for every query, not yet checked."""
 
-    level: float
     prior: Any
     draws: int
-    budget: int | None
+    budget: int | None  # sweeps for each query
     seed: int
-    threads: int  # of one query
-
-    def estimate(self, query: Query) -> Estimate:
-        """The posterior of one query, in numbers."""
-        budget = self.budget or min(MOST_SWEEPS * self.draws, max(MOST_WORK // query.counts.clicks.size, 1))
-        found = posterior(
-            query.counts,
-            self.draws,
-            self.prior,
-            ess=float(WORTH),
-            budget=budget,
-            seed=seed_of(self.seed, query.name),
-            threads=self.threads,
-        )
-        return _told(query, found, self.level)
+    threads: int | None
 
 
-def estimates(
-    queries: Sequence[Query],
-    level: float,
-    prior: Any,
-    draws: int,
-    budget: int | None,
-    seed: int,
-    threads: int | None,
-    progress: Progress | None,
-) -> list[Estimate]:
-    """Every query's, whatever the order of the queries and the number of threads."""
+def posterior_estimates(
+    queries: Sequence[Query], level: float, settings: SamplingSettings, progress: Progress | None
+) -> list[QueryEstimate]:
+    """The estimate of every query; neither the order of the queries nor the number of threads changes it."""
+    threads, budget = settings.threads, settings.budget
     cores = (os.cpu_count() or 1) if threads is None else whole("threads", threads, least=1)
-    settings = Settings(
-        level,
-        prior,
-        whole("draws", draws, least=WORTH),
+    checked = SamplingSettings(
+        settings.prior,
+        whole("draws", settings.draws, least=MIN_ESS),
         None if budget is None else whole("budget", budget, least=1),
-        whole("seed", seed, least=0),
+        whole("seed", settings.seed, least=0),
         threads=1 if len(queries) > 1 else cores,
     )
     for query in queries[:1]:
-        target_of(query.counts, prior, "none")  # a bad prior is said at once
-    found = []
+        target_of(query.counts, settings.prior, "none")  # to report an invalid prior before any sampling
+    estimates = []
     with ThreadPoolExecutor(cores, thread_name_prefix="slotwise") as pool:
-        for one in pool.map(settings.estimate, queries):  # left early, it cancels the rest
-            found.append(one)
+        # an exception here cancels the queries that have not started
+        for estimate in pool.map(lambda query: _estimate(query, level, checked), queries):
+            estimates.append(estimate)
             if progress:
-                progress(len(found))
-    return found
+                progress(len(estimates))
+    return estimates
 
 
 def seed_of(seed: int, name: str) -> int:
-    """A seed for each query that depends on nothing but its name."""
+    """The seed of a query; it depends on `seed` and the name of the query only."""
     digest = hashlib.sha256(f"{seed} {name}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def _told(query: Query, found: Posterior, level: float) -> Estimate:
-    """Means; deviations and intervals only of what the draws are worth enough for."""
+def _estimate(query: Query, level: float, settings: SamplingSettings) -> QueryEstimate:
+    most = min(MOST_SWEEPS * settings.draws, max(MAX_CELL_SWEEPS // query.counts.clicks.size, 1))
+    sampled = posterior(
+        query.counts,
+        settings.draws,
+        settings.prior,
+        ess=float(MIN_ESS),
+        budget=settings.budget or most,
+        seed=seed_of(settings.seed, query.name),
+        threads=settings.threads,
+    )
+    return _summarise(query, sampled, level)
+
+
+def _summarise(query: Query, sampled: Posterior, level: float) -> QueryEstimate:
+    """Posterior means; standard deviations and intervals only where the effective sample size is large enough."""
     n_items = len(query.items)
-    both = np.concatenate([found.theta, found.kappa], axis=1)
-    convention = (both == 1.0).all(axis=0)  # the most visible position, when it is the same in all draws
-    ready = (found.effective >= WORTH) | convention
+    both = np.concatenate([sampled.theta, sampled.kappa], axis=1)
+    convention = (both == 1.0).all(axis=0)  # the most visible position, if it is the same in all draws
+    ready = (sampled.effective >= MIN_ESS) | convention
     error = np.where(ready, both.std(axis=0), np.nan)
-    interval = np.where(ready[:, None], np.concatenate(found.intervals(level)), np.nan)
-    return Estimate(
+    interval = np.where(ready[:, None], np.concatenate(sampled.intervals(level)), np.nan)
+    return QueryEstimate(
         both[:, :n_items].mean(axis=0),
         error[:n_items],
         interval[:n_items],
         both[:, n_items:].mean(axis=0),
         error[n_items:],
         interval[n_items:],
-        found.ess,
-        _not_ready(query, ready, found),
+        sampled.ess,
+        _ess_warnings(query, ready, sampled),
     )
 
 
-def _not_ready(query: Query, ready: NDArray[np.bool_], found: Posterior) -> list[str]:
+def _ess_warnings(query: Query, ready: NDArray[np.bool_], sampled: Posterior) -> list[str]:
     if ready.all():
         return []
-    told = ready.tolist()
-    who = [
-        about(what, [repr(name) for name, good in zip(names, part, strict=True) if not good])
-        for what, names, part in [
-            ("item", query.items, told[: len(query.items)]),
-            ("position", query.positions, told[len(query.items) :]),
+    n_items, flags = len(query.items), ready.tolist()
+    lists = [
+        name_list(what, [repr(name) for name, is_ready in zip(names, flags_of_names, strict=True) if not is_ready])
+        for what, names, flags_of_names in [
+            ("item", query.items, flags[:n_items]),
+            ("position", query.positions, flags[n_items:]),
         ]
-        if not all(part)
+        if not all(flags_of_names)
     ]
     return [
-        f"not ready: after {found.sweeps:,} sweeps the draws are worth fewer than {WORTH} independent ones for "
-        f"{' and '.join(who)}, which get no interval; a larger budget would help"
+        f"{' and '.join(lists)}: not ready, the effective sample size is below {MIN_ESS} after {sampled.sweeps:,} "
+        "sweeps, so there is no interval; increase the budget"
     ]

@@ -7,7 +7,13 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import CountArrays, add, empty, grown
-from slotwise.inference.estimation.running_estimate import Estimate, Source, regrown, told, told_or_guessed
+from slotwise.inference.estimation.running_estimate import (
+    KappaSource,
+    RunningEstimate,
+    grown_estimate,
+    initial_estimate_from,
+    kappa_source_error,
+)
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 
@@ -16,7 +22,7 @@ class Params(NamedTuple):
     """Settings."""
 
     model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
-    kappa: Source = Source.ORACLE
+    kappa: KappaSource = KappaSource.ORACLE
     fill: Fill = Fill.ONE
 
 
@@ -24,19 +30,19 @@ class State(NamedTuple):
     """Counts, the estimate of kappa, and the last scores of the items."""
 
     counts: CountArrays
-    estimate: Estimate
+    estimate: RunningEstimate
     theta: Floats
 
 
 def check(params: Params) -> str | None:
     """What is wrong with the settings, if anything."""
-    return told(params.kappa, params.model)
+    return kappa_source_error(params.kappa, params.model)
 
 
 @kernel
 def begin(source: int, model: Model, n_items: int, n_positions: int) -> State:
     """Nothing known but what the oracle tells."""
-    estimate = told_or_guessed(source, model, n_items, n_positions)
+    estimate = initial_estimate_from(source, model, n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
 
 
@@ -44,7 +50,7 @@ def begin(source: int, model: Model, n_items: int, n_positions: int) -> State:
 def enlarged(state: State, n_items: int, n_positions: int) -> State:
     """The same knowledge with room for more."""
     counts = grown(state.counts, n_items, n_positions)
-    return State(counts, regrown(state.estimate, n_items, n_positions), np.zeros(n_items))
+    return State(counts, grown_estimate(state.estimate, n_items, n_positions), np.zeros(n_items))
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.inference.estimation.running_estimate import Source, refresh
+from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.jit import kernel
 from slotwise.policies._plug_in_kappa import Params, State, check, grow, init, update
 
@@ -18,7 +18,7 @@ __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "updat
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """Draw theta from its corrected Beta posterior, with kappa as it is known (Eq. 7)."""
-    if params.kappa != Source.ORACLE:
+    if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     counts, estimate = state.counts, state.estimate
     visible, item_clicks, clicks, skips = estimate.kappa, counts.item_clicks, counts.clicks, counts.skips

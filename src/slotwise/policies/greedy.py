@@ -11,7 +11,13 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays, add, empty, grown
-from slotwise.inference.estimation.running_estimate import Estimate, Estimator, first_guess, refresh, regrown
+from slotwise.inference.estimation.running_estimate import (
+    Estimator,
+    RunningEstimate,
+    grown_estimate,
+    initial_estimate,
+    refresh,
+)
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 
@@ -30,7 +36,7 @@ class State(NamedTuple):
     """Counts, the estimate, and the scores of the last round."""
 
     counts: CountArrays
-    estimate: Estimate
+    estimate: RunningEstimate
     theta: Floats
     kappa: Floats
 
@@ -38,14 +44,14 @@ class State(NamedTuple):
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Nothing known."""
-    estimate = first_guess(n_items, n_positions)
+    estimate = initial_estimate(n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
 
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Room for more items and positions."""
-    estimate = regrown(state.estimate, n_items, n_positions)
+    estimate = grown_estimate(state.estimate, n_items, n_positions)
     return State(grown(state.counts, n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
 
 

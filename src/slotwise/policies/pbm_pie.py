@@ -12,7 +12,13 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import CountArrays, add, empty
-from slotwise.inference.estimation.running_estimate import Estimate, Source, refresh, told, told_or_guessed
+from slotwise.inference.estimation.running_estimate import (
+    KappaSource,
+    RunningEstimate,
+    initial_estimate_from,
+    kappa_source_error,
+    refresh,
+)
 from slotwise.inference.estimation.svd import Fill
 from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
 from slotwise.jit import kernel
@@ -22,7 +28,7 @@ class Params(NamedTuple):
     """Settings."""
 
     model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
-    kappa: Source = Source.ORACLE
+    kappa: KappaSource = KappaSource.ORACLE
     fill: Fill = Fill.ONE
     epsilon: float = 0.0  # the threshold is (1 + epsilon) log t
 
@@ -31,7 +37,7 @@ class State(NamedTuple):
     """Counts, the estimate of kappa, and room for what a round computes."""
 
     counts: CountArrays
-    estimate: Estimate
+    estimate: RunningEstimate
     theta: Floats  # theta_hat of the last round
     is_leader: Ints
 
@@ -40,13 +46,13 @@ def check(params: Params) -> str | None:
     """What is wrong with the settings, if anything."""
     if not 0.0 <= params.epsilon < math.inf:
         return f"epsilon = {params.epsilon!r} is not a number of at least 0"
-    return told(params.kappa, params.model)
+    return kappa_source_error(params.kappa, params.model)
 
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """Nothing known."""
-    estimate = told_or_guessed(params.kappa, params.model, n_items, n_positions)
+    estimate = initial_estimate_from(params.kappa, params.model, n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_items, np.int64))
 
 
@@ -57,7 +63,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     Equally good leaders keep the order of their indices, which every run of a simulation shuffles: drawing that order
     anew in each round would be an exploration of its own, and the regret would no longer be PIE's.
     """
-    if params.kappa != Source.ORACLE:
+    if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     counts, estimate = state.counts, state.estimate
     n_items, n_positions = counts.clicks.shape

@@ -7,7 +7,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.inference.estimation.running_estimate import Source, refresh
+from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.inference.sampling.conditional import draw_thetas
 from slotwise.jit import kernel
 from slotwise.policies._plug_in_kappa import Params, State, check, grow, init, update
@@ -18,7 +18,7 @@ __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "updat
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """Draw every theta from its posterior given kappa as it is known (Eq. 5)."""
-    if params.kappa != Source.ORACLE:
+    if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     counts, estimate = state.counts, state.estimate
     visible = estimate.kappa

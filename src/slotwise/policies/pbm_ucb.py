@@ -12,7 +12,7 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import add
-from slotwise.inference.estimation.running_estimate import Source, refresh, told
+from slotwise.inference.estimation.running_estimate import KappaSource, kappa_source_error, refresh
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 from slotwise.policies._plug_in_kappa import State, begin, enlarged
@@ -24,7 +24,7 @@ class Params(NamedTuple):
     """Settings."""
 
     model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
-    kappa: Source = Source.ORACLE
+    kappa: KappaSource = KappaSource.ORACLE
     fill: Fill = Fill.ONE
     epsilon: float = 0.0  # delta = (1 + epsilon) log t
 
@@ -33,7 +33,7 @@ def check(params: Params) -> str | None:
     """What is wrong with the settings, if anything."""
     if not 0.0 <= params.epsilon < math.inf:
         return f"epsilon = {params.epsilon!r} is not a number of at least 0"
-    return told(params.kappa, params.model)
+    return kappa_source_error(params.kappa, params.model)
 
 
 @kernel
@@ -51,7 +51,7 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """As good as every item can be, given its counts."""
-    if params.kappa != Source.ORACLE:
+    if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     _bound(params, state, rng, theta, kappa)
 
@@ -80,7 +80,7 @@ def _bound(params: Params, state: State, rng: np.random.Generator, theta: Floats
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
     """Show what is best if every item is as good as it can be: `score`, then `arrange`."""
     # refreshed before any array is taken out of the state: a third of the time of so light a policy hangs on it
-    if params.kappa != Source.ORACLE:
+    if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     _bound(params, state, rng, state.theta, state.estimate.kappa)
     arrange(state.theta, state.estimate.kappa, display)

@@ -12,9 +12,9 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import CountArrays, add, empty
-from slotwise.inference.bounds.alternatives import Truth, truth_of
-from slotwise.inference.bounds.birkhoff import most_displays, split
-from slotwise.inference.bounds.regret_program import Program, explore, program
+from slotwise.inference.bounds.alternatives import RankedModel, ranked_model
+from slotwise.inference.bounds.birkhoff import decompose, max_displays
+from slotwise.inference.bounds.regret_program import RegretProgram, regret_program, solve_regret_program
 from slotwise.inference.estimation.ordered_em import most_likely
 from slotwise.jit import kernel
 
@@ -38,7 +38,7 @@ class State(NamedTuple):
     kappa: Floats
     positions: Ints  # by decreasing visibility
     items: Ints  # by decreasing attractiveness
-    program: Program
+    program: RegretProgram
     queue: Ints  # displays x L
     waiting: Ints  # the next one in the queue, and the end of the queue
 
@@ -64,8 +64,8 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
         np.full(n_positions, 0.5),
         positions,
         items,
-        program(n_items, n_positions),
-        np.zeros((n_items + most_displays(n_items, n_positions) + 1, n_positions), np.int64),
+        regret_program(n_items, n_positions),
+        np.zeros((n_items + max_displays(n_items, n_positions) + 1, n_positions), np.int64),
         np.zeros(2, np.int64),
     )
 
@@ -78,7 +78,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
         waiting[0] = 0
         log_t = math.log(1.0 + state.counts.displays[0])
         waiting[1] = queue_cycle(params.exploration * math.sqrt(log_t), state.counts, positions, queue)
-        explore(estimate(state), params.tolerance, state.program)
+        solve_regret_program(estimate(state), params.tolerance, state.program)
         waiting[1] = queue_owed(log_t, state.program.q, state.counts, items, positions, queue, waiting[1])
         for rank in range(positions.size):
             queue[waiting[1], positions[rank]] = items[rank]
@@ -115,16 +115,16 @@ def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints)
 
 
 @kernel
-def estimate(state: State) -> Truth:
+def estimate(state: State) -> RankedModel:
     """The most likely model, items and positions ranked, as the program needs it: no ties, nothing at 0 or 1.
 
     Differences that the displays so far cannot show are set to what they could just show: 1 / sqrt(t) of a value.
     """
     counts, positions, items = state.counts, state.positions, state.items
     n_items, n_positions = counts.clicks.shape
-    most_likely(counts, positions, PASSES, PASS_TOLERANCE, state.theta, state.kappa, np.empty(n_positions))
+    most_likely(counts, positions, PASSES, PASS_TOLERANCE, state.theta, state.kappa)
     if _sort(state.theta, items):
-        state.program.kept[0] = 0  # alternatives are in terms of ranks: with other ranks they mean others
+        state.program.n_alternatives[0] = 0  # alternatives are in terms of ranks: with other ranks they mean others
     t = 1.0 + counts.displays[0]
     apart, least = math.exp(-1.0 / math.sqrt(t)), 0.1 / t
     scale = max(state.kappa[positions[0]], least)
@@ -137,7 +137,7 @@ def estimate(state: State) -> Truth:
         kappa[rank] = max(state.kappa[positions[rank]] / scale, least)
         if rank > 0:
             kappa[rank] = min(kappa[rank], apart * kappa[rank - 1])
-    return truth_of(theta, kappa, True)
+    return ranked_model(theta, kappa, True)
 
 
 @kernel
@@ -156,9 +156,9 @@ def queue_owed(
             item, position = items[rank], positions[place]
             asked[rank, place] = log_t * q[rank, place]
             shown[rank, place] = counts.clicks[item, position] + counts.skips[item, position]
-    most = most_displays(n_items, n_positions)
+    most = max_displays(n_items, n_positions)
     displays, weights = np.empty((most, n_positions), np.int64), np.empty(most)
-    for k in range(split(asked, displays, weights)):
+    for k in range(decompose(asked, displays, weights)):
         covered = weights[k]
         for place in range(n_positions):
             if displays[k, place] != place:

@@ -1,96 +1,109 @@
-"""Displays that together show each item at each position as often as asked (Birkhoff 1946, von Neumann 1953).
+"""Decompose required display counts of item-position pairs into displays (Birkhoff 1946, von Neumann 1953).
 
-A matrix whose rows and columns all have the same sum is a sum of permutation matrices, each with a weight. Here the
-diagonal, item l at position l of the best display, may be as large as it likes. So it is taken large enough for each
-permutation to differ from the best display along one cycle only: no display then mixes what is still to be learnt with
-what has been. An item that takes a position pushes the item of that position on, to another position or out: the
-numbers asked for are a flow from position to position, and the cycles are those of the flow.
+A matrix whose rows and columns all have the same sum is a weighted sum of permutation matrices. Here the diagonal (item
+l at position l, the best display) is free: it may be as large as needed. It is chosen so large that each permutation
+differs from the best display along one cycle only; so no display mixes pairs that still need displays with pairs that
+have enough. An item that takes a position displaces the item of that position to another position, or out of the
+display: the required counts are a flow from position to position, and the cycles are the cycles of that flow.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.jit import kernel
 
-ROUNDING = 1e-12  # of the largest number asked for
+ROUNDING = 1e-12  # relative to the largest required count; smaller counts are treated as 0
+
+
+class Flow(NamedTuple):
+    """The counts still to be covered, and the path of the walk through them."""
+
+    required: Floats  # N x L
+    leaving: Floats  # L: how often the item of the position leaves the display
+    items: Ints  # L: the items along the path
+    positions: Ints  # L: the positions that these items take
 
 
 @kernel
-def most_displays(n_items: int, n_positions: int) -> int:
-    """How many displays `split` can return: each takes out at least one number, and there are not more of them."""
+def max_displays(n_items: int, n_positions: int) -> int:
+    """The largest number of displays that `decompose` can return: each sets at least one number to 0."""
     return (n_items + 1) * n_positions
 
 
 @kernel
-def split(asked: Floats, displays: Ints, weights: Floats) -> int:
-    """Fill `displays` and `weights` so that they sum to `asked` (N x L) off the diagonal; the number of displays.
+def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
+    """Fill `displays` and `weights` so that off the diagonal they sum to `required` (N x L); the number of displays.
 
-    No item of the best display may be asked for elsewhere more often than others are at its position. `asked` is
-    used up.
+    An item of the best display may not be required elsewhere more often than other items are required at its position.
+    `required` is overwritten.
     """
-    n_items, n_positions = asked.shape
+    n_items, n_positions = required.shape
     leaving, least = np.zeros(n_positions), 0.0
     for item in range(n_items):
         for position in range(n_positions):
-            least = max(least, ROUNDING * asked[item, position])
+            least = max(least, ROUNDING * required[item, position])
             if item != position:
-                leaving[position] += asked[item, position]
+                leaving[position] += required[item, position]
                 if item < n_positions:
-                    leaving[item] -= asked[item, position]
+                    leaving[item] -= required[item, position]
     items, positions = np.empty(n_positions, np.int64), np.empty(n_positions, np.int64)
-    found = 0
+    flow = Flow(required, leaving, items, positions)
+    count = 0
     for k in range(n_items):
-        item = (n_positions + k) % n_items  # those from outside first: their flow ends outside, the rest is closed
+        # items from outside the best display first: their flow ends outside, and the rest of the flow is closed
+        item = (n_positions + k) % n_items
         for position in range(n_positions):
-            while item != position and asked[item, position] > least and found < weights.size:
+            while item != position and required[item, position] > least and count < weights.size:
                 items[0], positions[0] = item, position
-                first, end = _walk(asked, leaving, least, items, positions)
+                first, end = _find_cycle(flow, least)
                 if first < end:
-                    weights[found] = _take_out(asked, leaving, items, positions, first, end, displays[found])
-                    found += 1
-    return found
+                    weights[count] = _subtract_cycle(flow, first, end, displays[count])
+                    count += 1
+    return count
 
 
 @kernel
-def _walk(asked: Floats, leaving: Floats, least: float, items: Ints, positions: Ints) -> tuple[int, int]:
-    """Follow the flow from items[0] at positions[0] until it closes; the cycle's first step and the one after its last.
+def _find_cycle(flow: Flow, least: float) -> tuple[int, int]:
+    """Follow the flow from items[0] at positions[0] until it closes; the cycle is path[first:end].
 
-    Where rounding has left nothing to follow, the last step is rounding too: it is set to 0, and there is no cycle.
+    If rounding left nothing to follow, the last count is rounding too: it is set to 0, and the cycle is empty.
     """
+    required, leaving, items, positions = flow.required, flow.leaving, flow.items, flow.positions
     n_positions = leaving.size
     for steps in range(1, n_positions + 1):
-        pushed = positions[steps - 1]
+        displaced = positions[steps - 1]
         for k in range(steps):
-            if items[k] == pushed:
+            if items[k] == displaced:
                 return k, steps
-        if items[0] >= n_positions and leaving[pushed] > least:
+        if items[0] >= n_positions and leaving[displaced] > least:
             return 0, steps
         onward = -1
         for position in range(n_positions):
-            if position != pushed and asked[pushed, position] > least:
+            if position != displaced and required[displaced, position] > least:
                 onward = position
         if onward < 0 or steps == n_positions:
-            asked[items[steps - 1], pushed] = 0.0
+            required[items[steps - 1], displaced] = 0.0
             break
-        items[steps], positions[steps] = pushed, onward
+        items[steps], positions[steps] = displaced, onward
     return 0, 0
 
 
 @kernel
-def _take_out(
-    asked: Floats, leaving: Floats, items: Ints, positions: Ints, first: int, end: int, display: Ints
-) -> float:
-    """Fill `display` with the best one changed along the cycle, and take as much of it as there is; how much."""
+def _subtract_cycle(flow: Flow, first: int, end: int, display: Ints) -> float:
+    """Fill `display` with the best display changed along the cycle; subtract the largest possible weight of it."""
+    required, leaving, items, positions = flow.required, flow.leaving, flow.items, flow.positions
     n_positions = leaving.size
     from_outside = items[first] >= n_positions
     weight = leaving[positions[end - 1]] if from_outside else np.inf
     for position in range(n_positions):
         display[position] = position
     for k in range(first, end):
-        weight = min(weight, asked[items[k], positions[k]])
+        weight = min(weight, required[items[k], positions[k]])
         display[positions[k]] = items[k]
     for k in range(first, end):
-        asked[items[k], positions[k]] -= weight
+        required[items[k], positions[k]] -= weight
     if from_outside:
         leaving[positions[end - 1]] -= weight
     return weight

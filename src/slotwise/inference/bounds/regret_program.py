@@ -1,12 +1,12 @@
 """How often each item must be shown at each position, per unit of log t: the program behind the bound and PMED.
 
 Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias":
-minimise the regret, the sum of (theta_l - theta_i) kappa_l q_il, over q >= 0 that displays can realise and that tell
-every alternative from the truth: the sum over i != l of q_il d(theta_i kappa_l, theta'_i kappa'_l) is at least 1.
-There are infinitely many alternatives, so they are added one by one where they are violated (cutting planes).
+minimise the regret, the sum of (theta_l - theta_i) kappa_l q_il, over all q >= 0 that displays can realise and that
+distinguish every alternative from the model: the sum over i != l of q_il d(theta_i kappa_l, theta'_i kappa'_l) is at
+least 1. There are infinitely many alternatives, so they are added one by one where they are violated (cutting planes).
 
-q_ll is free: it costs nothing and tells nothing. What remains of "q is doubly balanced" is then that item l of the best
-display is shown elsewhere at most as often as others take its position.
+q_ll is free: it costs nothing and distinguishes nothing. The constraint that q is doubly balanced then reduces to: item
+l of the best display is shown elsewhere at most as often as other items take its position.
 """
 
 from typing import NamedTuple
@@ -14,85 +14,85 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.inference.bounds.alternatives import Truth, divergences, nearest, variable
+from slotwise.inference.bounds.alternatives import RankedModel, divergences, nearest, variable
 from slotwise.inference.bounds.simplex import Dictionary, add_row, dictionary, pivot, solve
 from slotwise.jit import kernel
 
-ROUNDS_OF_CUTS = 100
-CUTS_PER_VARIABLE = 5  # room for them; near-one at a tolerance of 1e-6 takes 3
-NEWTON_SHARE = 0.01  # alternatives are found this much more precisely than the program is solved
-TAX = 1e-9  # what is free costs this much, lest it be done without end
+CUT_ITERATIONS = 100
+CUTS_PER_VARIABLE = 5  # capacity; near-one at a tolerance of 1e-6 needs 3
+NEWTON_SHARE = 0.01  # alternatives are computed to this share of the program's tolerance
+MIN_COST = 1e-9  # the cost of displays that cost nothing: without a cost their number would be unbounded
 
 
-class Program(NamedTuple):
-    """The last solution, and what the next one starts from: alternatives stay alternatives when the truth moves."""
+class RegretProgram(NamedTuple):
+    """The last solution and the alternatives that the next one starts from; they stay valid when the model changes."""
 
     q: Floats  # N x L; q_ll is 0
-    pool: Floats  # room x N-1: the nearest alternative to each tie, then those of the cuts
-    ties: Ints  # room: the coordinate that each of them has at its tie
-    kept: Ints  # one number: how many of the pool are in use, 0 before the first solution
+    alternatives: Floats  # capacity x N-1: the nearest alternative at each tie, then those of the cuts
+    ties: Ints  # capacity: the coordinate in which each alternative is tied
+    n_alternatives: Ints  # one number: how many alternatives are in use; 0 before the first solution
 
 
 @kernel
-def program(n_items: int, n_positions: int) -> Program:
-    """Nothing solved yet."""
+def regret_program(n_items: int, n_positions: int) -> RegretProgram:
+    """A program without a solution."""
     n_ties = n_items - 1
-    room = n_ties + CUTS_PER_VARIABLE * n_ties * n_positions
-    ties = np.zeros(room, np.int64)
+    capacity = n_ties + CUTS_PER_VARIABLE * n_ties * n_positions
+    ties = np.zeros(capacity, np.int64)
     for tie in range(n_ties):
         ties[tie] = tie
-    return Program(np.zeros((n_items, n_positions)), np.zeros((room, n_ties)), ties, np.zeros(1, np.int64))
+    return RegretProgram(np.zeros((n_items, n_positions)), np.zeros((capacity, n_ties)), ties, np.zeros(1, np.int64))
 
 
 @kernel
-def explore(truth: Truth, tolerance: float, memory: Program) -> float:
-    """Fill memory.q with the solution for known order of positions; its regret per unit of log t.
+def solve_regret_program(model: RankedModel, tolerance: float, program: RegretProgram) -> float:
+    """Fill program.q with the solution for a known order of positions; returns its regret per unit of log t.
 
-    Every alternative is told apart at rate 1 at least, to a hundredth of `tolerance`, and the regret is at most
-    1 / (1 - tolerance) times the least possible. Should the rounds of cuts run out, the first still holds; NaN when not
-    even that was reached.
+    The constraint of every alternative holds to a hundredth of `tolerance`, and the regret is at most
+    1 / (1 - tolerance) times the least possible. If the iterations are used up, only the constraints are certain to
+    hold; NaN if not even they were reached.
     """
-    n_items, n_positions = memory.q.shape
+    n_items, n_positions = program.q.shape
     if n_items == 1:
         return 0.0
     n_variables = n_positions * (n_items - 1)
-    table = dictionary(n_variables, n_positions + memory.ties.size)
+    table = dictionary(n_variables, n_positions + program.ties.size)
     row = np.empty(n_variables)
-    _balance(truth, table, row)
-    q, pool, ties, kept = memory.q, memory.pool, memory.ties, memory.kept
-    if kept[0] == 0:
-        kept[0] = n_items - 1
+    _add_balance_rows(model, table, row)
+    q, alternatives, ties, size = program.q, program.alternatives, program.ties, program.n_alternatives
+    if size[0] == 0:
+        size[0] = n_items - 1
         for tie in range(n_items - 1):
-            _copy(truth.z, pool[tie])  # the plainest alternative
-    for cut in range(kept[0]):
-        _add_cut(truth, pool[cut], ties[cut], table, n_positions + cut + 1, row)
+            _copy(model.z, alternatives[tie])  # the simplest alternative: only the tied coordinate changes
+    for cut in range(size[0]):
+        _add_cut(model, alternatives[cut], ties[cut], table, n_positions + cut + 1, row)
     worst = 0.0
-    for _ in range(ROUNDS_OF_CUTS):
-        if not solve(table, n_positions + kept[0]):
+    for _ in range(CUT_ITERATIONS):
+        if not solve(table, n_positions + size[0]):
             break
-        _read(table, n_positions + kept[0], q)
+        _read_solution(table, n_positions + size[0], q)
         worst = np.inf
         for tie in range(n_items - 1):
-            rate = nearest(truth, q, tie, 0.0, NEWTON_SHARE * tolerance, pool[tie])
+            rate = nearest(model, q, tie, 0.0, NEWTON_SHARE * tolerance, alternatives[tie])
             worst = min(worst, rate)
-            if rate < 1.0 - tolerance and kept[0] < ties.size:
-                _copy(pool[tie], pool[kept[0]])
-                ties[kept[0]] = tie
-                kept[0] += 1
-                _add_cut(truth, pool[tie], tie, table, n_positions + kept[0], row)
+            if rate < 1.0 - tolerance and size[0] < ties.size:
+                _copy(alternatives[tie], alternatives[size[0]])
+                ties[size[0]] = tie
+                size[0] += 1
+                _add_cut(model, alternatives[tie], tie, table, n_positions + size[0], row)
         if worst >= 1.0 - tolerance:
             break
-    _forget(table.nonbasic, n_variables + n_positions + 1, pool, ties, kept)
+    _drop_slack_cuts(table.nonbasic, n_variables + n_positions + 1, alternatives, ties, size)
     if not worst > 0.0:
-        kept[0] = 0  # what led here is no good start
+        size[0] = 0  # these alternatives are not a good start for the next solution
         return np.nan
-    return _scaled(truth, worst, q)
+    return _scale_to_feasible(model, worst, q)
 
 
 @kernel
-def _balance(truth: Truth, table: Dictionary, row: Floats) -> None:
-    """The costs, and a row for each item of the best display: shown elsewhere at most as often as replaced."""
-    theta, kappa, cost = truth.theta, truth.kappa, table.body[0]
+def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> None:
+    """Add the costs, and a row for each item of the best display: shown elsewhere at most as often as replaced."""
+    theta, kappa, cost = model.theta, model.kappa, table.body[0]
     n_items, n_positions = theta.size, kappa.size
     for best in range(n_positions):
         for k in range(row.size):
@@ -105,21 +105,21 @@ def _balance(truth: Truth, table: Dictionary, row: Floats) -> None:
             if position != best:
                 row[variable(best, position, n_items)] = -1.0
         add_row(table, best + 1, row, 0.0)
-    # moving each item one position down and dropping the last is the cheapest chain: with it in the basis, the costs
-    # become those of the assignment's dual prices, none of them negative
+    # The cheapest chain moves each item one position down and removes the last. With this chain in the basis, the costs
+    # become reduced costs for the dual prices of the assignment, none of which is negative.
     for best in range(n_positions - 1):
         pivot(table, n_positions, best + 1, variable(best, best + 1, n_items))
     for k in range(row.size):
-        cost[k] = max(cost[k], TAX)
+        cost[k] = max(cost[k], MIN_COST)
 
 
 @kernel
-def _add_cut(truth: Truth, z: Floats, tie: int, table: Dictionary, at: int, row: Floats) -> None:
-    """Ask that the alternative z, brought to where its tie and the bounds now are, be told apart at rate 1."""
+def _add_cut(model: RankedModel, z: Floats, tie: int, table: Dictionary, at: int, row: Floats) -> None:
+    """Move the alternative z to its tie and inside the bounds of the model, and require a divergence of at least 1."""
     for k in range(z.size):
-        z[k] = max(z[k], truth.low[k])
+        z[k] = max(z[k], model.low[k])
     z[tie] = 0.0
-    divergences(truth, z, row)
+    divergences(model, z, row)
     add_row(table, at, row, 1.0)
 
 
@@ -130,8 +130,8 @@ def _copy(source: Floats, target: Floats) -> None:
 
 
 @kernel
-def _read(table: Dictionary, rows: int, q: Floats) -> None:
-    """q_il from the dictionary: the values of the basic variables, 0 for all others."""
+def _read_solution(table: Dictionary, rows: int, q: Floats) -> None:
+    """Fill q from the dictionary: the values of the basic variables, 0 for all others."""
     n_items, n_positions = q.shape
     n_variables = table.nonbasic.size
     for item in range(n_items):
@@ -145,26 +145,29 @@ def _read(table: Dictionary, rows: int, q: Floats) -> None:
 
 
 @kernel
-def _forget(nonbasic: Ints, first: int, pool: Floats, ties: Ints, kept: Ints) -> None:
-    """Keep, besides one alternative for each tie, those whose rows bind: their surplus, `first` on, is not basic."""
-    n_ties = pool.shape[1]
+def _drop_slack_cuts(nonbasic: Ints, first: int, alternatives: Floats, ties: Ints, size: Ints) -> None:
+    """Keep the nearest alternative of each tie, and of the cuts those that bind: their surplus is nonbasic.
+
+    `first` is the number of the first cut's surplus variable.
+    """
+    n_ties = alternatives.shape[1]
     binds = np.zeros(ties.size, np.bool_)
     for number in nonbasic:
         if number >= first:
             binds[number - first] = True
     end = n_ties
-    for cut in range(n_ties, kept[0]):
+    for cut in range(n_ties, size[0]):
         if binds[cut]:
-            _copy(pool[cut], pool[end])
+            _copy(alternatives[cut], alternatives[end])
             ties[end] = ties[cut]
             end += 1
-    kept[0] = end
+    size[0] = end
 
 
 @kernel
-def _scaled(truth: Truth, worst: float, q: Floats) -> float:
-    """Show everything more often by what the worst alternative lacks; the regret then."""
-    theta, kappa = truth.theta, truth.kappa
+def _scale_to_feasible(model: RankedModel, worst: float, q: Floats) -> float:
+    """Scale q up so that the constraint of the worst alternative holds; returns the regret of the scaled q."""
+    theta, kappa = model.theta, model.kappa
     regret = 0.0
     for item in range(theta.size):
         for position in range(kappa.size):

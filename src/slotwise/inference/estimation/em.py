@@ -1,8 +1,8 @@
-"""theta and kappa of larger posterior density, one pass of expectation-maximisation on counts at a time.
+"""One pass of expectation-maximisation on counts, which increases the posterior density of theta and kappa.
 
-Whether a skipped item was looked at is what is missing. Given theta and kappa, F_il skips hold
-A_il = F_il kappa_l (1 - theta_i) / (1 - kappa_l theta_i) looks; given the looks, theta and kappa are shares (Chuklin
-et al. 2015). One pass is O(N L) and never touches single displays.
+The missing data is whether the visitor examined a skipped item. Given theta and kappa, F_il skips contain
+A_il = F_il kappa_l (1 - theta_i) / (1 - kappa_l theta_i) examinations on average. Given the examinations, theta and
+kappa are ratios of counts (Chuklin et al. 2015). One pass is O(N L), whatever the number of displays.
 """
 
 from slotwise.checks import Floats
@@ -11,22 +11,23 @@ from slotwise.jit import kernel
 
 
 @kernel(inline=True)
-def em_pass(tally: CountArrays, prior: float, theta: Floats, kappa: Floats, looks: Floats) -> float:
+def em_pass(counts: CountArrays, prior: float, theta: Floats, kappa: Floats, examinations: Floats) -> float:
     """One pass with Beta(prior + 1, prior + 1) priors; returns the largest change of any theta or kappa."""
-    clicks, skips, item_clicks, position_clicks = tally.clicks, tally.skips, tally.item_clicks, tally.position_clicks
+    clicks, skips = counts.clicks, counts.skips
+    item_clicks, position_clicks = counts.item_clicks, counts.position_clicks
     n_items, n_positions = clicks.shape
     change = 0.0
     for position in range(n_positions):
-        looks[position] = 0.0
+        examinations[position] = 0.0
     for item in range(n_items):
         unclicked = 0.0
         for position in range(n_positions):
             skipped = skips[item, position]
-            missed = 1.0 - kappa[position] * theta[item]
-            if skipped > 0.0 and missed > 0.0:
-                examined = skipped * kappa[position] * (1.0 - theta[item]) / missed
+            no_click = 1.0 - kappa[position] * theta[item]
+            if skipped > 0.0 and no_click > 0.0:
+                examined = skipped * kappa[position] * (1.0 - theta[item]) / no_click
                 unclicked += examined
-                looks[position] += examined
+                examinations[position] += examined
         total = 2.0 * prior + item_clicks[item] + unclicked
         if total > 0.0:
             value = (prior + item_clicks[item]) / total
@@ -37,7 +38,7 @@ def em_pass(tally: CountArrays, prior: float, theta: Floats, kappa: Floats, look
         for item in range(n_items):
             views += skips[item, position]
         if views > 0.0:
-            value = min((prior + position_clicks[position] + looks[position]) / views, 1.0)  # rounding may exceed it
+            value = min((prior + position_clicks[position] + examinations[position]) / views, 1.0)  # against rounding
             change = max(change, abs(value - kappa[position]))
             kappa[position] = value
     return change

@@ -1,4 +1,4 @@
-"""fit: from counts to a position-based model, with standard errors and a plain report of what counts cannot tell."""
+"""fit: estimate a position-based model from counts, with standard errors and warnings on what counts do not tell."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -11,13 +11,13 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import Batch, fit_em, fit_svd, report
+from slotwise.inference.estimation.batch import Batch, assess, fit_em, fit_svd
 from slotwise.inference.estimation.svd import Fill
-from slotwise.inference.fit_warnings import cautions, flagged
+from slotwise.inference.fit_warnings import needs_warning, query_warnings
 
 
 class Intervals(NamedTuple):
-    """Lower and upper ends: theta is N x 2, kappa is L x 2."""
+    """Lower and upper ends: N x 2 for theta, L x 2 for kappa."""
 
     theta: Floats
     kappa: Floats
@@ -25,17 +25,17 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit(PBM):
-    """A PBM estimated from counts: an environment like any other, that also says how far to trust it.
+    """A PBM estimated from counts, with its uncertainty; it can be simulated like any other PBM.
 
-    Unlike a PBM typed in by hand it may have fewer items than positions; it then cannot be simulated.
+    Unlike a PBM made by hand it may have fewer items than positions; then it cannot be simulated.
     """
 
-    theta_error: Floats  # standard errors: NaN at the bounds 0 and 1 and with svd, infinite where counts are silent
+    theta_error: Floats  # standard errors: NaN at the bounds 0 and 1 and with svd, infinite for imputed values
     kappa_error: Floats  # 0 at the most visible position, whose kappa is 1 by convention
     method: str
-    log_likelihood: float  # without the prior's part
+    log_likelihood: float  # without the prior
     passes: int  # EM passes and Newton steps
-    components: tuple[Ints, Ints]  # the part of the item-position graph of each item (-1: never shown) and position
+    components: tuple[Ints, Ints]  # the component of each item (-1: never shown) and of each position
     identifiable: bool
     warnings: list[str]
 
@@ -46,27 +46,27 @@ class Fit(PBM):
 
 
 def check_level(level: float) -> float:
-    """`level` itself when it is a probability that an interval can have."""
+    """`level` itself if an interval can have it as its probability; BadInput otherwise."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
         raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
     return level
 
 
 def interval(value: Floats, error: Floats, z: float) -> Floats:
-    """exp(log x ± z error / x) for each x, cut at 1; [0, 1] where there is no finite error."""
-    told = np.isfinite(error)
-    # an error of hundreds of times the value leaves nothing but [0, 1]: e^700 is as far as numbers go
-    factor = np.exp(np.minimum(z * np.where(told, error, 0.0) / np.where(told, value, 1.0), 700.0))
-    low, high = np.where(told, value / factor, 0.0), np.where(told, np.minimum(value * factor, 1.0), 1.0)
+    """exp(log x ± z error / x) for each x, cut at 1; [0, 1] where the error is not finite."""
+    finite = np.isfinite(error)
+    # the exponent is limited to 700, near the largest for which exp is finite; the interval is [0, 1] well before that
+    factor = np.exp(np.minimum(z * np.where(finite, error, 0.0) / np.where(finite, value, 1.0), 700.0))
+    low, high = np.where(finite, value / factor, 0.0), np.where(finite, np.minimum(value * factor, 1.0), 1.0)
     return np.stack([low, high], axis=1)
 
 
 def fit(counts: Counts, method: str = "em", fill: str = "one", prior: float = 0.0) -> Fit:
-    """The PBM that explains the counts best.
+    """The PBM that fits the counts best.
 
     `em` maximises the likelihood, or with `prior` > 0 the posterior density under Beta(prior + 1, prior + 1) on every
     theta and kappa, and scales to a largest kappa of 1. `svd` is the paper's rank-one approximation with kappa_1 = 1;
-    `fill` says what it takes for the click rate of an item never shown at a position: "one", or the "mean" rate.
+    `fill` is the click rate that it assumes for an item never shown at a position: "one", or the "mean" rate.
 
     >>> model = fit(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]))
     >>> model.theta.round(3), model.kappa.round(3)
@@ -76,14 +76,14 @@ def fit(counts: Counts, method: str = "em", fill: str = "one", prior: float = 0.
 
 
 def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", prior: float = 0.0) -> list[Fit]:
-    """`fit` for many queries at once, in one compiled call; they may differ in items and in positions."""
+    """`fit` for many queries in one compiled call; they may have different numbers of items and positions."""
     queries = list(queries)
     for k, counts in enumerate(queries):
         if not isinstance(counts, Counts):
-            raise BadInput(f"query {k} is {type(counts).__name__}; Counts(clicks, skips) are needed")
+            raise BadInput(f"query {k} is {type(counts).__name__}; it must be Counts(clicks, skips)")
     estimate = estimator(method, fill, prior)
     fits: dict[int, Fit] = {}
-    for members in alike(queries):
+    for members in by_position_count(queries):
         batch = Batch.of([queries[k] for k in members])
         estimate(batch)
         fits.update(zip(members, _fits(batch, method), strict=True))
@@ -91,9 +91,9 @@ def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", p
 
 
 def estimator(method: str, fill: str, prior: float) -> Callable[[Batch], None]:
-    """What fills a batch with estimates and with what the counts cannot tell."""
+    """A function that fits and assesses a batch; BadInput if a setting is not valid."""
     known("method", method, ["em", "svd"])
-    filled = Fill[known("fill", fill, [each.name.lower() for each in Fill]).upper()]
+    fill_number = Fill[known("fill", fill, [each.name.lower() for each in Fill]).upper()]
     if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0.0 <= prior < np.inf:
         raise BadInput(f"prior = {prior!r} is not a finite number of at least 0")
 
@@ -101,14 +101,14 @@ def estimator(method: str, fill: str, prior: float) -> Callable[[Batch], None]:
         if method == "em":
             fit_em(batch, float(prior))
         else:
-            fit_svd(batch, filled)
-        report(batch)
+            fit_svd(batch, fill_number)
+        assess(batch)
 
     return estimate
 
 
-def alike(queries: Sequence[Counts]) -> list[list[int]]:
-    """The numbers of the queries, those with as many positions together."""
+def by_position_count(queries: Sequence[Counts]) -> list[list[int]]:
+    """The indices of the queries, grouped by the number of positions."""
     groups: dict[int, list[int]] = defaultdict(list)
     for k, counts in enumerate(queries):
         groups[counts.clicks.shape[1]].append(k)
@@ -116,11 +116,11 @@ def alike(queries: Sequence[Counts]) -> list[list[int]]:
 
 
 def _fits(batch: Batch, method: str) -> list[Fit]:
-    """One Fit per query, each with its share of the arrays."""
-    doubtful = flagged(batch)
+    """One Fit per query; its arrays are views of the batch."""
+    warned = needs_warning(batch)
     fits = []
     for query in range(batch.passes.size):
-        rows = slice(batch.first[query], batch.first[query + 1])
+        rows = slice(batch.offsets[query], batch.offsets[query + 1])
         fits.append(
             Fit(
                 theta=batch.theta[rows],
@@ -130,15 +130,15 @@ def _fits(batch: Batch, method: str) -> list[Fit]:
                 method=method,
                 log_likelihood=float(batch.log_likelihood[query]),
                 passes=int(batch.passes[query]),
-                components=(batch.item_part[rows], batch.position_part[query]),
+                components=(batch.item_component[rows], batch.position_component[query]),
                 identifiable=bool(batch.identifiable[query]),
-                warnings=_warnings(batch, query) if doubtful[query] else [],
+                warnings=_warnings(batch, query) if warned[query] else [],
             )
         )
     return fits
 
 
 def _warnings(batch: Batch, query: int) -> list[str]:
-    """With numbers for names."""
-    n_items, n_positions = batch.first[query + 1] - batch.first[query], batch.kappa.shape[1]
-    return cautions(batch, query, [str(k) for k in range(n_items)], [str(k) for k in range(n_positions)])
+    """The warnings of a query without names: items and positions are called by their index."""
+    n_items, n_positions = batch.offsets[query + 1] - batch.offsets[query], batch.kappa.shape[1]
+    return query_warnings(batch, query, [str(k) for k in range(n_items)], [str(k) for k in range(n_positions)])

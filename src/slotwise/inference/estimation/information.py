@@ -1,74 +1,68 @@
-"""Standard errors of a fit, from the curvature of the log-likelihood at its optimum: the observed information."""
+"""Standard errors of a fit, from the curvature of the log-likelihood at its maximum: the observed information."""
 
 import math
 
 import numpy as np
 
-from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays
-from slotwise.inference.estimation.curvature import Work, factor, slopes
+from slotwise.checks import Floats
+from slotwise.inference.estimation.curvature import Objective, Workspace, derivatives, factorise
 from slotwise.inference.estimation.newton import most_visible
 from slotwise.jit import kernel
 
 
 @kernel
 def log_errors(
-    tally: CountArrays,
-    prior: float,
-    item_parts: Ints,
-    position_parts: Ints,
-    theta: Floats,
-    kappa: Floats,
-    work: Work,
-    item_errors: Floats,
-    position_errors: Floats,
+    objective: Objective, theta: Floats, kappa: Floats, work: Workspace, theta_errors: Floats, kappa_errors: Floats
 ) -> None:
-    """Standard errors of log theta and log kappa once the largest kappa of each part of the graph is scaled to 1.
+    """Fill in the standard errors of log theta and log kappa after scaling each component's largest kappa to 1.
 
-    From the inverse of the observed information, by the delta method for log(theta_i kappa_r) and
-    log(kappa_l / kappa_r), r the part's most visible position. NaN for values held at 0 or 1, infinite where the
-    counts do not tell.
+    They follow from the inverse of the observed information, by the delta method for log(theta_i kappa_r) and
+    log(kappa_l / kappa_r), where r is the most visible position of the component. NaN for values fixed at 0 or 1,
+    infinite where the counts do not determine the value.
     """
-    item_held, item_pull, item_bend, item_clicks = work.item_held, work.item_pull, work.item_bend, tally.item_clicks
-    position_held, position_pull, position_clicks = work.position_held, work.position_pull, tally.position_clicks
+    counts, prior = objective.counts, objective.prior
+    item_components, position_components = objective.item_components, objective.position_components
+    item_clicks, position_clicks = counts.item_clicks, counts.position_clicks
+    item_fixed, item_gradient, item_curvature = work.item_fixed, work.item_gradient, work.item_curvature
+    position_fixed, position_gradient = work.position_fixed, work.position_gradient
     cross, system, pivots, contrast = work.cross, work.system, work.pivots, work.position_step
-    slopes(tally, prior, theta, kappa, work)
+    derivatives(objective, theta, kappa, work)
     n_positions = kappa.size
     for item in range(theta.size):
-        pushed = theta[item] >= 1.0 and item_pull[item] > 1e-6 * item_clicks[item]
-        item_held[item] = theta[item] == 0.0 or pushed
-        item_errors[item] = np.nan
+        at_one = theta[item] >= 1.0 and item_gradient[item] > 1e-6 * item_clicks[item]
+        item_fixed[item] = theta[item] == 0.0 or at_one
+        theta_errors[item] = np.nan
     for position in range(n_positions):
-        pushed = kappa[position] >= 1.0 and position_pull[position] > 1e-6 * position_clicks[position]
-        position_held[position] = kappa[position] == 0.0 or pushed
-        position_errors[position] = np.nan
-    for part in range(n_positions):
-        top = most_visible(part, position_parts, kappa)
+        at_one = kappa[position] >= 1.0 and position_gradient[position] > 1e-6 * position_clicks[position]
+        position_fixed[position] = kappa[position] == 0.0 or at_one
+        kappa_errors[position] = np.nan
+    for component in range(n_positions):
+        top = most_visible(component, position_components, kappa)
         if top >= 0 and prior == 0.0:
-            position_held[top] = True  # without prior that is where the scale is fixed
-    factor(prior, theta, kappa, work)
+            position_fixed[top] = True  # without a prior this fixes the scale
+    factorise(prior, theta, kappa, work)
     for position in range(n_positions):
-        top = most_visible(position_parts[position], position_parts, kappa)
+        top = most_visible(position_components[position], position_components, kappa)
         if position == top:
-            position_errors[position] = 0.0
-        elif not position_held[position]:
+            kappa_errors[position] = 0.0
+        elif not position_fixed[position]:
             for other in range(n_positions):
                 contrast[other] = 0.0
             contrast[position] += 1.0
             contrast[top] -= 1.0
-            position_errors[position] = math.sqrt(_variance(system, pivots, contrast))
+            kappa_errors[position] = math.sqrt(_variance(system, pivots, contrast))
     for item in range(theta.size):
-        if not item_held[item] and item_bend[item] > 0.0 and item_parts[item] >= 0:
+        if not item_fixed[item] and item_curvature[item] > 0.0 and item_components[item] >= 0:
             for position in range(n_positions):
-                contrast[position] = -cross[item, position] / item_bend[item]
-            contrast[most_visible(item_parts[item], position_parts, kappa)] += 1.0
-            spread = _variance(system, pivots, contrast)
-            item_errors[item] = math.sqrt(1.0 / item_bend[item] + spread)
+                contrast[position] = -cross[item, position] / item_curvature[item]
+            contrast[most_visible(item_components[item], position_components, kappa)] += 1.0
+            variance = _variance(system, pivots, contrast)
+            theta_errors[item] = math.sqrt(1.0 / item_curvature[item] + variance)
 
 
 @kernel(inline=True)
 def _variance(system: Floats, pivots: Floats, contrast: Floats) -> float:
-    """x^T (L D L^T)^-1 x as a sum of squares, so that nothing cancels; overwrites x."""
+    """x^T (L D L^T)^-1 x for x = `contrast`, which is overwritten; a sum of squares, so that nothing cancels."""
     total = 0.0
     for k in range(pivots.size):
         for j in range(k):

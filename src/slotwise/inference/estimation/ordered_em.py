@@ -1,53 +1,59 @@
-"""The most likely (theta, kappa) among those whose visibilities decrease, by expectation-maximisation on counts.
+"""The most likely (theta, kappa) among those with decreasing visibilities, by expectation-maximisation on counts.
 
-Given the looks, the likelihood of kappa is that of independent shares, and the most likely decreasing shares are found
-by pooling neighbours that are out of order (Ayer et al. 1955). The maximisation stays exact, so the likelihood never
-falls.
+Given the examinations, kappa has the likelihood of independent proportions. The most likely decreasing proportions are
+found by pooling neighbours that are out of order (Ayer et al. 1955). The maximisation step is therefore exact, and the
+likelihood never decreases.
 """
+
+import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
-OFF_ONE = 1e-4  # EM cannot leave 1, whatever the counts say later: so it starts a little below
+START_MARGIN = 1e-4  # EM cannot leave 1, whatever the later counts are, so it starts at least this far below 1
 
 
 @kernel
 def most_likely(
-    tally: CountArrays, positions: Ints, passes: int, tolerance: float, theta: Floats, kappa: Floats, room: Floats
+    counts: CountArrays, positions: Ints, passes: int, tolerance: float, theta: Floats, kappa: Floats
 ) -> int:
-    """Improve theta and kappa from where they are, until nothing changes by `tolerance`; the passes it took.
+    """Improve theta and kappa in place until no value changes by `tolerance`; returns the number of passes.
 
-    `positions` are the positions by decreasing visibility. Only products theta_i kappa_l are determined.
+    `positions` lists the positions by decreasing visibility. Only the products theta_i kappa_l are determined.
     """
+    workspace = np.empty(kappa.size)
     for item in range(theta.size):
-        theta[item] = min(theta[item], 1.0 - OFF_ONE)
+        theta[item] = min(theta[item], 1.0 - START_MARGIN)
     for position in range(kappa.size):
-        kappa[position] = min(kappa[position], 1.0 - OFF_ONE)
+        kappa[position] = min(kappa[position], 1.0 - START_MARGIN)
     for done in range(passes):
-        change = em_pass(tally, 0.0, theta, kappa, room)
-        pool(tally, positions, kappa, room)
+        change = em_pass(counts, 0.0, theta, kappa, workspace)
+        pool(counts, positions, kappa, workspace)
         if change < tolerance:
             return done + 1
     return passes
 
 
 @kernel
-def pool(tally: CountArrays, positions: Ints, kappa: Floats, room: Floats) -> None:
-    """Make kappa decrease along `positions`: neighbours out of order get their mean, weighted by displays."""
-    clicks, skips = tally.clicks, tally.skips
+def pool(counts: CountArrays, positions: Ints, kappa: Floats, displays: Floats) -> None:
+    """Make kappa decrease along `positions`: neighbours out of order get their mean, weighted by displays.
+
+    `displays` (L) is overwritten.
+    """
+    clicks, skips = counts.clicks, counts.skips
     for position in range(kappa.size):
-        room[position] = 1e-300
+        displays[position] = 1e-300
         for item in range(clicks.shape[0]):
-            room[position] += clicks[item, position] + skips[item, position]
+            displays[position] += clicks[item, position] + skips[item, position]
     for last in range(1, kappa.size):
         first = last
-        total, weight = kappa[positions[last]] * room[positions[last]], room[positions[last]]
+        total, weight = kappa[positions[last]] * displays[positions[last]], displays[positions[last]]
         while first > 0 and kappa[positions[first - 1]] < total / weight:
             first -= 1
-            total += kappa[positions[first]] * room[positions[first]]
-            weight += room[positions[first]]
+            total += kappa[positions[first]] * displays[positions[first]]
+            weight += displays[positions[first]]
         for k in range(first, last + 1):
             if first < last:
                 kappa[positions[k]] = total / weight

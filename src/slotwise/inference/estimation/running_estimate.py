@@ -1,4 +1,4 @@
-"""Where a policy takes (theta, kappa) from while it plays: the truth, or an estimator with a warm start."""
+"""Where a policy takes (theta, kappa) from during a run: the true model, or an estimator with a warm start."""
 
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -15,61 +15,59 @@ from slotwise.jit import kernel
 SVD_ITERATIONS = 2
 EM_PASSES = 10
 EM_TOLERANCE = 1e-4
-EM_PRIOR = 1.0  # Beta(2, 2), so that items never shown stay at 1/2
+EM_PRIOR = 1.0  # Beta(2, 2), which keeps unobserved items at 1/2
 
 
-class Source(IntEnum):
-    """Where kappa comes from: told (the paper's semi-oracle), or estimated (the paper's greedy versions)."""
+class KappaSource(IntEnum):
+    """Where kappa comes from: the true model (the paper's semi-oracle) or an estimator (its greedy versions)."""
 
     ORACLE = 0
     SVD = 1
     EM = 2
 
 
-class State(Protocol):
-    """What `refresh` needs of a policy's state."""
-
-    @property
-    def counts(self) -> CountArrays:
-        """All that was learnt."""
-
-    @property
-    def estimate(self) -> "Estimate":
-        """The current estimate."""
-
-
 class Estimator(IntEnum):
-    """What theta and kappa are estimated with; the numbers are those of Source."""
+    """The estimator of theta and kappa; the numbers are those of KappaSource."""
 
     SVD = 1
     EM = 2
 
 
-def told(source: int, model: Model) -> str | None:
-    """What is wrong with a policy's source of kappa, if anything."""
-    if source == Source.ORACLE and model.kappa.size == 0:
-        return "kappa = 'oracle' needs model, the true PBM; where nobody knows it, say kappa = 'svd' or 'em'"
-    return None
+class EstimatingState(Protocol):
+    """The fields that `refresh` needs in a policy's state."""
+
+    @property
+    def counts(self) -> CountArrays: ...
+
+    @property
+    def estimate(self) -> "RunningEstimate": ...
 
 
-class Estimate(NamedTuple):
-    """The current (theta, kappa), scaled to kappa_1 = 1, and what the estimators need to go on from.
+class RunningEstimate(NamedTuple):
+    """The current (theta, kappa), scaled to kappa_1 = 1, and the warm start of the estimators.
 
-    All of it can be lost without losing knowledge: it is computed from the counts.
+    It is computed from the counts: losing it loses no knowledge.
     """
 
     theta: Floats
     kappa: Floats
-    raw_theta: Floats  # EM's own scale, in which its priors are
+    raw_theta: Floats  # on EM's own scale, to which its priors apply
     raw_kappa: Floats
     rates: Floats  # N x L
-    looks: Floats  # L
+    examinations: Floats  # L
+
+
+def kappa_source_error(source: int, model: Model) -> str | None:
+    """What is wrong with a policy's source of kappa, if anything."""
+    if source == KappaSource.ORACLE and model.kappa.size == 0:
+        return "kappa = 'oracle' needs model, the true PBM; if it is not known, choose kappa = 'svd' or 'em'"
+    return None
 
 
 @kernel
-def first_guess(n_items: int, n_positions: int) -> Estimate:
-    """Before any count: everything 1/2, every position as visible as the next."""
-    return Estimate(
+def initial_estimate(n_items: int, n_positions: int) -> RunningEstimate:
+    """The estimate without counts: every theta is 1/2, all positions are equally visible."""
+    return RunningEstimate(
         np.full(n_items, 0.5),
         np.ones(n_positions),
         np.full(n_items, 0.5),
@@ -80,18 +78,18 @@ def first_guess(n_items: int, n_positions: int) -> Estimate:
 
 
 @kernel
-def told_or_guessed(source: int, model: Model, n_items: int, n_positions: int) -> Estimate:
-    """The first guess, with the true kappa for an oracle, whose estimate needs no refreshing."""
-    estimate = first_guess(n_items, n_positions)
-    if source == Source.ORACLE:
+def initial_estimate_from(source: int, model: Model, n_items: int, n_positions: int) -> RunningEstimate:
+    """The initial estimate, with the true kappa for an oracle, which is never refreshed."""
+    estimate = initial_estimate(n_items, n_positions)
+    if source == KappaSource.ORACLE:
         estimate.kappa[:] = model.kappa
     return estimate
 
 
 @kernel
-def regrown(estimate: Estimate, n_items: int, n_positions: int) -> Estimate:
-    """The same guess with room for more."""
-    larger = first_guess(n_items, n_positions)
+def grown_estimate(estimate: RunningEstimate, n_items: int, n_positions: int) -> RunningEstimate:
+    """The same estimate, extended to more items and positions."""
+    larger = initial_estimate(n_items, n_positions)
     larger.theta[: estimate.theta.size] = estimate.theta
     larger.kappa[: estimate.kappa.size] = estimate.kappa
     larger.raw_theta[: estimate.theta.size] = estimate.raw_theta
@@ -100,23 +98,23 @@ def regrown(estimate: Estimate, n_items: int, n_positions: int) -> Estimate:
 
 
 @kernel
-def refresh(source: int, fill: int, state: State) -> None:
+def refresh(source: int, fill: int, state: EstimatingState) -> None:
     """Bring `state.estimate` up to date with `state.counts`.
 
-    Not inlined, and called before a policy takes arrays out of its state: else numba counts references to every array
-    in each round of an oracle too, which never comes here.
+    It is not inlined, and policies call it before they take arrays out of their state. Otherwise numba counts
+    references to every array in each round of an oracle too, which never calls this.
     """
     counts, estimate = state.counts, state.estimate
     theta, kappa = estimate.theta, estimate.kappa
-    if source == Source.SVD:
+    if source == KappaSource.SVD:
         click_rates(counts, fill, estimate.rates)
         rank_one(estimate.rates, SVD_ITERATIONS, theta, kappa)
         return
-    raw_theta, raw_kappa, looks = estimate.raw_theta, estimate.raw_kappa, estimate.looks
+    raw_theta, raw_kappa, examinations = estimate.raw_theta, estimate.raw_kappa, estimate.examinations
     for _ in range(EM_PASSES):
-        if em_pass(counts, EM_PRIOR, raw_theta, raw_kappa, looks) < EM_TOLERANCE:
+        if em_pass(counts, EM_PRIOR, raw_theta, raw_kappa, examinations) < EM_TOLERANCE:
             break
-    scale = raw_kappa[0]  # never 0: the prior keeps it off
+    scale = raw_kappa[0]  # positive because of the prior
     for item in range(theta.size):
         theta[item] = min(raw_theta[item] * scale, 1.0)
     for position in range(kappa.size):

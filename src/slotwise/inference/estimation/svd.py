@@ -1,8 +1,8 @@
 """theta and kappa from the best rank-one approximation of the click rates M = S / V (the paper, section 5.1).
 
 With zeta, u, v the largest singular value and its vectors: theta = v_1 zeta u and kappa = v / v_1, so that kappa_1 = 1
-and theta kappa^T = zeta u v^T. Both are clipped to [0, 1]. Where v_1 vanishes nobody clicks at the first position,
-and the most visible one takes its place.
+and theta kappa^T = zeta u v^T. Both are clipped to [0, 1]. If v_1 is 0, the first position has no clicks, and the most
+visible position becomes the reference instead.
 """
 
 from enum import IntEnum
@@ -17,57 +17,58 @@ _TINY = 1e-9
 
 
 class Fill(IntEnum):
-    """What stands in M for an item never shown at a position: optimistic 1, or the click rate over all cells."""
+    """The entry of M for an item never shown at a position: 1, which is optimistic, or the click rate of all cells."""
 
     ONE = 0
     MEAN = 1
 
 
 def svd(clicks: Floats, skips: Floats, fill: int = Fill.ONE) -> tuple[Floats, Floats]:
-    """theta (..., N) and kappa (..., L) of any number of queries at once, their counts stacked as (..., N, L)."""
+    """theta (..., N) and kappa (..., L) of any number of queries at once, with counts stacked as (..., N, L)."""
     u, zeta, vt = np.linalg.svd(filled_rates(clicks, skips, fill), full_matrices=False)
-    # M has no negative entries, so |u| and |v| are leading vectors too: no sign to fix, even where zeta is a tie
+    # M has no negative entries, so |u| and |v| are leading vectors too, even if zeta is not unique
     u, v, zeta = np.abs(u[..., :, 0]), np.abs(vt[..., 0, :]), zeta[..., :1]
-    v = np.where(zeta > 0.0, v, 1.0)  # no clicks at all: theta = 0, and every kappa is as good as any other
+    v = np.where(zeta > 0.0, v, 1.0)  # no clicks at all: theta = 0, and every kappa fits equally well
     reference = np.where(v[..., :1] > _TINY, v[..., :1], v.max(axis=-1, keepdims=True))
     return np.minimum(reference * zeta * u, 1.0), np.minimum(v / reference, 1.0)
 
 
 def filled_rates(clicks: Floats, skips: Floats, fill: int) -> Floats:
-    """M = S / V of stacked queries, what `click_rates` does for one."""
+    """M = S / V of stacked queries; `click_rates` computes the same for one query."""
     views = clicks + skips
-    shown = views.sum(axis=(-2, -1), keepdims=True)
-    mean = np.where(shown > 0.0, clicks.sum(axis=(-2, -1), keepdims=True) / np.where(shown > 0.0, shown, 1.0), 0.5)
-    never = 1.0 if fill == Fill.ONE else mean
-    return np.where(views > 0.0, clicks / np.where(views > 0.0, views, 1.0), never)
+    total = views.sum(axis=(-2, -1), keepdims=True)
+    mean = np.where(total > 0.0, clicks.sum(axis=(-2, -1), keepdims=True) / np.where(total > 0.0, total, 1.0), 0.5)
+    fill_rate = 1.0 if fill == Fill.ONE else mean
+    return np.where(views > 0.0, clicks / np.where(views > 0.0, views, 1.0), fill_rate)
 
 
 @kernel(inline=True)
-def click_rates(tally: CountArrays, fill: int, rates: Floats) -> None:
+def click_rates(counts: CountArrays, fill: int, rates: Floats) -> None:
     """Fill `rates` with M = S / V."""
-    clicks, skips = tally.clicks, tally.skips
-    clicked, shown = 0.0, 0.0
+    clicks, skips = counts.clicks, counts.skips
+    total_clicks, total_views = 0.0, 0.0
     for item in range(clicks.shape[0]):
         for position in range(clicks.shape[1]):
-            clicked += clicks[item, position]
-            shown += clicks[item, position] + skips[item, position]
-    never = 1.0 if fill == Fill.ONE else (clicked / shown if shown > 0.0 else 0.5)
+            total_clicks += clicks[item, position]
+            total_views += clicks[item, position] + skips[item, position]
+    mean = total_clicks / total_views if total_views > 0.0 else 0.5
+    fill_rate = 1.0 if fill == Fill.ONE else mean
     for item in range(clicks.shape[0]):
         for position in range(clicks.shape[1]):
             views = clicks[item, position] + skips[item, position]
-            rates[item, position] = clicks[item, position] / views if views > 0.0 else never
+            rates[item, position] = clicks[item, position] / views if views > 0.0 else fill_rate
 
 
 @kernel(inline=True)
 def rank_one(rates: Floats, iterations: int, theta: Floats, kappa: Floats) -> None:
-    """Improve (theta, kappa) by power iterations on `rates`, from where theta is: online a few are enough.
+    """Improve (theta, kappa) by power iterations on `rates` that start at theta; online, a few are enough.
 
-    Not from kappa: clipped at 1 it has forgotten how much more visible than the first a position seemed to be.
-    M has no negative entries, so its leading vectors have none either and the sign needs no fixing.
+    They do not start at kappa: it is clipped at 1, which loses how much more visible than the first a position is.
+    M has no negative entries, so its leading vectors have none either, and their signs are determined.
     """
     n_items, n_positions = rates.shape
     for item in range(n_items):
-        theta[item] = max(theta[item], _TINY)  # from an exact 0 no iteration could ever come back
+        theta[item] = max(theta[item], _TINY)  # an iteration cannot leave an exact 0
     for _ in range(iterations):
         length = 0.0
         for position in range(n_positions):

@@ -1,4 +1,4 @@
-"""Queries with names, drawn from a model: what the tests of fits share."""
+"""Queries with names, drawn from a model, for the tests of fits."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def drawn(
     items: list[str] | None = None,
     positions: list[str] | None = None,
 ) -> sw.Query:
-    """Every item shown `views` times at every position."""
+    """Every item is shown `views` times at every position."""
     return of_rates(name, np.outer(model.theta, model.kappa), views, seed, items, positions)
 
 
@@ -28,5 +28,5 @@ def of_rates(
 ) -> sw.Query:
     clicks = np.random.default_rng(seed).binomial(views, rates)
     n_items, n_positions = clicks.shape
-    names = items or [f"item {k}" for k in range(n_items)], positions or [f"place {k}" for k in range(n_positions)]
+    names = items or [f"item {k}" for k in range(n_items)], positions or [f"position {k}" for k in range(n_positions)]
     return sw.Query(name, *names, sw.Counts(clicks, views - clicks))

@@ -1,4 +1,4 @@
-"""Whether the position-based model holds: false alarms at the stated level, power, and what is not tested.
+"""Goodness of fit: false alarms at the stated level, power, and what is not tested.
 
 Law of the false alarms: clicks of each cell are Binomial(views, theta kappa). Of 2,000 data sets a share of 0.05 may
 have a p-value below 0.05; a share above 0.07 is four standard deviations of it away, which happens once in 30,000.
@@ -14,7 +14,7 @@ from scipy.stats import chi2
 import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.goodness_of_fit import FEWEST, _moments, discoveries, misfits
+from slotwise.inference.goodness_of_fit import MIN_CLICKS, _moments, discoveries, goodness_of_fit
 from slotwise.paper.settings import setting
 
 DATA_SETS = 2_000
@@ -22,7 +22,7 @@ MANY_ITEMS = sw.PBM(np.linspace(0.01, 0.1, 60), [1.0, 0.6, 0.4, 0.3, 0.2])
 
 
 def drawn(model: sw.PBM, views: int, data_sets: int, uneven: bool = False, seed: int = 1) -> list[Counts]:
-    """Counts of so many data sets, each cell shown so often, or as often as a law with a heavy tail will have it."""
+    """Counts of many data sets; each cell is shown `views` times, or as often as a heavy-tailed law draws."""
     rng, chances = np.random.default_rng(seed), np.outer(model.theta, model.kappa)
     shown = np.full((data_sets, *chances.shape), views)
     if uneven:
@@ -38,17 +38,17 @@ def share_below(p_values: Floats, level: float) -> float:
 @pytest.mark.parametrize("uneven", [False, True], ids=["even", "uneven"])
 @pytest.mark.parametrize(("name", "views"), [("q10", 1000), ("q1", 1000), ("near-zero", 100), ("near-one", 20)])
 def test_false_alarms_are_as_rare_as_stated(name: str, views: int, uneven: bool) -> None:
-    found = misfits(drawn(setting(name), views, DATA_SETS, uneven))
-    assert np.isnan(found.p_value).mean() < 0.01
-    assert 0.02 < share_below(found.p_value, 0.05) < 0.07
-    assert share_below(found.p_value, 0.005) < 0.012  # 0.005, and four standard deviations
+    tested = goodness_of_fit(drawn(setting(name), views, DATA_SETS, uneven))
+    assert np.isnan(tested.p_value).mean() < 0.01
+    assert 0.02 < share_below(tested.p_value, 0.05) < 0.07
+    assert share_below(tested.p_value, 0.005) < 0.012  # 0.005, and four standard deviations
 
 
-def test_a_chi_squared_law_would_cry_wolf_where_clicks_are_few() -> None:
+def test_a_chi_squared_law_would_raise_false_alarms_where_clicks_are_few() -> None:
     """The control: 60 items with some 14 clicks each, about three in a cell; 500 data sets, so up to 0.09."""
-    found = misfits(drawn(MANY_ITEMS, 100, 500))
-    assert share_below(found.p_value, 0.05) < 0.09
-    assert share_below(chi2.sf(found.deviance, found.degrees), 0.05) > 0.2
+    tested = goodness_of_fit(drawn(MANY_ITEMS, 100, 500))
+    assert share_below(tested.p_value, 0.05) < 0.09
+    assert share_below(chi2.sf(tested.deviance, tested.degrees), 0.05) > 0.2
 
 
 def cascade(theta: list[float], n_positions: int, displays: int, seed: int = 0) -> Counts:
@@ -65,10 +65,10 @@ def cascade(theta: list[float], n_positions: int, displays: int, seed: int = 0) 
 
 
 def test_visitors_who_leave_at_the_first_click_are_noticed_when_that_differs_from_a_pbm() -> None:
-    """What lies below an item that everybody clicks is seen by nobody; with its own theta it is seen by others."""
-    found = misfits([cascade([0.9, 0.5, 0.05, 0.05], 3, 20_000)])
-    assert found.p_value[0] < 1e-9
-    assert found.size[0] > 0.05
+    """An item below one that everybody clicks is never examined; no kappa of its position explains that."""
+    tested = goodness_of_fit([cascade([0.9, 0.5, 0.05, 0.05], 3, 20_000)])
+    assert tested.p_value[0] < 1e-9
+    assert tested.size[0] > 0.05
 
 
 def test_a_rate_of_its_own_is_found_and_its_cell_named() -> None:
@@ -77,39 +77,39 @@ def test_a_rate_of_its_own_is_found_and_its_cell_named() -> None:
     chances = np.outer(setting("standard").theta[:6], setting("standard").kappa[:4])
     chances[1, 2] *= 1.5
     clicks = np.random.default_rng(3).binomial(4000, chances, (20, *chances.shape))
-    found = misfits([Counts(each, 4000 - each) for each in clicks])
-    assert (found.p_value < 0.001).sum() >= 18
-    assert np.mean((found.item == 1) & (found.position == 2)) > 0.8
-    assert (found.observed > found.fitted)[(found.item == 1) & (found.position == 2)].all()
+    tested = goodness_of_fit([Counts(each, 4000 - each) for each in clicks])
+    assert (tested.p_value < 0.001).sum() >= 18
+    assert np.mean((tested.item == 1) & (tested.position == 2)) > 0.8
+    assert (tested.observed > tested.fitted)[(tested.item == 1) & (tested.position == 2)].all()
 
 
 @pytest.mark.parametrize("off", [0.02, 0.1])
 @pytest.mark.parametrize("views", [1e4, 1e7])
-def test_the_size_is_how_far_rates_are_off_however_much_is_counted(off: float, views: float) -> None:
-    """A pattern that no row and no column can take up; without noise, the noise that is taken away shows a little."""
+def test_the_size_is_the_error_of_the_rates_whatever_the_number_of_views(off: float, views: float) -> None:
+    """A pattern that no theta and no kappa can fit; the data have no noise, so subtracting noise lowers it slightly."""
     rates = 0.1 * np.array([[1 + off, 1 - off], [1 - off, 1 + off]])
-    (size,) = misfits([Counts(views * rates, views * (1 - rates))]).size
+    (size,) = goodness_of_fit([Counts(views * rates, views * (1 - rates))]).size
     noise = 1 / (4 * views * 0.1 / 0.9)
     assert size == pytest.approx(np.sqrt(max(off**2 - noise, 0.0)), rel=0.02)
 
 
-def test_degrees_of_freedom_count_parts_and_leave_out_what_is_rare() -> None:
+def test_degrees_of_freedom_count_components_and_leave_out_what_is_rare() -> None:
     rich = np.full((3, 3), 100.0)
-    two_parts = np.zeros((4, 4))
-    two_parts[:2, :2] = two_parts[2:, 2:] = 100.0
+    two_components = np.zeros((4, 4))
+    two_components[:2, :2] = two_components[2:, 2:] = 100.0
     rare = np.vstack([rich, [1, 2, 0]])
-    assert rare[3].sum() < FEWEST
-    for clicks, degrees in [(rich, 4), (two_parts, 2), (rare, 4), (np.diag([100.0, 100.0]), 0), (rich[:1], 0)]:
-        found = misfits([Counts(clicks, 5 * clicks)])
-        assert found.degrees.tolist() == [degrees]
-        assert np.isnan(found.p_value[0]) == (degrees == 0)
+    assert rare[3].sum() < MIN_CLICKS
+    for clicks, degrees in [(rich, 4), (two_components, 2), (rare, 4), (np.diag([100.0, 100.0]), 0), (rich[:1], 0)]:
+        tested = goodness_of_fit([Counts(clicks, 5 * clicks)])
+        assert tested.degrees.tolist() == [degrees]
+        assert np.isnan(tested.p_value[0]) == (degrees == 0)
 
 
 def test_nothing_is_tested_on_fewer_clicks_than_cells() -> None:
     clicks = np.zeros((20, 30))
     for k in range(20):
         clicks[k, (k + np.arange(15)) % 30] = 1.0  # 15 of each item, 10 at each position
-    assert np.isnan(misfits([Counts(clicks, 10.0 - clicks)]).p_value).all()
+    assert np.isnan(goodness_of_fit([Counts(clicks, 10.0 - clicks)]).p_value).all()
 
 
 @pytest.mark.parametrize(("views", "chance"), [(7, 0.3), (400, 0.004), (400, 0.996), (5000, 0.002), (900, 0.03)])
@@ -140,7 +140,7 @@ def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
 
 
 def test_when_nothing_is_wrong_discoveries_are_rare() -> None:
-    """2,000 times 20 uniform p-values: some are believed in 5 % of them, four standard deviations being 2 %."""
+    """2,000 times 20 uniform p-values: there are discoveries in 5 % of them, four standard deviations being 2 %."""
     rng = np.random.default_rng(5)
     some = [discoveries(rng.random(20)).any() for _ in range(2_000)]
     assert 0.03 < np.mean(some) < 0.07
@@ -151,13 +151,13 @@ NUMBERS = st.integers(0, 40).map(float) | st.sampled_from([0.0, 0.0, 1e-9, 0.5, 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.tuples(st.integers(1, 5), st.integers(1, 5)), st.data())
-def test_any_counts_whatever_give_a_probability_or_none(shape: tuple[int, int], data: st.DataObject) -> None:
+def test_any_counts_give_a_probability_or_none(shape: tuple[int, int], data: st.DataObject) -> None:
     clicks, skips = (data.draw(arrays(np.float64, shape, elements=NUMBERS)) for _ in range(2))
-    found = misfits([Counts(clicks, skips)])
-    (p_value,), (size,) = found.p_value, found.size
+    tested = goodness_of_fit([Counts(clicks, skips)])
+    (p_value,), (size,) = tested.p_value, tested.size
     assert np.isnan(p_value) == np.isnan(size)
     if not np.isnan(p_value):
         assert 0 <= p_value <= 1
         assert 0 <= size < np.inf
-        assert found.degrees[0] > 0
-        assert clicks[found.item[0], found.position[0]] + skips[found.item[0], found.position[0]] > 0
+        assert tested.degrees[0] > 0
+        assert clicks[tested.item[0], tested.position[0]] + skips[tested.item[0], tested.position[0]] > 0

@@ -5,7 +5,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.counts import Counts
-from slotwise.inference.estimation.running_estimate import Estimator, first_guess, refresh
+from slotwise.inference.estimation.running_estimate import Estimator, initial_estimate, refresh
 from slotwise.inference.estimation.svd import Fill
 from slotwise.policies import epsilon_greedy, greedy
 from slotwise.policies._contract import make_params
@@ -32,7 +32,7 @@ def lapack(counts: Counts, fill: float) -> tuple[np.ndarray, np.ndarray]:
 
 def settled(estimator: Estimator, fill: Fill, counts: Counts) -> greedy.State:
     """A state whose estimate has had the rounds it takes to settle on these counts."""
-    state = greedy.State(counts.arrays(), first_guess(5, 3), np.zeros(5), np.zeros(3))
+    state = greedy.State(counts.arrays(), initial_estimate(5, 3), np.zeros(5), np.zeros(3))
     for _ in range(300):
         refresh(int(estimator), int(fill), state)
     return state
@@ -71,7 +71,7 @@ def test_it_recovers_the_order_from_plenty_of_counts(estimator: str) -> None:
     params = make_params(greedy, {"estimator": estimator}, None)
     counts = some_counts(shown=20_000)
     rng = np.random.default_rng(1)
-    state = greedy.State(counts.arrays(), first_guess(5, 3), np.zeros(5), np.zeros(3))
+    state = greedy.State(counts.arrays(), initial_estimate(5, 3), np.zeros(5), np.zeros(3))
     display = np.empty(3, np.int64)
     for _ in range(100):
         greedy.choose(params, state, rng, display)
@@ -101,7 +101,7 @@ def test_each_item_is_replaced_with_its_probability(n_items: int, c: float, repl
     skips[:, :] = 59 / n_items
     rng = np.random.default_rng(7)
     state = greedy.State(
-        Counts(clicks, skips, displays=99).arrays(), first_guess(n_items, 3), np.zeros(n_items), np.zeros(3)
+        Counts(clicks, skips, displays=99).arrays(), initial_estimate(n_items, 3), np.zeros(n_items), np.zeros(3)
     )
     display, usual = np.empty(3, np.int64), np.empty(3, np.int64)
     for _ in range(200):

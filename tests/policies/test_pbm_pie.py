@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.inference.estimation.running_estimate import told_or_guessed
+from slotwise.inference.estimation.running_estimate import initial_estimate_from
 from slotwise.paper.settings import setting
 from slotwise.policies import pbm_pie
 from slotwise.policies._contract import make_params
@@ -102,7 +102,7 @@ def test_a_misfit_beyond_the_threshold_leaves_the_minimiser() -> None:
     """Clicks far above what kappa allows at one position: even m exceeds the threshold, so U is m."""
     state = pbm_pie.State(
         sw.Counts([[0, 0, 90]], [[100, 0, 10]]).arrays(),
-        told_or_guessed(0, MODEL.arrays(), 1, 3),
+        initial_estimate_from(0, MODEL.arrays(), 1, 3),
         np.zeros(1),
         np.zeros(1, np.int64),
     )

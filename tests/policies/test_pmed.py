@@ -8,7 +8,7 @@ import slotwise as sw
 from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import UNKNOWN, Model
 from slotwise.counts import CountArrays
-from slotwise.inference.bounds.birkhoff import most_displays, split
+from slotwise.inference.bounds.birkhoff import decompose, max_displays
 from slotwise.inference.estimation.ordered_em import most_likely, pool
 from slotwise.policies import pmed
 from slotwise.policies._contract import make_params
@@ -45,9 +45,9 @@ def play(params: pmed.Params, state: pmed.State, model: sw.PBM, rounds: int) -> 
 
 
 def displays_of(asked: Floats) -> tuple[Ints, Floats]:
-    most = most_displays(*asked.shape)
+    most = max_displays(*asked.shape)
     displays, weights = np.empty((most, asked.shape[1]), np.int64), np.empty(most)
-    found = split(asked.copy(), displays, weights)
+    found = decompose(asked.copy(), displays, weights)
     return displays[:found], weights[:found]
 
 
@@ -112,7 +112,7 @@ def test_the_estimate_is_the_most_likely_one_in_order() -> None:
     order = [{"type": "ineq", "fun": lambda logs, k=k: logs[4 + k] - logs[5 + k]} for k in range(2)]
     best = minimize(loss, np.log([0.3] * 4 + [0.8, 0.7, 0.6]), constraints=order, options={"maxiter": 500})
     theta, kappa = np.full(4, 0.5), np.full(3, 0.5)
-    most_likely(counts, np.arange(3), 5_000, 1e-12, theta, kappa, np.empty(3))
+    most_likely(counts, np.arange(3), 5_000, 1e-12, theta, kappa)
     assert loss(np.log(np.concatenate([theta, kappa]))) == pytest.approx(best.fun, abs=1e-4)
     assert kappa[0] > kappa[1] == pytest.approx(kappa[2])
 
@@ -121,9 +121,9 @@ def test_an_early_click_does_not_trap_the_estimate() -> None:
     """After a click in the first display theta is 1, where EM alone would stay whatever follows."""
     first = tally(np.array([[1.0]]), np.array([[0.0]]))
     theta, kappa = np.full(1, 0.5), np.full(1, 0.5)
-    most_likely(first, np.arange(1), 100, 1e-9, theta, kappa, np.empty(1))
+    most_likely(first, np.arange(1), 100, 1e-9, theta, kappa)
     later = tally(np.array([[1.0]]), np.array([[9.0]]))
-    most_likely(later, np.arange(1), 2_000, 1e-12, theta, kappa, np.empty(1))
+    most_likely(later, np.arange(1), 2_000, 1e-12, theta, kappa)
     assert theta[0] * kappa[0] == pytest.approx(0.1, abs=1e-3)
 
 

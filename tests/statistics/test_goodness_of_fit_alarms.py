@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 import slotwise as sw
-from slotwise.inference.goodness_of_fit import misfits
+from slotwise.inference.goodness_of_fit import goodness_of_fit
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 LIMITS = {0.05: 0.0562, 0.01: 0.0128, 0.001: 0.0019}
@@ -30,7 +30,7 @@ def test_false_alarms(name: str, uneven: bool) -> None:
     if uneven:
         shown = 1 + (views * rng.pareto(1.2, shown.shape)).astype(int)
     clicks = rng.binomial(shown, chances)
-    found = misfits([sw.Counts(some, all_ - some) for some, all_ in zip(clicks, shown, strict=True)])
+    found = goodness_of_fit([sw.Counts(some, all_ - some) for some, all_ in zip(clicks, shown, strict=True)])
     told = ~np.isnan(found.p_value)
     naive = chi2.sf(found.deviance[told], found.degrees[told])
     share = {level: float((found.p_value[told] < level).mean()) for level in LIMITS}

@@ -73,8 +73,28 @@ def fit_queries(
     fits: list[Any] = [None] * len(listed)
     for fitted in batches:
         estimates = _estimates(fitted.batch, checked_level) if sampled is None else [sampled[k] for k in fitted.members]
-        for k, values in _query_fits(fitted, listed, estimates, poor, bayes):
-            fits[k] = QueryFit(**values, method=method, level=checked_level)
+        warnings = _warnings(fitted, listed, poor, bayes)
+        identifiable = fitted.batch.identifiable.tolist()
+        rows = zip(fitted.members, estimates, warnings, identifiable, fitted.goodness, strict=True)
+        for k, estimated, warned, is_identifiable, goodness in rows:
+            fits[k] = QueryFit(
+                name=listed[k].name,
+                items=listed[k].items,
+                positions=listed[k].positions,
+                counts=listed[k].counts,
+                method=method,
+                level=checked_level,
+                theta=estimated.theta,
+                theta_error=estimated.theta_error,
+                theta_interval=estimated.theta_interval,
+                kappa=estimated.kappa,
+                kappa_error=estimated.kappa_error,
+                kappa_interval=estimated.kappa_interval,
+                ess=estimated.ess,
+                identifiable=is_identifiable,
+                goodness_of_fit=goodness,
+                warnings=warned + estimated.warnings,
+            )
     return fits
 
 
@@ -83,7 +103,7 @@ class _FittedBatch(NamedTuple):
 
     members: list[int]
     batch: Batch
-    goodness: BatchGoodnessOfFit
+    goodness: list[GoodnessOfFit | None]
 
 
 def _checked(queries: Iterable[Query]) -> list[Query]:
@@ -111,7 +131,8 @@ def _fitted_batches(
             members = group[start : start + _BATCH_SIZE]
             batch = Batch.of([counts[k] for k in members])
             estimate(batch)
-            yield _FittedBatch(members, batch, goodness_of_fit([counts[k] for k in members]))
+            tested = goodness_of_fit([counts[k] for k in members])
+            yield _FittedBatch(members, batch, _named_cells(tested, [queries[k] for k in members]))
             done += len(members)
             if progress:
                 progress(done)
@@ -121,28 +142,24 @@ def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
     """Which queries a PBM does not fit: significantly, with controlled false discoveries, and by a relevant size."""
     p_value, size = np.full(n, np.nan), np.zeros(n)
     for fitted in batches:
-        p_value[fitted.members], size[fitted.members] = fitted.goodness.p_value, fitted.goodness.size
+        for k, goodness in zip(fitted.members, fitted.goodness, strict=True):
+            if goodness is not None:
+                p_value[k], size[k] = goodness.p_value, goodness.size
     return np.asarray(discoveries(p_value) & (size >= MIN_WARNED_SIZE))
 
 
-def _query_fits(
-    fitted: _FittedBatch,
-    queries: Sequence[Query],
-    estimates: Iterable[QueryEstimate],
-    poor: NDArray[np.bool_],
-    bayes: bool,
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The index of each query of a batch and the fields of its QueryFit; arrays are views of the batch."""
-    batch, goodness = fitted.batch, _goodness_rows(fitted, queries)
+def _warnings(
+    fitted: _FittedBatch, queries: Sequence[Query], poor: NDArray[np.bool_], bayes: bool
+) -> Iterator[list[str]]:
+    """The warnings about each query of a batch, without those of the sampler."""
+    batch = fitted.batch
     warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
-    identifiable = batch.identifiable.tolist()
     texts = (_PRIOR_ITEM_TEXTS, _PRIOR_POSITION_TEXTS) if bayes else (ITEM_TEXTS, POSITION_TEXTS)
-    for row, (k, estimate) in enumerate(zip(fitted.members, estimates, strict=True)):
+    for row, (k, goodness) in enumerate(zip(fitted.members, fitted.goodness, strict=True)):
         warnings = [*_named_warnings(batch, row, queries[k], *texts)] if warned[row] else []
-        if poor[k]:
-            warnings.append(_poor_fit_text(goodness[row]))
-        values = queries[k]._asdict() | estimate._asdict() | {"warnings": warnings + estimate.warnings}
-        yield k, values | {"identifiable": identifiable[row], "goodness_of_fit": goodness[row]}
+        if poor[k] and goodness is not None:
+            warnings.append(_poor_fit_text(goodness))
+        yield warnings
 
 
 def _estimates(batch: Batch, level: float) -> Iterator[QueryEstimate]:
@@ -191,18 +208,20 @@ def _few_clicks(
         yield f"{name_list(what, few)}: fewer than {least} clicks, a rough estimate"
 
 
-def _goodness_rows(fitted: _FittedBatch, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:
+def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:
+    """The goodness of fit of each query, with the names of its cell; None if the query was not tested."""
     rows: list[GoodnessOfFit | None] = []
-    columns = zip(*(column.tolist() for column in fitted.goodness), strict=True)
-    for k, (deviance, degrees, p_value, size, item, position, *rates) in zip(fitted.members, columns, strict=True):
-        names = queries[k].items[item], queries[k].positions[position]
-        tested = p_value == p_value  # not NaN
-        rows.append(GoodnessOfFit(deviance, degrees, p_value, size, *names, *rates) if tested else None)
+    columns = zip(*(column.tolist() for column in tested), strict=True)
+    for query, (deviance, degrees, p_value, size, item, position, observed, fitted) in zip(
+        queries, columns, strict=True
+    ):
+        names = query.items[item], query.positions[position]
+        row = GoodnessOfFit(deviance, degrees, p_value, size, *names, observed, fitted)
+        rows.append(row if p_value == p_value else None)  # NaN: not tested
     return rows
 
 
-def _poor_fit_text(goodness: GoodnessOfFit | None) -> str:
-    assert goodness is not None
+def _poor_fit_text(goodness: GoodnessOfFit) -> str:
     cell = f"{shown(goodness.item)} at {shown(goodness.position)}"
     return (
         f"a position-based model does not fit (p = {goodness.p_value:.1g}): click rates are off by "

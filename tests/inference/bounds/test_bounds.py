@@ -1,4 +1,4 @@
-"""The regret lower bounds against check values, closed forms and brute force, and the compiled program against them."""
+"""The regret lower bounds against check values, closed forms and brute force; the compiled program against them."""
 
 import math
 
@@ -8,9 +8,9 @@ from scipy.optimize import linprog, minimize
 
 import slotwise as sw
 from slotwise.checks import BadInput, Floats
-from slotwise.inference.bounds.alternatives import divergences, nearest, told_apart, truth_of
+from slotwise.inference.bounds.alternatives import bernoulli_divergence, divergences, nearest, ranked_model
 from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
-from slotwise.inference.bounds.regret_program import explore, program
+from slotwise.inference.bounds.regret_program import regret_program, solve_regret_program
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 KNOWN = {"q10": 6.234, "q19": 42.17, "q1": 41.95, "standard": 11.36, "near-zero": 8.28, "near-one": 108.4}
@@ -20,8 +20,8 @@ TINY = sw.PBM([0.5, 0.3, 0.2], [1.0, 0.4])
 
 def solved(model: sw.PBM, tolerance: float) -> tuple[float, Floats]:
     """The regret and q of the compiled program, items and positions given in decreasing order."""
-    memory = program(model.theta.size, model.kappa.size)
-    return explore(truth_of(model.theta, model.kappa, True), tolerance, memory), memory.q
+    program = regret_program(model.theta.size, model.kappa.size)
+    return solve_regret_program(ranked_model(model.theta, model.kappa, True), tolerance, program), program.q
 
 
 def random_model(rng: np.random.Generator) -> sw.PBM:
@@ -52,21 +52,21 @@ def test_knowing_less_never_costs_less(name: str) -> None:
 def test_one_position_is_the_ordinary_bandit() -> None:
     """With one position all bounds are the one of Lai and Robbins: each gap over its divergence."""
     model = sw.PBM([0.2, 0.6, 0.5], [0.8])
-    value = sum((0.6 - theta) * 0.8 / told_apart(0.8 * theta, 0.8 * 0.6) for theta in (0.2, 0.5))
+    value = sum((0.6 - theta) * 0.8 / bernoulli_divergence(0.8 * theta, 0.8 * 0.6) for theta in (0.2, 0.5))
     for bound in (known_kappa_bound(model), unknown_kappa_bound(model), unknown_kappa_bound(model, True)):
         assert bound == pytest.approx(value, rel=2e-6)
 
 
 def test_two_items_on_two_positions() -> None:
-    """Only the swap can be tried: its loss over what it tells of the one alternative with equal thetas."""
+    """The swap is the only other display: its loss divided by its divergence from the alternative with equal thetas."""
     (a, b), (k, m) = (0.7, 0.4), (1.0, 0.5)
-    rate = told_apart(a * m, b * m) + told_apart(b * k, a * k)
+    rate = bernoulli_divergence(a * m, b * m) + bernoulli_divergence(b * k, a * k)
     value = (a - b) * (k - m) / rate
     assert unknown_kappa_bound(sw.PBM([a, b], [k, m]), True) == pytest.approx(value, rel=2e-6)
-    assert known_kappa_bound(sw.PBM([a, b], [k, m])) == 0.0  # with kappa known the best display tells all
+    assert known_kappa_bound(sw.PBM([a, b], [k, m])) == 0.0  # with kappa known, the best display identifies theta
 
 
-def test_order_of_items_and_positions_and_unseen_positions_do_not_matter() -> None:
+def test_the_order_of_items_and_positions_and_positions_of_visibility_0_do_not_matter() -> None:
     model = sw.PBM([0.2, 0.5, 0.1, 0.3], [0.4, 1.0])
     same = sw.PBM([0.5, 0.3, 0.2, 0.1], [1.0, 0.4, 0.0])
     assert known_kappa_bound(model) == pytest.approx(known_kappa_bound(same))
@@ -103,21 +103,21 @@ def test_the_nearest_alternative_is_the_nearest() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         model = random_model(rng)
-        truth = truth_of(model.theta, model.kappa, True)
+        ranked = ranked_model(model.theta, model.kappa, True)
         q = rng.exponential(size=(model.theta.size, model.kappa.size))
-        fixed = int(rng.integers(truth.z.size))
-        start = truth.z.copy()
+        fixed = int(rng.integers(ranked.z.size))
+        start = ranked.z.copy()
         start[fixed] = 0.0
-        z, row = start.copy(), np.empty(model.kappa.size * truth.z.size)
+        z, row = start.copy(), np.empty(model.kappa.size * ranked.z.size)
         flat = np.array([q[i, p] for p in range(model.kappa.size) for i in range(model.theta.size) if i != p])
 
-        def total(point: Floats, truth=truth, row=row, flat=flat) -> float:
-            divergences(truth, np.ascontiguousarray(point), row)
+        def total(point: Floats, ranked=ranked, row=row, flat=flat) -> float:
+            divergences(ranked, np.ascontiguousarray(point), row)
             return float(flat @ row)
 
-        limits = [(low if k != fixed else 0.0, None if k != fixed else 0.0) for k, low in enumerate(truth.low)]
+        limits = [(low if k != fixed else 0.0, None if k != fixed else 0.0) for k, low in enumerate(ranked.low)]
         other = minimize(total, start, bounds=limits, method="L-BFGS-B", options={"maxfun": 20_000})
-        value = nearest(truth, q, fixed, 0.0, 1e-12, z)
+        value = nearest(ranked, q, fixed, 0.0, 1e-12, z)
         assert value == pytest.approx(total(z), rel=1e-9)
         assert value <= other.fun * (1 + 1e-9)
         assert value == pytest.approx(other.fun, rel=1e-3)
@@ -125,15 +125,15 @@ def test_the_nearest_alternative_is_the_nearest() -> None:
 
 def test_the_program_against_brute_force() -> None:
     """Three items on two positions: every alternative on a fine grid is a row of one linear program."""
-    truth = truth_of(TINY.theta, TINY.kappa, True)
+    ranked = ranked_model(TINY.theta, TINY.kappa, True)
     row, rows = np.empty(4), []
-    for free in np.linspace(truth.low[0], 3.0, 2001):
+    for free in np.linspace(ranked.low[0], 3.0, 2001):
         rows += [(0.0, float(free) - 2.0), (float(free), 0.0)]
     cuts = []
     for z in rows:
-        divergences(truth, np.array(z), row)
+        divergences(ranked, np.array(z), row)
         cuts.append(row.copy())
-    # q_10, q_20, q_01, q_21: no item of the best display elsewhere more often than replaced
+    # q_10, q_20, q_01, q_21: no item of the best display is shown elsewhere more often than it is replaced
     balance = [[-1.0, -1.0, 1.0, 0.0], [1.0, 0.0, -1.0, -1.0]]
     cost = [(0.5 - 0.3) * 1.0, (0.5 - 0.2) * 1.0, (0.3 - 0.5) * 0.4, (0.3 - 0.2) * 0.4]
     brute = linprog(cost, np.vstack([balance, -np.array(cuts)]), np.r_[0.0, 0.0, -np.ones(len(cuts))]).fun
@@ -155,18 +155,18 @@ def test_the_compiled_program_agrees_with_the_bound() -> None:
 
 
 def test_a_solution_is_a_good_start_for_the_next() -> None:
-    """The same answer, to the tolerance, whether the program starts afresh or from a neighbour's alternatives."""
+    """The solution is the same, to the tolerance, from an empty program and from one solved for a similar model."""
     model = setting("near-one")
-    memory = program(10, 5)
-    explore(truth_of(model.theta, model.kappa, True), 1e-3, memory)
-    moved = model.theta - 0.003 * np.arange(10)
-    again = explore(truth_of(moved, model.kappa, True), 1e-3, memory)
-    fresh = solved(sw.PBM(moved, model.kappa), 1e-3)[0]
+    program = regret_program(10, 5)
+    solve_regret_program(ranked_model(model.theta, model.kappa, True), 1e-3, program)
+    shifted = model.theta - 0.003 * np.arange(10)
+    again = solve_regret_program(ranked_model(shifted, model.kappa, True), 1e-3, program)
+    fresh = solved(sw.PBM(shifted, model.kappa), 1e-3)[0]
     assert again == pytest.approx(fresh, rel=1e-3)
 
 
 def test_near_ties_and_extremes_are_solved() -> None:
-    """300 ugly models, ties broken by as little as 0.1 %: always a finite, balanced answer."""
+    """300 degenerate models, ties broken by as little as 0.1 %: the solution is always finite and balanced."""
     rng = np.random.default_rng(1)
     for k in range(300):
         n_items = int(rng.integers(2, 16))

@@ -1,4 +1,4 @@
-"""EM and Newton: the penalised likelihood never falls, its maximum is found, and errors are those of the curvature."""
+"""EM and Newton: the objective never decreases, its maximum is found, and errors follow from the curvature."""
 
 import math
 
@@ -8,11 +8,11 @@ from scipy.optimize import minimize
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, Counts
-from slotwise.inference.estimation.batch import parts
-from slotwise.inference.estimation.curvature import workspace
+from slotwise.inference.components import label_components
+from slotwise.inference.estimation.curvature import Objective, workspace
 from slotwise.inference.estimation.em import em_pass
 from slotwise.inference.estimation.information import log_errors
-from slotwise.inference.estimation.newton import log_likelihood, maximise, newton_step, start
+from slotwise.inference.estimation.newton import initialise, log_likelihood, maximise, newton_step
 from slotwise.paper.settings import SIMULATED, setting
 
 PRIORS = [0.0, 1e-3, 1.0]
@@ -25,7 +25,7 @@ def drawn(name: str, views: int, seed: int) -> Counts:
 
 
 def sparse(rng: np.random.Generator) -> Counts:
-    """Small and full of holes: never shown, never clicked, always clicked."""
+    """Small and sparse: some cells are never shown, never clicked, or always clicked."""
     n_items, n_positions = rng.integers(1, 6), rng.integers(1, 5)
     views = rng.poisson(rng.choice([1, 4, 30]), (n_items, n_positions)) * (rng.random((n_items, n_positions)) < 0.7)
     theta, kappa = rng.choice([0, 0.05, 0.4, 0.9, 1], n_items), rng.choice([0, 0.2, 0.7, 1], n_positions)
@@ -33,32 +33,38 @@ def sparse(rng: np.random.Generator) -> Counts:
     return Counts(clicks, views - clicks)
 
 
-def tallied(counts: Counts) -> CountArrays:
-    """What `counts.arrays()` gives, without waiting for kernels that are not under test to be compiled."""
+def count_arrays(counts: Counts) -> CountArrays:
+    """The same as `counts.arrays()`, without compiling kernels that are not under test."""
     clicks, skips = counts.clicks.copy(), counts.skips.copy()
     transposed = np.ascontiguousarray(skips.T)
     return CountArrays(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
 
 
 class Climb:
-    """One query on its way up."""
+    """The maximisation of one query, step by step."""
 
     def __init__(self, counts: Counts, prior: float) -> None:
-        self.counts, self.tally, self.prior = counts, tallied(counts), prior
         n_items, n_positions = counts.clicks.shape
+        self.counts, self.prior = counts, prior
         self.theta, self.kappa, self.work = np.empty(n_items), np.empty(n_positions), workspace(n_items, n_positions)
-        self.parts = np.empty(n_items, np.int64), np.empty(n_positions, np.int64)
-        start(self.tally, prior, self.theta, self.kappa)
-        parts(counts.clicks, counts.skips, self.theta, self.kappa, *self.parts)
+        items, positions = np.empty(n_items, np.int64), np.empty(n_positions, np.int64)
+        self.objective = Objective(count_arrays(counts), prior, items, positions)
+        initialise(self.objective.counts, prior, self.theta, self.kappa)
+        label_components(counts.clicks, counts.skips, self.theta, self.kappa, items, positions)
 
     def em(self) -> float:
-        return em_pass(self.tally, self.prior, self.theta, self.kappa, self.work.looks)
+        return em_pass(self.objective.counts, self.prior, self.theta, self.kappa, self.work.examinations)
 
     def newton(self) -> tuple[float, float]:
-        return newton_step(self.tally, self.prior, *self.parts, self.theta, self.kappa, self.work)
+        return newton_step(self.objective, self.theta, self.kappa, self.work)
 
     def maximise(self) -> tuple[int, bool]:
-        return maximise(self.tally, self.prior, *self.parts, self.theta, self.kappa, self.work)
+        return maximise(self.objective, self.theta, self.kappa, self.work)
+
+    def log_errors(self) -> tuple[Floats, Floats]:
+        theta_errors, kappa_errors = np.empty(self.theta.size), np.empty(self.kappa.size)
+        log_errors(self.objective, self.theta, self.kappa, self.work, theta_errors, kappa_errors)
+        return theta_errors, kappa_errors
 
     def height(self) -> float:
         return penalised(self.counts, self.prior, self.theta, self.kappa)
@@ -73,7 +79,7 @@ def penalised(counts: Counts, prior: float, theta: Floats, kappa: Floats) -> flo
 
 
 def by_scipy(counts: Counts, prior: float) -> float:
-    """The maximum in log space, found by L-BFGS-B; without prior only among what was clicked, the rest being at 0."""
+    """The maximum in log space, by L-BFGS-B; without a prior, items and positions without clicks are left out: 0."""
     clicks, skips = counts.clicks, counts.skips
     if prior == 0:
         items, positions = clicks.sum(axis=1) > 0, clicks.sum(axis=0) > 0
@@ -110,7 +116,7 @@ def test_no_pass_and_no_step_ever_loses(prior: float) -> None:
 
 
 def test_a_wrong_pass_is_noticed() -> None:
-    """Negative control: a pass that takes every skip for a look loses likelihood once EM has settled."""
+    """Negative control: a pass that counts every skip as examined decreases the likelihood after EM has converged."""
     climb = Climb(drawn("standard", 50, 0), 0.0)
     for _ in range(200):
         climb.em()
@@ -130,25 +136,25 @@ def test_the_optimum_is_that_of_another_method(prior: float) -> None:
         assert converged
         gap = climb.height() - by_scipy(counts, prior)
         assert gap > -1e-6
-        assert gap < 1e-3  # the other method is slower to the very end, but it was there
+        assert gap < 1e-3  # the other method is less accurate, but it reached the maximum
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_nothing_pulls_at_the_optimum(prior: float) -> None:
-    """The conditions of Kuhn and Tucker, sufficient since the problem is concave: no slope in logs, or upwards at 1."""
+def test_the_gradient_vanishes_at_the_optimum(prior: float) -> None:
+    """The Kuhn-Tucker conditions, sufficient in a concave problem: gradient 0 in logs, or nonnegative at 1."""
     rng = np.random.default_rng(8)
     for counts in (sparse(rng) for _ in range(200)):
         climb = Climb(counts, prior)
         assert climb.maximise()[1]
         chance = np.outer(climb.theta, climb.kappa)
         lost = np.divide(counts.skips * chance, 1 - chance, out=np.zeros_like(chance), where=counts.skips > 0)
-        pull = np.concatenate([(counts.clicks - lost).sum(axis=1), (counts.clicks - lost).sum(axis=0)])
+        gradient = np.concatenate([(counts.clicks - lost).sum(axis=1), (counts.clicks - lost).sum(axis=0)])
         both = np.concatenate([climb.theta, climb.kappa])
         if prior:
-            pull += prior * (1 - 2 * both) / (1 - both)
+            gradient += prior * (1 - 2 * both) / (1 - both)
         inside = (both > 0) & (both < 1)
-        assert np.abs(pull[inside]).max(initial=0) < 1e-3
-        assert pull[both == 1].min(initial=0) > -1e-3
+        assert np.abs(gradient[inside]).max(initial=0) < 1e-3
+        assert gradient[both == 1].min(initial=0) > -1e-3
         zero = [counts.clicks.sum(axis=1) == 0, counts.clicks.sum(axis=0) == 0]
         assert prior or ((both == 0) == np.concatenate(zero)).all()
 
@@ -167,7 +173,7 @@ def test_newton_ends_where_long_em_ends_and_sooner(name: str) -> None:
 
 
 def test_fifty_passes_of_em_are_not_the_end() -> None:
-    """Why there is Newton: where one display was shown nearly always, EM is far from the end after 50 passes."""
+    """Why Newton is needed: if one display is shown nearly always, EM is far from converged after 50 passes."""
     model, rng = setting("standard"), np.random.default_rng(9)
     views = np.full((10, 5), 20) + 20_000 * np.eye(10, 5, dtype=np.int64)
     clicks = rng.binomial(views, np.outer(model.theta, model.kappa))
@@ -181,10 +187,10 @@ def test_fifty_passes_of_em_are_not_the_end() -> None:
 
 
 def test_a_step_is_newtons() -> None:
-    """Near the optimum what a step promises is about the square of what the step before it promised."""
+    """Near the optimum the predicted gain of a step is about the square of that of the step before."""
     climb = Climb(drawn("standard", 500, 3), 0.0)
-    promises = [climb.newton()[0] for _ in range(6)]
-    near = [promise for promise in promises if 1e-20 < promise < 1e-2]
+    predicted = [climb.newton()[0] for _ in range(6)]
+    near = [gain for gain in predicted if 1e-20 < gain < 1e-2]
     assert near[1] < near[0] ** 1.5
 
 
@@ -193,13 +199,12 @@ def test_errors_are_those_of_the_dense_information_matrix(prior: float) -> None:
     """Against numpy's inverse of all N + L second derivatives, with the scale fixed by hand."""
     climb = Climb(drawn("standard", 300, 6), prior)
     climb.maximise()
-    theta_error, kappa_error = np.empty(10), np.empty(5)
-    log_errors(climb.tally, prior, *climb.parts, climb.theta, climb.kappa, climb.work, theta_error, kappa_error)
+    theta_error, kappa_error = climb.log_errors()
 
     chance = np.outer(climb.theta, climb.kappa)
-    bend = climb.counts.skips * chance / (1 - chance) ** 2
+    curvature = climb.counts.skips * chance / (1 - chance) ** 2
     both = np.concatenate([climb.theta, climb.kappa])
-    information = np.block([[np.diag(bend.sum(axis=1)), bend], [bend.T, np.diag(bend.sum(axis=0))]])
+    information = np.block([[np.diag(curvature.sum(axis=1)), curvature], [curvature.T, np.diag(curvature.sum(axis=0))]])
     information += np.diag(prior * both / (1 - both) ** 2)
     top = 10 + int(climb.kappa.argmax())
     contrast = np.eye(15)  # log theta + log kappa_top, log kappa - log kappa_top
@@ -222,6 +227,5 @@ def test_one_item_at_one_position_is_a_binomial() -> None:
     climb = Climb(Counts([[30]], [[70]]), 0.0)
     climb.maximise()
     assert climb.theta[0] * climb.kappa[0] == pytest.approx(0.3, abs=1e-12)
-    theta_error, kappa_error = np.empty(1), np.empty(1)
-    log_errors(climb.tally, 0.0, *climb.parts, climb.theta, climb.kappa, climb.work, theta_error, kappa_error)
+    theta_error, _ = climb.log_errors()
     assert theta_error[0] == pytest.approx(math.sqrt(0.7 / 30))

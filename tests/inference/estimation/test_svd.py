@@ -16,8 +16,8 @@ def exact_counts(theta, kappa, views=1000.0) -> Counts:
     return Counts(clicks, views - clicks)
 
 
-def tallied(counts: Counts) -> CountArrays:
-    """What `counts.arrays()` gives, without waiting for kernels that are not under test to be compiled."""
+def count_arrays(counts: Counts) -> CountArrays:
+    """The same as `counts.arrays()`, without compiling kernels that are not under test."""
     clicks, skips = counts.clicks.copy(), counts.skips.copy()
     transposed = np.ascontiguousarray(skips.T)
     return CountArrays(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
@@ -62,7 +62,7 @@ def test_the_iteration_reaches_the_full_decomposition() -> None:
 
 def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> None:
     rng = np.random.default_rng(2)
-    counts = tallied(Counts(np.zeros((10, 5)), np.zeros((10, 5))))
+    counts = count_arrays(Counts(np.zeros((10, 5)), np.zeros((10, 5))))
     theta, kappa = np.full(10, 0.5), np.ones(5)
     rates = np.empty((10, 5))
     for _ in range(2_000):
@@ -75,12 +75,12 @@ def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> Non
     full = svd(counts.clicks, counts.skips, Fill.MEAN)
     np.testing.assert_allclose(theta, full[0], atol=1e-3)
     np.testing.assert_allclose(kappa, full[1], atol=1e-3)
-    cold = iterated(rates, 1)  # negative control: one iteration from the start is not there yet
+    cold = iterated(rates, 1)  # negative control: one iteration from the start has not converged
     assert np.abs(cold[1] - full[1]).max() > 1e-3
 
 
 def test_a_clipped_answer_is_as_good_a_start() -> None:
-    """A position more visible than the first is clipped to 1, in each round anew; that must not hold it back."""
+    """A position more visible than the first is clipped to 1 in every round; this must not slow the iteration down."""
     rates = np.outer([0.4, 0.2, 0.1], [0.3, 1.0, 0.6]) + 0.05 * np.eye(3)
     theta, kappa = np.full(3, 0.5), np.ones(3)
     for _ in range(100):
@@ -90,7 +90,7 @@ def test_a_clipped_answer_is_as_good_a_start() -> None:
 
 
 def test_an_iteration_comes_back_from_an_exact_zero() -> None:
-    """Two blocks that share nothing: the second was at 0 and is now the larger one."""
+    """Two separate blocks: the second was at 0 and is now the larger one."""
     rates = np.array([[0.2, 0.0], [0.0, 0.9]])
     theta, kappa = iterated(rates, 60, theta=[0.2, 0.0])
     assert theta[1] == pytest.approx(0.9)
@@ -101,7 +101,7 @@ def test_an_iteration_comes_back_from_an_exact_zero() -> None:
 def test_both_forms_fill_in_what_was_never_shown_alike(fill: Fill) -> None:
     counts = Counts([[3, 0], [1, 0]], [[1, 0], [3, 4]])
     rates = np.empty((2, 2))
-    click_rates(tallied(counts), fill, rates)
+    click_rates(count_arrays(counts), fill, rates)
     assert rates[0, 1] == {Fill.ONE: 1.0, Fill.MEAN: 4 / 12}[fill]
     np.testing.assert_array_equal(filled_rates(counts.clicks, counts.skips, fill), rates)
 

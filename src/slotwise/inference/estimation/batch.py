@@ -136,7 +136,7 @@ def _maximise_all(batch: Batch, prior: float, work: Workspace) -> None:
         _rescale(rows)
 
 
-@kernel
+@kernel(inline=True)
 def _sum_clicks(counts: CountArrays) -> None:
     clicks, item_clicks, position_clicks = counts.clicks, counts.item_clicks, counts.position_clicks
     for position in range(position_clicks.size):
@@ -148,7 +148,7 @@ def _sum_clicks(counts: CountArrays) -> None:
             position_clicks[position] += clicks[item, position]
 
 
-@kernel
+@kernel(inline=True)
 def _rescale(rows: QueryRows) -> None:
     """Scale each component to a largest kappa of 1, keeping every product theta kappa; errors of logs become errors."""
     theta, item_component, theta_error = rows.theta, rows.item_component, rows.theta_error
@@ -189,7 +189,7 @@ def _assess_all(batch: Batch, ones: Floats) -> None:
         likelihoods[query] = log_likelihood(clicks, skips, theta, kappa)
 
 
-@kernel
+@kernel(inline=True)
 def _set_states(rows: QueryRows) -> None:
     """Set the state of every estimate.
 
@@ -227,7 +227,7 @@ def _bound_state(value: float, error: float) -> int:
     return AT_ONE if value > 1.0 - 1e-12 and np.isnan(error) else INTERIOR
 
 
-@kernel
+@kernel(inline=True)
 def _impute(state: Ints, values: Floats, errors: Floats, default: float) -> int:
     """Give undetermined and unobserved values the mean of the determined ones, or `default` if there are none.
 

@@ -63,7 +63,7 @@ def workspace(n_items: int, n_positions: int) -> Workspace:
     )
 
 
-@kernel
+@kernel(inline=True)
 def derivatives(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> None:
     """Fill gradients, curvatures and mixed derivatives at (theta, kappa)."""
     counts, prior = objective.counts, objective.prior
@@ -100,7 +100,7 @@ def _prior_curvature(prior: float, value: float) -> float:
     return prior * value / ((1.0 - value) * (1.0 - value)) if prior > 0.0 else 0.0
 
 
-@kernel
+@kernel(inline=True)
 def factorise(prior: float, theta: Floats, kappa: Floats, work: Workspace) -> None:
     """Eliminate the items from the Newton system and factorise what is left for the positions as L D L^T.
 

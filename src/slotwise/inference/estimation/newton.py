@@ -146,13 +146,13 @@ def newton_step(objective: Objective, theta: Floats, kappa: Floats, work: Worksp
     return predicted, 0.0
 
 
-@kernel
+@kernel(inline=True)
 def _fix_at_bounds(values: Floats, gradient: Floats, fixed: NDArray[np.bool_]) -> None:
     for k in range(values.size):
         fixed[k] = values[k] == 0.0 or (values[k] >= 1.0 and gradient[k] >= 0.0)
 
 
-@kernel
+@kernel(inline=True)
 def _stop_at_one(values: Floats, gradient: Floats, fixed: NDArray[np.bool_], step: Floats) -> bool:
     """Fix, at exactly 1, each value near 1 whose step would cross 1; whether this fixed any value not fixed before.
 
@@ -170,7 +170,7 @@ def _stop_at_one(values: Floats, gradient: Floats, fixed: NDArray[np.bool_], ste
     return newly_fixed
 
 
-@kernel
+@kernel(inline=True)
 def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -> None:
     """The Newton step from the factorised system; a step of fixed length along a gradient without curvature."""
     item_fixed, item_gradient, item_curvature = work.item_fixed, work.item_gradient, work.item_curvature
@@ -208,7 +208,7 @@ def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -
             item_step[item] = -math.log(theta[item])
 
 
-@kernel
+@kernel(inline=True)
 def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> None:
     """In each component where nothing is fixed at 1, shift the step so that the kappa with most clicks stays.
 
@@ -237,7 +237,7 @@ def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Worksp
                     item_step[item] += shift
 
 
-@kernel
+@kernel(inline=True)
 def _apply_step(prior: float, length: float, theta: Floats, kappa: Floats, work: Workspace) -> float:
     """Write theta and kappa after `length` times the step, cut at 1, to the workspace; return the first-order gain.
 
@@ -267,7 +267,7 @@ def _stepped(prior: float, value: float, step: float) -> tuple[float, float]:
     return limit, math.log(limit / value)
 
 
-@kernel
+@kernel(inline=True)
 def _gain(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> float:
     """The increase of the objective from (theta, kappa) to the new values, as a sum of differences."""
     counts, prior = objective.counts, objective.prior

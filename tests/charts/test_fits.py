@@ -1,4 +1,4 @@
-"""The chart of fits: what it shows is what was fitted, for one query, for a few and for many."""
+"""The chart of fits shows the fitted values, for one query, a few and many."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.charts.fits import MOST_ITEMS, MOST_QUERIES
+from slotwise.charts.fits import MAX_ITEMS, MAX_QUERIES
 
 HOSTILE = "</script><b>x</b> 'quoted' \"twice\" ${1+1} \\ \x00\x07\n{{datum}} " + "long " * 20
 
@@ -22,11 +22,11 @@ def fits(how_many: int, n_items: int = 3, method: str = "em", name: str = "query
     return sw.fit_queries(queries, method)
 
 
-def parts(chart: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def panels_of(chart: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The panels of theta and the one of kappa, each layer with its rows."""
     spec = chart.to_dict()
     above, below = spec["vconcat"]
-    source = above.get("data", spec.get("data"))  # Altair puts what parts share above them
+    source = above.get("data", spec.get("data"))  # Altair stores data shared by several charts one level up
     for panel in [*above["concat"], below]:
         for layer in panel["layer"]:
             data = layer.get("data") or panel.get("data") or source
@@ -40,7 +40,7 @@ def notes(chart: Any) -> str:
 
 def test_a_panel_has_the_items_from_the_most_attractive_one_down() -> None:
     (one,) = fits(1)
-    (panel,), kappas = parts(sw.fit_chart(one))
+    (panel,), kappas = panels_of(sw.fit_chart(one))
     rule, point = panel["layer"]
     assert [row["theta"] for row in point["values"]] == sorted(one.theta.tolist(), reverse=True)
     assert [[row["low"], row["high"]] for row in rule["values"]] == one.theta_interval[np.argsort(-one.theta)].tolist()
@@ -55,7 +55,7 @@ def test_a_panel_has_the_items_from_the_most_attractive_one_down() -> None:
 
 def test_a_few_queries_have_a_panel_and_a_line_each_and_a_median() -> None:
     chart = sw.fit_chart(fits(8))
-    panels, kappas = parts(chart)
+    panels, kappas = panels_of(chart)
     assert [panel["title"]["text"] for panel in panels] == [f"query {k}" for k in range(8)]
     lines, median = kappas["layer"]
     assert len({row["query"] for row in lines["values"]}) == 8
@@ -68,8 +68,8 @@ def test_a_few_queries_have_a_panel_and_a_line_each_and_a_median() -> None:
 def test_of_many_queries_the_first_have_panels_and_kappa_has_quantiles() -> None:
     many = fits(20)
     chart = sw.fit_chart(many)
-    panels, kappas = parts(chart)
-    assert len(panels) == MOST_QUERIES
+    panels, kappas = panels_of(chart)
+    assert len(panels) == MAX_QUERIES
     assert "the first 12 of 20 queries" in notes(chart)
     row = kappas["layer"][0]["values"][1]
     values = [fit.kappa[1] for fit in many]
@@ -79,24 +79,24 @@ def test_of_many_queries_the_first_have_panels_and_kappa_has_quantiles() -> None
 
 def test_of_many_items_the_most_attractive_ones_are_shown() -> None:
     chart = sw.fit_chart(fits(2, n_items=30))
-    assert all(len(panel["layer"][1]["values"]) == MOST_ITEMS for panel in parts(chart)[0])
-    assert "the 12 most attractive items of each query, of up to 30" in notes(chart)
+    assert all(len(panel["layer"][1]["values"]) == MAX_ITEMS for panel in panels_of(chart)[0])
+    assert "12 most attractive items" in notes(chart)
 
 
 def test_svd_says_that_it_has_no_intervals() -> None:
     chart = sw.fit_chart(fits(1, method="svd"))
-    assert "svd, which gives no intervals" in notes(chart)
-    assert {row["low"] for row in parts(chart)[0][0]["layer"][0]["values"]} == {None}
+    assert "no intervals" in notes(chart)
+    assert {row["low"] for row in panels_of(chart)[0][0]["layer"][0]["values"]} == {None}
 
 
 def test_positions_that_only_some_queries_have() -> None:
     short = sw.fit_queries([sw.Query("short", ["a", "b"], ["left"], sw.Counts([[9], [5]], [[9], [9]]))])
-    _, kappas = parts(sw.fit_chart([*fits(13), *short]))
+    _, kappas = panels_of(sw.fit_chart([*fits(13), *short]))
     assert [row["queries"] for row in kappas["layer"][0]["values"]] == [13, 14, 13]
 
 
 @pytest.mark.parametrize(("how_many", "suffix"), [(2, ".svg"), (13, ".png"), (2, ".html")])
-def test_any_name_whatever_is_drawn(how_many: int, suffix: str, tmp_path: Path) -> None:
+def test_any_name_can_be_drawn(how_many: int, suffix: str, tmp_path: Path) -> None:
     sw.save_chart(sw.fit_chart(fits(how_many, name=HOSTILE), title=HOSTILE[:40]), tmp_path / f"fits{suffix}")
     content = (tmp_path / f"fits{suffix}").read_bytes()
     assert len(content) > 1_000
@@ -105,13 +105,13 @@ def test_any_name_whatever_is_drawn(how_many: int, suffix: str, tmp_path: Path) 
         assert b"\x07" not in content
 
 
-def test_names_that_are_alike_in_short_stay_apart() -> None:
-    panels, _ = parts(sw.fit_chart(fits(1, name="x" * 200)))
+def test_names_with_the_same_short_form_stay_distinct() -> None:
+    panels, _ = panels_of(sw.fit_chart(fits(1, name="x" * 200)))
     assert len({row["row"] for row in panels[0]["layer"][1]["values"]}) == 3
 
 
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(sw.BadInput, match="no fits to draw"):
         sw.fit_chart([])
-    with pytest.raises(sw.BadInput, match="what fit_queries gives is needed"):
+    with pytest.raises(sw.BadInput, match=r"PBM.*QueryFit"):
         sw.fit_chart([sw.PBM([0.5], [1.0])])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""Every picture, as Altair charts: one grammar for image files and for interactive pages."""
+"""Every chart, as an Altair chart: the same code for image files and interactive pages."""
 
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart
@@ -6,7 +6,8 @@ from slotwise.charts.learning_curve import learning_chart
 from slotwise.charts.ranks import rank_chart
 from slotwise.charts.regret import regret_chart
 from slotwise.charts.spread import spread_chart
-from slotwise.charts.timing import choice_chart, growth_chart, time_chart
+from slotwise.charts.timing import growth_chart, time_chart
+from slotwise.charts.tuning import choice_chart
 
 __all__ = [
     "SUFFIXES",

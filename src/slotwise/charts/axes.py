@@ -1,25 +1,31 @@
-"""What charts share: colours and logarithmic axes."""
+"""What all charts share: colours, logarithmic axes, titles with notes, and the frame."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow (too pale on white), then more
+# Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow (too pale on white), then more
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 COLOURS += ["#882255", "#999933", "#6633AA", "#117733", "#AA7744", "#777777"]
 WIDTH, HEIGHT = 560, 340
-SHORT = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 0.1 rather than 100m
+NUMBER_LABEL = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 0.1 rather than 100m
 
 
 def log_axis(alt: Any, low: float, high: float) -> dict[str, Any]:
-    """A logarithmic axis from `low` to `high`, with a grid line at each of its ticks and no others."""
+    """A logarithmic axis from `low` to `high`, with a grid line at each tick and no others."""
     return {
         "scale": alt.Scale(type="log", nice=False, domain=[low, high]),
-        "axis": alt.Axis(values=log_ticks(low, high), labelExpr=SHORT, gridOpacity=0.6),
+        "axis": alt.Axis(values=log_ticks(low, high), labelExpr=NUMBER_LABEL, gridOpacity=0.6),
     }
 
 
+def log_axis_around(alt: Any, values: Sequence[float], margin: float) -> dict[str, Any]:
+    """A logarithmic axis from the least value divided by `margin` to the largest times `margin`."""
+    return log_axis(alt, min(values) / margin, max(values) * margin)
+
+
 def log_ticks(low: float, high: float) -> list[float]:
-    """The powers of ten in a range; where there are fewer than three, twice and five times them as well."""
+    """The powers of ten in a range; if there are fewer than three, also twice and five times each power."""
     powers = [10.0**k for k in range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)]
     inside = [power for power in powers if low * (1 - 1e-9) <= power]
     if len(inside) >= 3:
@@ -28,6 +34,12 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [tick for tick in finer if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
 
 
-def titled(alt: Any, title: str, notes: list[str]) -> Any:
+def title_with_notes(alt: Any, title: str, notes: Sequence[str]) -> Any:
     """A title at the left with its notes below."""
-    return alt.TitleParams(title, subtitle=notes, anchor="start")
+    return alt.TitleParams(title, subtitle=list(notes), anchor="start")
+
+
+def framed(alt: Any, layers: Sequence[Any], title: str, notes: Sequence[str], height: int = HEIGHT) -> Any:
+    """Layers as one chart of the usual size, with a title and notes, without a border."""
+    heading = title_with_notes(alt, title, notes)
+    return alt.layer(*layers).properties(width=WIDTH, height=height, title=heading).configure_view(stroke=None)

@@ -1,4 +1,4 @@
-"""Charts as files, by the suffix of their names."""
+"""Save charts as files; the suffix of the name is the format."""
 
 import os
 from html import escape
@@ -13,15 +13,15 @@ PNG_SCALE = 2.0
 
 
 def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCALE) -> None:
-    """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, by the file's suffix.
+    """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, depending on the suffix.
 
-    A PNG has `scale` pixels for each unit of the chart.
+    A PNG has `scale` pixels per unit of the chart.
     """
     import vl_convert
 
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise BadInput(f"cannot draw {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
+        raise BadInput(f"cannot save a chart as {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
     specification = chart.to_json()
     if suffix == ".svg":
         content = vl_convert.vegalite_to_svg(specification).encode()
@@ -30,14 +30,14 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(specification)
     elif suffix == ".html":
-        content = _page(vl_convert.vegalite_to_html(specification, bundle=True), chart).encode()
+        content = _with_title(vl_convert.vegalite_to_html(specification, bundle=True), chart).encode()
     else:
         content = specification.encode()
     write_whole(path, content)
 
 
-def _page(html: str, chart: Any) -> str:
-    """The page with the chart's own title on its tab, at the width of the device that shows it."""
+def _with_title(html: str, chart: Any) -> str:
+    """The page with the chart's title as its own, and the viewport of the device."""
     title = chart.to_dict().get("title", "")
     text = title.get("text", "") if isinstance(title, dict) else title
     head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'

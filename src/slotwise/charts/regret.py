@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, HEIGHT, WIDTH, log_axis, titled
+from slotwise.charts.axes import COLOURS, framed, log_axis
 from slotwise.checks import BadInput
 from slotwise.simulation.result import Result
 
-CROWD = 3.0  # a linear axis ends this many times above the middle curve
+MAX_OVER_MEDIAN = 3.0  # a linear axis ends at most at this many times the end of the median curve
 Row = dict[str, Any]
 
 
@@ -24,15 +24,15 @@ def regret_chart(
 ) -> Any:
     """Mean cumulative regret against rounds on a logarithmic axis, with bands of one standard error.
 
-    Regret is on a logarithmic axis too, or (`log_regret=False`) on a linear one that ends where most curves do.
-    `bounds` maps names to constants C of regret lower bounds C log T. They hold in the limit only, so each is drawn as
-    a slope over the last decade, anchored to the first result drawn: a guide to how fast regret must grow, not a floor.
-    `notes` are more lines below the title; `dashes` and `colours` style curves by label.
+    Regret is on a logarithmic axis too, or (`log_regret=False`) on a linear axis that may cut off the highest curves.
+    `bounds` maps names to constants C of regret lower bounds C log T. They are asymptotic, so each is drawn as a slope
+    over the last decade, starting on the first curve: it shows how fast regret must grow, not how large it must be.
+    `notes` are further lines below the title; `dashes` and `colours` style curves by label.
     """
-    import altair as alt  # a third of a second to load: only when there is something to draw
+    import altair as alt  # takes a third of a second to import
 
     if not results:
-        raise BadInput("no results to draw; at least one is needed")
+        raise BadInput("no results to draw; give at least one")
     names = list(labels or [result.policy for result in results])
     rows = [row for name, result in zip(names, results, strict=True) for row in _rows(name, result, log_regret)]
     drawn = [name for name in names if any(row["policy"] == name for row in rows)]
@@ -41,22 +41,20 @@ def regret_chart(
     x = alt.X("round:Q", title="round", **log_axis(alt, 1, max((row["round"] for row in rows), default=10)))
     top = _top(rows, drawn)
     y = {"title": "cumulative regret (clicks lost)", **_regret_axis(alt, rows + guides, top, log_regret)}
-    curves = _curves(alt, rows, drawn, x, y, _palette(names, drawn, colours), dashes)
+    curves = _curves(alt, rows, x, y, _palette(names, drawn, colours), dashes)
     layers = [*curves, *_guide_layers(alt, guides, list(bounds or {}), x, y)]
-    told = [
+    all_notes = [
         *notes,
         _runs_note(results),
         *_flat_note(flat, log_regret),
-        *([] if log_regret else _beyond_note(rows, drawn, top)),
+        *([] if log_regret else _cut_off_note(rows, drawn, top)),
     ]
-    told += ["dashed: slope of the asymptotic lower bound C log t, a guide and not a floor"] * bool(guides)
-    heading = titled(alt, title or "Cumulative regret", told)
-    chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading)
-    return chart.configure_view(stroke=None)
+    all_notes += ["dashed: slope of the asymptotic lower bound C log t, not a lower limit of the regret"] * bool(guides)
+    return framed(alt, layers, title or "Cumulative regret", all_notes)
 
 
 def _rows(name: str, result: Result, log_regret: bool) -> list[Row]:
-    """One row for each checkpoint; what a logarithmic axis cannot show is left out."""
+    """One row for each checkpoint, except those without regret, which a logarithmic axis cannot show."""
     errors = [0.0 if error != error else error for error in result.standard_error().tolist()]  # NaN: one run
     return [
         {
@@ -77,21 +75,20 @@ def _last(rows: list[Row], name: str) -> float:
 
 
 def _palette(names: list[str], drawn: list[str], colours: Mapping[str, str] | None) -> dict[str, str]:
-    """A colour for each curve: the one it is given, else by its place among all names."""
+    """A colour for each curve: the given one, else by its index among all names."""
     return {name: (colours or {}).get(name, COLOURS[names.index(name) % len(COLOURS)]) for name in drawn}
 
 
 def _curves(
     alt: Any,
     rows: list[Row],
-    drawn: list[str],
     x: Any,
     y: dict[str, Any],
     palette: dict[str, str],
     dashes: Mapping[str, Sequence[int]] | None,
 ) -> list[Any]:
     """Bands and lines; the legend lists the policies from the highest curve to the lowest."""
-    order = sorted(drawn, key=lambda name: -_last(rows, name))
+    order = sorted(palette, key=lambda name: -_last(rows, name))
     scale = alt.Scale(domain=order, range=[palette[name] for name in order] or COLOURS)
     kind = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 400} if dashes else {}
     legend = alt.Legend(symbolOpacity=1, **kind)
@@ -122,21 +119,21 @@ def _regret_axis(alt: Any, rows: list[Row], top: float, log_regret: bool) -> dic
 
 
 def _top(rows: list[Row], drawn: list[str]) -> float:
-    """Where a linear axis ends: above every curve, but not so far that the middle one lies flat on the ground."""
+    """Where a linear axis ends: above every curve, unless the median curve would then look flat."""
     ends = sorted(_last(rows, name) for name in drawn)
     if not ends:
         return 10.0
-    return float(min(max(row["high"] for row in rows), CROWD * ends[len(ends) // 2]))
+    return float(min(max(row["high"] for row in rows), MAX_OVER_MEDIAN * ends[len(ends) // 2]))
 
 
 def _flat_note(flat: list[str], log_regret: bool) -> list[str]:
-    why = ", so not on a logarithmic axis" if log_regret else ""
-    return [f"{', '.join(flat)}: no regret at all{why}"] if flat else []
+    not_drawn = ", so not on the logarithmic axis" if log_regret else ""
+    return [f"{', '.join(flat)}: no regret{not_drawn}"] if flat else []
 
 
-def _beyond_note(rows: list[Row], drawn: list[str], top: float) -> list[str]:
-    beyond = [name for name in drawn if _last(rows, name) > top]
-    return [f"beyond the top: {', '.join(beyond)}"] if beyond else []
+def _cut_off_note(rows: list[Row], drawn: list[str], top: float) -> list[str]:
+    cut_off = [name for name in drawn if _last(rows, name) > top]
+    return [f"above the top of the axis: {', '.join(cut_off)}"] if cut_off else []
 
 
 def _guide_layers(alt: Any, guides: list[Row], names: list[str], x: Any, y: dict[str, Any]) -> list[Any]:
@@ -149,7 +146,7 @@ def _guide_layers(alt: Any, guides: list[Row], names: list[str], x: Any, y: dict
 
 
 def _guides(rows: list[Row], drawn: list[str], bounds: Mapping[str, float]) -> list[Row]:
-    """Points of each bound's slope: R(T/10) + C log(10 t / T) for the last decade of the first policy drawn."""
+    """Points of each bound's slope, R(T/10) + C log(10 t / T), over the last decade of the first curve."""
     if not drawn:
         return []
     curve = [row for row in rows if row["policy"] == drawn[0]]
@@ -165,4 +162,4 @@ def _guides(rows: list[Row], drawn: list[str], bounds: Mapping[str, float]) -> l
 
 def _runs_note(results: Sequence[Result]) -> str:
     runs = sorted({result.runs for result in results})
-    return f"mean of {' or '.join(f'{n:,}' for n in runs)} runs, bands of one standard error"
+    return f"mean of {' or '.join(f'{n:,}' for n in runs)} runs; bands: one standard error"

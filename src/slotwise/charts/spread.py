@@ -1,4 +1,4 @@
-"""How regret is spread over runs: one hill for each policy."""
+"""The distribution of regret over runs: one histogram for each policy."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, SHORT, WIDTH, log_ticks, titled
+from slotwise.charts.axes import COLOURS, framed, log_axis
 from slotwise.checks import BadInput, Floats
 
 BINS_PER_DECADE = 12
 ROW_HEIGHT = 64
-HILL = 0.85  # height of the highest bar, in rows
+BAR_HEIGHT = 0.85  # of the highest bar, in rows
 
 
 def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[str] = ()) -> Any:
@@ -20,21 +20,20 @@ def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[
 
     values = np.concatenate(list(finals.values())) if finals else np.zeros(0)
     if not (values > 0).any():
-        raise BadInput("no results to draw; at least one run that lost a click is needed")
+        raise BadInput("no results to draw; at least one run must have a positive regret")
     edges = _edges(float(values[values > 0].min()), float(values.max()))
     names = list(finals)
     rows = [row for k, name in enumerate(names) for row in _bars(name, len(names) - 1 - k, finals[name], edges)]
-    middles = [
+    medians = [
         {
             "policy": name,
-            "at": len(names) - 1 - k,
-            "top": len(names) - 1 - k + HILL,
+            "base": len(names) - 1 - k,
+            "top": len(names) - 1 - k + BAR_HEIGHT,
             "median": float(np.median(finals[name])),
         }
         for k, name in enumerate(names)
     ]
-    x: dict[str, Any] = {"scale": alt.Scale(type="log", nice=False, domain=[edges[0], edges[-1]])}
-    axis = alt.Axis(values=log_ticks(edges[0], edges[-1]), labelExpr=SHORT, gridOpacity=0.6)
+    x = log_axis(alt, edges[0], edges[-1])
     label = f"{names[::-1]!r}[datum.value]"
     y = alt.Y(
         "low:Q",
@@ -49,7 +48,7 @@ def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[
         alt.Chart(alt.InlineData(values=rows))
         .mark_rect(opacity=0.75)
         .encode(
-            x=alt.X("from:Q", title="regret at the last round (clicks lost)", axis=axis, **x),
+            x=alt.X("from:Q", title="regret at the last round (clicks lost)", **x),
             x2="to:Q",
             y=y,
             y2="high:Q",
@@ -57,20 +56,18 @@ def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[
             tooltip=["policy:N", "runs:Q", alt.Tooltip("from:Q", format=",.0f"), alt.Tooltip("to:Q", format=",.0f")],
         )
     )
-    tick = (
-        alt.Chart(alt.InlineData(values=middles))
+    median_lines = (
+        alt.Chart(alt.InlineData(values=medians))
         .mark_rule(strokeWidth=2, strokeDash=[3, 2], color="#888")
         .encode(
-            x=alt.X("median:Q", **x),
-            y=alt.Y("at:Q"),
+            x=alt.X("median:Q", scale=x["scale"]),
+            y=alt.Y("base:Q"),
             y2="top:Q",
             tooltip=["policy:N", alt.Tooltip("median:Q", format=",.1f")],
         )
     )
-    told = [*notes, "share of runs, each hill to its own scale; dashed: the median"]
-    heading = titled(alt, title or "Regret of each run", told)
-    chart = alt.layer(bars, tick).properties(width=WIDTH, height=ROW_HEIGHT * len(names), title=heading)
-    return chart.configure_view(stroke=None)
+    all_notes = [*notes, "share of runs, each histogram on its own scale; dashed: the median"]
+    return framed(alt, [bars, median_lines], title or "Regret of each run", all_notes, ROW_HEIGHT * len(names))
 
 
 def _edges(low: float, high: float) -> list[float]:
@@ -81,9 +78,9 @@ def _edges(low: float, high: float) -> list[float]:
 
 def _bars(name: str, base: int, values: Floats, edges: list[float]) -> list[dict[str, Any]]:
     counts, _ = np.histogram(values, edges)
-    most = max(int(counts.max()), 1)
+    unit = BAR_HEIGHT / max(int(counts.max()), 1)
     return [
-        {"policy": name, "from": low, "to": high, "low": base, "high": base + HILL * int(n) / most, "runs": int(n)}
+        {"policy": name, "from": low, "to": high, "low": base, "high": base + unit * int(n), "runs": int(n)}
         for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
         if n
     ]

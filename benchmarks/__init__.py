@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured side by side in one run, never part of the test suite."""
+"""Benchmarks: times relative to a baseline in the same run; they are not part of the test suite."""

@@ -1,9 +1,11 @@
-"""`python -m benchmarks`: every benchmark; fails when a limit does not hold. With --memory also the long one."""
+"""`python -m benchmarks`: run every benchmark; fail if a limit is exceeded. `--memory` adds the long memory run."""
 
 import sys
 
 from benchmarks import estimators, growth, logs, pmed_cost, policies, sampler, service, speed
 
 if __name__ == "__main__":
-    good = [benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators, logs, sampler, service)]
-    sys.exit(not all(good))
+    results = [
+        benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators, logs, sampler, service)
+    ]
+    sys.exit(not all(results))

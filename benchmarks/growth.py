@@ -1,4 +1,4 @@
-"""How the cost of a round grows with the number of items and positions: linear in N x L, up to N = 10,000."""
+"""Time of a round against the number of items and positions: linear in N x L, up to N = 10,000."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ import altair as alt
 import numpy as np
 
 import slotwise as sw
-from benchmarks.measure import Row, report, take_turns
-from benchmarks.speed import play
+from benchmarks.measure import Row, alternate, report
+from benchmarks.speed import simulate_once
 
 FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "growth.svg"
 ITEMS = [10, 30, 100, 300, 1000, 3000, 10_000]
 POSITIONS = [3, 5, 10]
 
 
-def a_page(n_items: int, n_positions: int) -> sw.PBM:
+def random_model(n_items: int, n_positions: int) -> sw.PBM:
     rng = np.random.default_rng(n_items)
     return sw.PBM(rng.beta(1.0, 9.0, n_items), np.geomspace(1.0, 0.1, n_positions))
 
@@ -24,19 +24,21 @@ def measure() -> list[dict[str, float]]:
     for n_positions in POSITIONS:
         for n_items in ITEMS:
             rounds = int(min(20_000, 2e7 / (n_items * n_positions)))
-            seconds = take_turns({"it": play("pb_mhb", a_page(n_items, n_positions), rounds)}, turns=3)["it"]
+            seconds = alternate(
+                {"pb_mhb": simulate_once("pb_mhb", random_model(n_items, n_positions), rounds)}, turns=3
+            )["pb_mhb"]
             micros = 1e6 * float(np.min(seconds)) / rounds
             points.append({"N": n_items, "L": n_positions, "NL": n_items * n_positions, "us": micros})
     return points
 
 
 def slope(points: list[dict[str, float]]) -> float:
-    """The exponent of growth: 1 is linear. Small pages are left out, where fixed costs rule."""
+    """The exponent of the growth, 1 if linear. Models with few items are left out: fixed costs dominate there."""
     large = [p for p in points if p["N"] >= 100]
     return float(np.polyfit(np.log([p["NL"] for p in large]), np.log([p["us"] for p in large]), 1)[0])
 
 
-def _decades() -> alt.Axis:
+def _decade_axis() -> alt.Axis:
     return alt.Axis(values=[10.0**k for k in range(-1, 7)], format="~s")
 
 
@@ -45,8 +47,8 @@ def draw(points: list[dict[str, float]]) -> None:
         alt.Chart(alt.InlineData(values=points), title="Time of one PB-MHB round against items x positions")
         .mark_line(point=True)
         .encode(
-            x=alt.X("NL:Q", scale=alt.Scale(type="log"), title="N x L", axis=_decades()),
-            y=alt.Y("us:Q", scale=alt.Scale(type="log"), title="microseconds per round", axis=_decades()),
+            x=alt.X("NL:Q", scale=alt.Scale(type="log"), title="N x L", axis=_decade_axis()),
+            y=alt.Y("us:Q", scale=alt.Scale(type="log"), title="microseconds per round", axis=_decade_axis()),
             color=alt.Color("L:N", title="positions L"),
         )
         .properties(width=480, height=300)
@@ -61,4 +63,4 @@ def main() -> bool:
     draw(points)
     rows = [Row(f"N={p['N']:,}, L={p['L']}", p["us"], "us/round") for p in points if p["L"] == 5]
     rows.append(Row("growth: exponent of N x L, N >= 100", slope(points), "", 1.1))
-    return report("The cost of a round against the size of the page", Path(__file__).stem, rows)
+    return report("Time of a round against items x positions", Path(__file__).stem, rows)

@@ -1,4 +1,4 @@
-"""What a round of PMED costs, and which part of it takes the time."""
+"""Time of a round of PMED, and the share of each of its stages."""
 
 import ctypes
 import math
@@ -16,63 +16,63 @@ from slotwise.policies import pmed
 from slotwise.policies._contract import make_params
 
 ROUNDS = 10_000
-PARTS = ("cycle", "estimate (MLE)", "program", "split and queue", "rest: the round itself")
+STAGES = ("cycle", "estimate (MLE)", "program", "decompose and queue", "the round itself")
 
-clock = ctypes.CDLL(None).clock  # processor time in millionths of a second, callable from compiled code
+clock = ctypes.CDLL(None).clock  # processor time in microseconds, callable from compiled code
 clock.restype, clock.argtypes = ctypes.c_long, ()
 
 
 @numba.njit
 def timed(params, state, model, rounds, visitors, rng, spent):
-    """The loop of a run with `choose` taken apart; `spent` gets the time of each part, and the number of plans."""
+    """The loop of a run with the stages of `choose` timed; fills `spent` with their times and the number of plans."""
     n_positions = state.positions.size
     display, clicks = np.empty(n_positions, np.int64), np.empty(n_positions, np.int64)
     waiting, queue = state.waiting, state.queue
-    begun = clock()
+    started = clock()
     for _ in range(rounds):
         if waiting[0] >= waiting[1]:
             log_t = math.log(1.0 + state.counts.displays[0])
             waiting[0] = 0
-            at = clock()
+            begin = clock()
             waiting[1] = pmed.queue_cycle(params.exploration * math.sqrt(log_t), state.counts, state.positions, queue)
-            spent[0] += clock() - at
-            at = clock()
-            truth = pmed.estimate(state)
-            spent[1] += clock() - at
-            at = clock()
-            solve_regret_program(truth, params.tolerance, state.program)
-            spent[2] += clock() - at
-            at = clock()
+            spent[0] += clock() - begin
+            begin = clock()
+            model_estimate = pmed.estimate(state)
+            spent[1] += clock() - begin
+            begin = clock()
+            solve_regret_program(model_estimate, params.tolerance, state.program)
+            spent[2] += clock() - begin
+            begin = clock()
             waiting[1] = pmed.queue_owed(
                 log_t, state.program.q, state.counts, state.items, state.positions, queue, waiting[1]
             )
-            spent[3] += clock() - at
+            spent[3] += clock() - begin
             for rank in range(n_positions):
                 queue[waiting[1], state.positions[rank]] = state.items[rank]
             waiting[1] += 1
             spent[5] += 1
-        pmed.choose(params, state, rng, display)  # the queue is not empty: it only takes the next one
+        pmed.choose(params, state, rng, display)  # the queue is not empty, so this only takes its next display
         pbm.click(model, display, visitors, clicks)
         pmed.update(params, state, display, clicks)
-    spent[4] = clock() - begun - spent[:4].sum()
+    spent[4] = clock() - started - spent[:4].sum()
 
 
 def shares() -> list[Row]:
-    """Where the time of a run on the standard setting goes."""
+    """The share of each stage in a run on the standard setting."""
     model = setting("standard").shuffled(np.random.default_rng(0))
     params = make_params(pmed, {}, model.arrays())
     spent = np.zeros(6)
-    for rounds in (10, ROUNDS):  # the first to compile
+    for rounds in (10, ROUNDS):  # the first run compiles
         spent[:] = 0.0
         state = pmed.init(params, model.theta.size, model.kappa.size, np.random.default_rng(1))
         timed(params, state, model.arrays(), rounds, np.random.default_rng(2), np.random.default_rng(3), spent)
     total = spent[:5].sum()
-    rows = [Row(f"share of {part}", 100.0 * spent[k] / total, "%") for k, part in enumerate(PARTS)]
+    rows = [Row(f"share of {stage}", 100.0 * spent[k] / total, "%") for k, stage in enumerate(STAGES)]
     return [*rows, Row("rounds per plan", ROUNDS / spent[5], "")]
 
 
 def per_round() -> list[Row]:
-    """Milliseconds per round over 1e4 rounds, mean of 10 runs one after the other."""
+    """Milliseconds per round over 1e4 rounds, mean of 10 consecutive runs."""
     rows = []
     for name in SIMULATED:
         result = sw.simulate("pmed", setting(name), rounds=ROUNDS, runs=10, threads=1)

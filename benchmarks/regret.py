@@ -1,7 +1,7 @@
-"""`python -m benchmarks.regret`: is slot_ts as good as pb_mhb? Regret, not time; half an hour on two cores.
+"""`python -m benchmarks.regret`: the regret of slot_ts relative to pb_mhb; half an hour on two cores.
 
 200 paired runs of 1e5 rounds in every setting of the paper, and in the simulated ones also with the most visible
-position last. Both policies take no position for the most visible one (`reference=none`), as on a real page.
+position last. Neither policy assumes that the first position is the most visible (`reference=none`), as on a real page.
 """
 
 import json
@@ -23,11 +23,11 @@ POLICIES = {
 
 
 def models() -> dict[str, sw.PBM]:
-    found = {name: setting(name) for name in SETTINGS}
+    settings = {name: setting(name) for name in SETTINGS}
     for name in SIMULATED:
         model = setting(name)
-        found[f"{name}, most visible last"] = sw.PBM(model.theta, model.kappa[::-1].copy())
-    return found
+        settings[f"{name}, most visible last"] = sw.PBM(model.theta, model.kappa[::-1].copy())
+    return settings
 
 
 def compare(model: sw.PBM, runs: int, rounds: int) -> dict[str, dict[str, float]]:
@@ -38,14 +38,14 @@ def compare(model: sw.PBM, runs: int, rounds: int) -> dict[str, dict[str, float]
     }
     rows = {}
     for label, result in results.items():
-        gap = result.difference(results["pb_mhb"])
+        difference = result.difference(results["pb_mhb"])
         rows[label] = {
             "regret": float(result.mean()[-1]),
             "error": float(result.standard_error()[-1]),
             "median": float(np.median(result.regret[:, -1])),
             "95 %": float(result.quantiles([0.95])[0, -1]),
-            "minus pb_mhb": float(gap.mean[-1]),
-            "its error": float(gap.standard_error[-1]),
+            "minus pb_mhb": float(difference.mean[-1]),
+            "its error": float(difference.standard_error[-1]),
         }
     return rows
 
@@ -61,4 +61,4 @@ def main(runs: int = RUNS, rounds: int = ROUNDS) -> None:
 
 
 if __name__ == "__main__":
-    main(*(int(float(word)) for word in sys.argv[1:]))
+    main(*(int(float(argument)) for argument in sys.argv[1:]))

@@ -1,7 +1,7 @@
-"""How well the sampler that mixes does against the paper's random walk, and what a display of slot_ts costs.
+"""The mixing sampler relative to the paper's random walk, and the time of a display of slot_ts.
 
-Effective samples per second of the worst theta or kappa, on what PB-MHB has counted after T rounds. The walk gets two
-million sweeps; after 1e5 rounds these are worth some dozens of independent draws only, so that ratios there are rough.
+Measured: effective samples per second of the worst theta or kappa, on the counts of PB-MHB after T rounds. The walk
+gets two million sweeps; after 1e5 rounds their effective sample size is a few dozen only, so those ratios are rough.
 """
 
 import time
@@ -9,8 +9,8 @@ import time
 import numpy as np
 
 import slotwise as sw
-from benchmarks.measure import Row, ratio, report, take_turns
-from benchmarks.speed import play
+from benchmarks.measure import Row, alternate, ratio, report
+from benchmarks.speed import simulate_once
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.ess import ess, tail_ess
@@ -23,16 +23,16 @@ WIDTH = 100.0
 
 
 def rate(target: Target, sampler: Sampler, start: Chain | None, thin: int, width: float = WIDTH) -> tuple[float, Chain]:
-    """Effective samples per second of the worst coordinate, as the chain has it; and the chain."""
+    """Effective samples per second of the worst coordinate on the scale of the chain, and the chain."""
     chain = Chain(target, sampler, width, np.random.default_rng(1))
     if start is None:
         chain.burn_in(2_000)
     else:
         chain.now_theta[:], chain.now_kappa[:] = start.now_theta, start.now_kappa
         chain.burn_in(100)
-    begun = time.thread_time()
+    started = time.thread_time()
     chain.record(ROWS, thin)
-    seconds = time.thread_time() - begun
+    seconds = time.thread_time() - started
     draws = np.concatenate([chain.theta, chain.kappa[:, target.free_from :]], axis=1)[None]
     return float(np.fmin(ess(draws), tail_ess(draws)).min()) / seconds, chain
 
@@ -46,7 +46,7 @@ def against_random_walk() -> list[Row]:
                 target = Target(counts.arrays(), (1.0, 1.0), Learnt.NOTHING, free_from)
                 ours, chain = rate(target, Sampler.MIXING, None, 2)
                 walk, _ = rate(target, Sampler.RANDOM_WALK, chain, 200)
-                # with kappa_1 = 1 the walk does so well after 1,000 rounds that no sampler could be 20 times as good
+                # with kappa_1 = 1 the walk is so good after 1,000 rounds that no sampler can be 20 times better
                 limit = 20.0 if reference == "none" else None
                 what = f"effective samples per second / random walk, reference={reference}, {name}, T={rounds:,}"
                 rows.append(Row(what, ours / walk, "x", limit, most=False))
@@ -54,7 +54,7 @@ def against_random_walk() -> list[Row]:
 
 
 def log_odds() -> list[Row]:
-    """The paper's closing suggestion, at the best of a few widths, against the walk it would replace."""
+    """The log-odds walk that the paper suggests in its conclusion, relative to its random walk, at the best widths."""
     rows = []
     for name in NAMES:
         counts = counts_after("pb_mhb", setting(name), 10_000, params={"reference": "none"})
@@ -74,17 +74,17 @@ def log_odds() -> list[Row]:
 
 
 def displays() -> list[Row]:
-    """One round of slot_ts against one of pb_mhb, everything included."""
+    """Time of a round of slot_ts relative to a round of pb_mhb."""
     rows = []
     for name in SIMULATED:
         model = setting(name)
         contenders = {
-            "pb_mhb": play("pb_mhb", model, reference="none"),
-            "slot_ts": play("slot_ts", model),
-            "uniform": play("slot_ts", model, prior="uniform"),
-            "whole": play("slot_ts", model, prior="uniform", stride=1),
+            "pb_mhb": simulate_once("pb_mhb", model, reference="none"),
+            "slot_ts": simulate_once("slot_ts", model),
+            "uniform": simulate_once("slot_ts", model, prior="uniform"),
+            "whole": simulate_once("slot_ts", model, prior="uniform", stride=1),
         }
-        seconds = take_turns(contenders, turns=7)
+        seconds = alternate(contenders, turns=7)
         rows.append(Row(f"slot_ts / pb_mhb, {name}", ratio(seconds, "slot_ts", "pb_mhb"), "x", 3.0))
         rows.append(Row(f"slot_ts prior=uniform / pb_mhb, {name}", ratio(seconds, "uniform", "pb_mhb"), "x"))
         rows.append(Row(f"slot_ts prior=uniform stride=1 / pb_mhb, {name}", ratio(seconds, "whole", "pb_mhb"), "x"))
@@ -92,22 +92,22 @@ def displays() -> list[Row]:
 
 
 def growth() -> list[Row]:
-    """How a sweep's time grows with the items, all shown alike: the exponent of a power law."""
+    """The exponent of the growth of a sweep's time with the number of items, all shown equally often."""
     sizes, seconds = [100, 1_000, 10_000], []
     for n_items in sizes:
         clicks = np.random.default_rng(0).poisson(20.0, (n_items, 5)).astype(float)
         target = Target(sw.Counts(clicks, 10.0 * clicks + 50.0).arrays(), (1.0, 1.0), Learnt.NOTHING, 0)
         chain = Chain(target, Sampler.MIXING, WIDTH, np.random.default_rng(0))
         chain.burn_in(10)
-        begun = time.thread_time()
+        started = time.thread_time()
         chain.record(1, 1_000_000 // n_items)
-        seconds.append((time.thread_time() - begun) / (1_000_000 // n_items))
+        seconds.append((time.thread_time() - started) / (1_000_000 // n_items))
     exponent = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
     return [Row("a sweep's time grows with N to the power", float(exponent), "", 1.15)]
 
 
 def main() -> bool:
-    return report("The sampler that mixes", "sampler", against_random_walk() + log_odds() + displays() + growth())
+    return report("The mixing sampler", "sampler", against_random_walk() + log_odds() + displays() + growth())
 
 
 if __name__ == "__main__":

@@ -94,9 +94,9 @@ def test_a_model_that_cannot_be_chosen_is_said_in_one_line(command: str, monkeyp
     for arguments, message in [
         (
             ["params.json"],
-            "7 queries were fitted ('query 0', 'query 1', 'query 2', 'query 3', 'query 4', ...); choose one",
+            "7 queries ('query 0', 'query 1', 'query 2', 'query 3', 'query 4', ...)",
         ),
-        (["params.json", "--query", "hats"], "no query 'hats' was fitted; there are 7: 'query 0', "),
+        (["params.json", "--query", "hats"], "query 'hats'; the 7 queries are 'query 0', "),
         (["m.json", "--query", "hats"], "has no queries to choose 'hats' from"),
         (["bad.json"], "is a damaged slotwise fit"),
         (["other.json"], "or be a file of fits"),

@@ -65,7 +65,7 @@ def cascade(theta: list[float], n_positions: int, displays: int, seed: int = 0) 
 
 
 def test_visitors_who_leave_at_the_first_click_are_noticed_when_that_differs_from_a_pbm() -> None:
-    """An item below one that everybody clicks is never examined; no kappa of its position explains that."""
+    """An item below one that is almost always clicked is hardly examined; no kappa of its position explains that."""
     tested = goodness_of_fit([cascade([0.9, 0.5, 0.05, 0.05], 3, 20_000)])
     assert tested.p_value[0] < 1e-9
     assert tested.size[0] > 0.05

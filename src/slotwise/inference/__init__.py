@@ -1,1 +1,1 @@
-"""What counts say about theta and kappa."""
+"""Inference of theta and kappa from counts: estimation, sampling, regret bounds."""

@@ -73,29 +73,39 @@ def fit_queries(
     fits: list[Any] = [None] * len(listed)
     for fitted in batches:
         estimates = _estimates(fitted.batch, checked_level) if sampled is None else [sampled[k] for k in fitted.members]
-        warnings = _warnings(fitted, listed, poor, bayes)
-        identifiable = fitted.batch.identifiable.tolist()
-        rows = zip(fitted.members, estimates, warnings, identifiable, fitted.goodness, strict=True)
-        for k, estimated, warned, is_identifiable, goodness in rows:
-            fits[k] = QueryFit(
-                name=listed[k].name,
-                items=listed[k].items,
-                positions=listed[k].positions,
-                counts=listed[k].counts,
-                method=method,
-                level=checked_level,
-                theta=estimated.theta,
-                theta_error=estimated.theta_error,
-                theta_interval=estimated.theta_interval,
-                kappa=estimated.kappa,
-                kappa_error=estimated.kappa_error,
-                kappa_interval=estimated.kappa_interval,
-                ess=estimated.ess,
-                identifiable=is_identifiable,
-                goodness_of_fit=goodness,
-                warnings=warned + estimated.warnings,
-            )
+        rows = zip(fitted.members, estimates, _assessments(fitted, listed, poor, bayes), strict=True)
+        for k, estimated, assessment in rows:
+            fits[k] = _query_fit(listed[k], method, checked_level, estimated, assessment)
     return fits
+
+
+class _Assessment(NamedTuple):
+    """How reliable the estimates of one query are."""
+
+    identifiable: bool
+    goodness: GoodnessOfFit | None
+    warnings: list[str]
+
+
+def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: _Assessment) -> QueryFit:
+    return QueryFit(
+        name=query.name,
+        items=query.items,
+        positions=query.positions,
+        counts=query.counts,
+        method=method,
+        level=level,
+        theta=estimate.theta,
+        theta_error=estimate.theta_error,
+        theta_interval=estimate.theta_interval,
+        kappa=estimate.kappa,
+        kappa_error=estimate.kappa_error,
+        kappa_interval=estimate.kappa_interval,
+        ess=estimate.ess,
+        identifiable=assessment.identifiable,
+        goodness_of_fit=assessment.goodness,
+        warnings=assessment.warnings + estimate.warnings,
+    )
 
 
 class _FittedBatch(NamedTuple):
@@ -148,18 +158,19 @@ def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
     return np.asarray(discoveries(p_value) & (size >= MIN_WARNED_SIZE))
 
 
-def _warnings(
+def _assessments(
     fitted: _FittedBatch, queries: Sequence[Query], poor: NDArray[np.bool_], bayes: bool
-) -> Iterator[list[str]]:
-    """The warnings about each query of a batch, without those of the sampler."""
+) -> Iterator[_Assessment]:
+    """The assessment of each query of a batch, without the warnings of the sampler."""
     batch = fitted.batch
     warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
+    identifiable = batch.identifiable.tolist()
     texts = (_PRIOR_ITEM_TEXTS, _PRIOR_POSITION_TEXTS) if bayes else (ITEM_TEXTS, POSITION_TEXTS)
     for row, (k, goodness) in enumerate(zip(fitted.members, fitted.goodness, strict=True)):
         warnings = [*_named_warnings(batch, row, queries[k], *texts)] if warned[row] else []
         if poor[k] and goodness is not None:
             warnings.append(_poor_fit_text(goodness))
-        yield warnings
+        yield _Assessment(identifiable[row], goodness, warnings)
 
 
 def _estimates(batch: Batch, level: float) -> Iterator[QueryEstimate]:

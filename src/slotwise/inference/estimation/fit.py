@@ -1,4 +1,4 @@
-"""fit: estimate a position-based model from counts, with standard errors and warnings on what counts do not tell."""
+"""fit: estimate a position-based model from counts, with standard errors and warnings."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -43,7 +43,7 @@ class PlainDisplay:
     page: str
     layout: str
     segment: str
-    arm: str
+    variant: str
     issued: float
     until: float
     drop_after: float
@@ -120,7 +120,7 @@ class PlainModel:
         return "accepted"
 
     def _rate(self, display: PlainDisplay, before: tuple[int, int, int]) -> None:
-        rate = self.rates[display.page][int(display.issued // HOUR), display.arm]
+        rate = self.rates[display.page][int(display.issued // HOUR), display.variant]
         for k, (new, old) in enumerate(zip(display.total(), before, strict=True)):
             rate[k] += new - old
 

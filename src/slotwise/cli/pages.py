@@ -111,12 +111,13 @@ def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> Non
     )
     shared.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
     if insights is not None:
-        arms = "; ".join(
-            f"{arm['arm']} {_number(arm['displays'], 'display')}, {_number(arm['clicks'], 'click')}"
-            for arm in insights["arms"]
+        variants = "; ".join(
+            f"{row['variant']} {_number(row['displays'], 'display')}, {_number(row['clicks'], 'click')}"
+            for row in insights["variants"]
         )
         shared.screen.print(
-            f"{_number(insights['displays'], 'display')} learnt from" + f" ({arms})" * bool(arms), highlight=False
+            f"{_number(insights['displays'], 'display')} learnt from" + f" ({variants})" * bool(variants),
+            highlight=False,
         )
         if insights["note"]:
             shared.screen.print(escape(insights["note"]), highlight=False)

@@ -58,7 +58,7 @@ class Metrics:
         self.requests = Counter("slotwise_requests", "Requests by route and status.", ["route", "status"], **at)
         self.seconds = Seconds("slotwise_request_seconds", "Time to answer.")
         self.registry.register(self.seconds)
-        self.displays = Counter("slotwise_displays", "Displays issued, by page and arm.", ["page", "arm"], **at)
+        self.displays = Counter("slotwise_displays", "Displays issued, by page and variant.", ["page", "variant"], **at)
         self.degraded = Counter(
             "slotwise_degraded_displays", "Displays that are not learnt, the store being down.", **at
         )
@@ -70,11 +70,11 @@ class Metrics:
         self._displayed: dict[tuple[str, str], Counter] = {}
         self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **at)
 
-    def displayed(self, page: str, arm: str) -> None:
+    def displayed(self, page: str, variant: str) -> None:
         """A display was issued; finding the labels takes longer than counting, so they are kept."""
-        found = self._displayed.get((page, arm))
+        found = self._displayed.get((page, variant))
         if found is None:
-            found = self._displayed[page, arm] = self.displays.labels(page, arm)
+            found = self._displayed[page, variant] = self.displays.labels(page, variant)
         found.inc()
 
     def group(self, size: int, seconds: float) -> None:

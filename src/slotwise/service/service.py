@@ -235,13 +235,13 @@ class Service:
             now,
             until,
             now + model.keep_seconds + DROP_MARGIN,
-            choice.arm,
+            choice.variant,
             model.page.epoch,
             Registers(len(choice.places), Counting.NEVER if degraded else counting),
             choice.places,
             degraded=degraded,
         )
-        self.metrics.displayed(name, choice.arm)
+        self.metrics.displayed(name, choice.variant)
         if degraded:
             self.metrics.degraded.inc()
         else:

@@ -9,7 +9,7 @@ from slotwise.checks import BadInput
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.deltas import Deltas
 from slotwise.service.store.ledger import SqliteLedger
-from slotwise.service.store.migrations import check_ours
+from slotwise.service.store.migrations import check_current, check_ours
 from slotwise.service.store.sqlite import connect_to_read
 
 CHUNK = 5_000  # displays at a time: memory does not grow with the log
@@ -32,6 +32,7 @@ def verify(path: Path) -> Verdict:
     connection = connect_to_read(path)
     try:
         check_ours(connection, str(path))
+        check_current(connection, str(path))
         connection.execute("BEGIN")  # one view of the store, whatever is committed meanwhile
         return _verify(connection)
     except sqlite3.Error as error:

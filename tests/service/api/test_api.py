@@ -251,7 +251,7 @@ def test_operations(tmp_path: Path) -> None:
         assert (await one.ok("GET", "/livez")) == (await one.ok("GET", "/readyz")) == {"status": "ok"}
         text = (await one.http.get("/metrics")).text
         assert 'slotwise_requests_total{route="recommend",status="201"} 1.0' in text
-        assert 'slotwise_displays_total{arm="learnt",page="shop"} 1.0' in text
+        assert 'slotwise_displays_total{page="shop",variant="learnt"} 1.0' in text
         assert 'slotwise_events_total{page="shop",status="accepted"} 1.0' in text
         document = await one.ok("GET", "/openapi.json")
         assert document["openapi"].startswith("3.1")

@@ -40,9 +40,9 @@ def test_insights_say_what_is_known_and_how_surely(tmp_path: Path) -> None:
         assert found["displays"] == 60
         assert sum(cell["clicks"] for cell in found["counts"]) == 20
         assert sum(cell["clicks"] + cell["skips"] for cell in found["counts"]) == 180
-        arms = {row["arm"]: row for row in found["arms"]}
-        assert set(arms) == {"learnt", "holdout"}
-        assert sum(row["shown"] for row in arms.values()) == 180
+        variants = {row["variant"]: row for row in found["variants"]}
+        assert set(variants) == {"learnt", "holdout"}
+        assert sum(row["shown"] for row in variants.values()) == 180
         assert sum(row["clicks"] for row in found["hours"]) == 20
         for position in POSITIONS:
             shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
@@ -145,7 +145,7 @@ def test_shadow_mode_says_what_it_cannot_know(tmp_path: Path) -> None:
         await one.page(mode="shadow", default_order=ITEMS[::-1])
         shown = await one.recommend()
         assert [row["item"] for row in shown["items"]] == ITEMS[::-1][:3]
-        assert (shown["arm"], shown["items"][0]["reason"]) == ("default", "default")
+        assert (shown["variant"], shown["items"][0]["reason"]) == ("default", "default")
         found = await one.ok("GET", "/v1/pages/shop/insights")
         assert "products" in found["note"]
         assert found["displays"] == 1

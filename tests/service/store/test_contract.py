@@ -55,7 +55,7 @@ def display(id: str = "d", counting: Counting = Counting.ISSUED, epoch: int = 0,
     places = [Place("hero", 0, 0, "learnt"), Place("left", 1, 1, "learnt")]
     registers = Registers(2, counting)
     given = {"issued": NOW, "until": NOW + 100, "drop_after": NOW + 200} | fields
-    return Display(id, 7, 1, "default", 0, **given, arm="learnt", epoch=epoch, registers=registers, places=places)
+    return Display(id, 7, 1, "default", 0, **given, variant="learnt", epoch=epoch, registers=registers, places=places)
 
 
 async def defined(store: Store) -> None:
@@ -372,11 +372,11 @@ def test_a_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path
     before = path.read_bytes()
 
     async def story() -> None:
-        with pytest.raises(BadInput, match="no store of slotwise"):
+        with pytest.raises(BadInput, match="not a slotwise store"):
             SqliteStore(path)
 
     asyncio.run(story())
-    with pytest.raises(BadInput, match="no store of slotwise"):
+    with pytest.raises(BadInput, match="not a slotwise store"):
         verify(path)
     assert path.read_bytes() == before
     assert not Path(f"{path}-wal").exists()

@@ -110,7 +110,7 @@ class History(RuleBasedStateMachine):
                 page,
                 layout,
                 segment,
-                display.arm,
+                display.variant,
                 now,
                 until,
                 dropped,
@@ -234,7 +234,9 @@ class History(RuleBasedStateMachine):
             assert named(model, model.cells()) == near(wanted)
             assert kept.displays == pytest.approx(displays)
             assert model.counts().displays == pytest.approx(displays)
-            told = {(rate.hour, rate.arm): [rate.displays, rate.shown, rate.clicks] for rate in rates if rate.displays}
+            told = {
+                (rate.hour, rate.variant): [rate.displays, rate.shown, rate.clicks] for rate in rates if rate.displays
+            }
             assert told == {key: rate for key, rate in self.plain.rates[name].items() if rate[0]}
 
 

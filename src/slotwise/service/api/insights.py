@@ -13,7 +13,7 @@ async def get(call: Call) -> Answer:
 ROUTES = [
     Route(
         "GET", "/v1/pages/{page}/insights", "get_insights",
-        "Thetas and kappas with 90 % intervals, the best displays, counts, arms, click rates by hour.", get,
+        "Thetas and kappas with 90 % intervals, the best displays, counts, variants, click rates by hour.", get,
         {200: ("what was learnt", Insights)}, NOT_FOUND, tag="learnt",
     ),
 ]  # fmt: skip

@@ -32,7 +32,7 @@ class LogLine(Struct):
     item: str
     shown: int
     clicked: int
-    arm: str
+    variant: str
 
 
 async def get(call: Call) -> Answer:
@@ -62,7 +62,7 @@ def _line(page: str, row: LogRow) -> LogLine:
     shown = int(row.counted)
     clicked = shown * row.clicked
     return LogLine(
-        row.display, row.issued, page, row.segment, row.layout, row.position, row.item, shown, clicked, row.arm
+        row.display, row.issued, page, row.segment, row.layout, row.position, row.item, shown, clicked, row.variant
     )
 
 

@@ -39,7 +39,7 @@ class Recommendation(Struct):
     token: str
     page: str
     layout: str
-    arm: Literal["learnt", "holdout", "default"]
+    variant: Literal["learnt", "holdout", "default"]
     items: list[Shown]
     left_out: list[str]
     degraded: bool
@@ -70,7 +70,7 @@ async def post(call: Call) -> Answer:
         call.service.token(display),
         name,
         display.layout,
-        display.arm,  # type: ignore[arg-type]
+        display.variant,  # type: ignore[arg-type]
         [Shown(place.position, names[place.item], place.reason) for place in display.places],  # type: ignore[arg-type]
         left_out,
         display.degraded,

@@ -1,4 +1,4 @@
-"""What a page has learnt, as people see it: intervals, the best displays, click rates by arm."""
+"""What a page has learnt, as people see it: intervals, the best displays, click rates by variant."""
 
 from collections import defaultdict
 from typing import Any, NamedTuple
@@ -68,10 +68,10 @@ class Cell(Struct):
     skips: float
 
 
-class Arm(Struct):
-    """What an arm showed in the last 90 days: items at positions, and clicks on them."""
+class VariantTotals(Struct):
+    """What a variant showed in the last 90 days: items at positions, and clicks on them."""
 
-    arm: str
+    variant: str
     displays: int
     shown: int
     clicks: int
@@ -82,7 +82,7 @@ class Hour(Struct):
     """The same in one hour, which began at `time`, seconds since 1970."""
 
     time: int
-    arm: str
+    variant: str
     displays: int
     shown: int
     clicks: int
@@ -101,7 +101,7 @@ class Insights(Struct):
     kappa: list[Kappa]
     at_position: list[Chance]
     counts: list[Cell]
-    arms: list[Arm]
+    variants: list[VariantTotals]
     hours: list[Hour]
 
 
@@ -132,11 +132,14 @@ def seen(model: PageModel, now: float) -> Seen:
 
 def insights(given: Seen, rates: list[Rate]) -> Insights:
     """Sample the posterior and put it into words; takes up to seconds."""
-    arms, hours = _arms(rates), [Hour(r.hour * 3600, r.arm, r.displays, r.shown, r.clicks) for r in rates]
+    variants, hours = (
+        _variant_totals(rates),
+        [Hour(r.hour * 3600, r.variant, r.displays, r.shown, r.clicks) for r in rates],
+    )
     if given.counts is None:
         empty: list[Theta] = []
         return Insights(
-            given.page, given.version, given.now, 0.0, False, "no items yet", empty, [], [], [], arms, hours
+            given.page, given.version, given.now, 0.0, False, "no items yet", empty, [], [], [], variants, hours
         )
     found = _sample(given, given.counts)
     thetas, kappas = _thetas(given, found), _kappas(given, given.counts, found)
@@ -151,7 +154,7 @@ def insights(given: Seen, rates: list[Rate]) -> Insights:
         kappas,
         _chances(given, found),
         _cells(given, given.counts),
-        arms,
+        variants,
         hours,
     )
 
@@ -229,14 +232,14 @@ def _cells(given: Seen, counts: Counts) -> list[Cell]:
     ]
 
 
-def _arms(rates: list[Rate]) -> list[Arm]:
+def _variant_totals(rates: list[Rate]) -> list[VariantTotals]:
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for rate in rates:
         for k, number in enumerate((rate.displays, rate.shown, rate.clicks)):
-            sums[rate.arm][k] += number
+            sums[rate.variant][k] += number
     return [
-        Arm(arm, displays, shown, clicks, clicks / shown if shown else None)
-        for arm, (displays, shown, clicks) in sorted(sums.items())
+        VariantTotals(variant, displays, shown, clicks, clicks / shown if shown else None)
+        for variant, (displays, shown, clicks) in sorted(sums.items())
     ]
 
 

@@ -49,7 +49,7 @@ class Choice(NamedTuple):
 
     layout: str
     segment: int
-    arm: str
+    variant: str
     places: list[Place]
     left_out: list[str]
 
@@ -92,24 +92,24 @@ class PageModel:
         if ask.no_shortage:
             self._check_enough(layout, allowed, pinned)
         spec = self.page.body.spec
-        arm = "learnt"
+        variant = "learnt"
         if spec.mode != "learn":
-            arm = "default"
+            variant = "default"
         elif spec.holdout > 0.0 and self._rng.random() < spec.holdout:
-            arm = "holdout"
+            variant = "holdout"
         display = layout.display
         if not self.specs:
             display.fill(EMPTY)
-        elif arm == "learnt":
+        elif variant == "learnt":
             self._serve(*self._given, segment, self._width, layout.columns, allowed, pins, display, count)
         else:
-            at_random = arm == "holdout" and spec.holdout_order == "random"
+            at_random = variant == "holdout" and spec.holdout_order == "random"
             worth = self._rng.random(len(self.specs)) if at_random else self._default_worth()
             arrange_among(worth, layout.in_order, allowed, pins, display)
             if count:
                 self._skip(segment, layout.columns, display)
-        reason = _reason(arm, ask.eligible is not None, spec.holdout_order)
-        return self._read(layout, segment, arm, display, pinned, reason)
+        reason = _reason(variant, ask.eligible is not None, spec.holdout_order)
+        return self._read(layout, segment, variant, display, pinned, reason)
 
     def move(self, moves: list[Move]) -> None:
         """Apply what was committed."""
@@ -335,7 +335,7 @@ class PageModel:
         shift_many(self.state.counts, rows, columns[there], np.zeros(n), np.ones(n), float(n > 0))
 
     def _read(
-        self, layout: Layout, segment: int, arm: str, display: Ints, pinned: Mapping[str, Any], reason: str
+        self, layout: Layout, segment: int, variant: str, display: Ints, pinned: Mapping[str, Any], reason: str
     ) -> Choice:
         places, left_out = [], []
         for position, column, item in zip(layout.positions, layout.numbers, display.tolist(), strict=True):
@@ -343,7 +343,7 @@ class PageModel:
                 left_out.append(position)
             else:
                 places.append(Place(position, column, item, "pinned" if position in pinned else reason))
-        return Choice(layout.name, segment, arm, places, left_out)
+        return Choice(layout.name, segment, variant, places, left_out)
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:
@@ -351,10 +351,10 @@ def _shared(spec: ItemSpec) -> ItemSpec:
     return _PLAIN if spec == _PLAIN else spec
 
 
-def _reason(arm: str, restricted: bool, holdout_order: str) -> str:
-    if arm == "learnt":
+def _reason(variant: str, restricted: bool, holdout_order: str) -> str:
+    if variant == "learnt":
         return "eligible" if restricted else "learnt"
-    return holdout_order if arm == "holdout" else "default"
+    return holdout_order if variant == "holdout" else "default"
 
 
 def _unknown(what: str, name: object, names: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ class Deltas:
         for there in display.places:
             cells[page, epoch, there.item, segment, there.column][1] += 1
         self.epochs[page, epoch] += 1
-        rate = self.rates[page, int(display.issued // HOUR), display.arm]
+        rate = self.rates[page, int(display.issued // HOUR), display.variant]
         rate[0] += 1
         rate[1] += len(display.places)
 
@@ -46,7 +46,7 @@ class Deltas:
             shown += clicks + skips
         self.epochs[page, epoch] += displays
         if rated:
-            rate = self.rates[page, int(display.issued // HOUR), display.arm]
+            rate = self.rates[page, int(display.issued // HOUR), display.variant]
             rate[0] += displays
             rate[1] += shown
             rate[2] += clicked

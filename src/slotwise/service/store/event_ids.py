@@ -22,7 +22,7 @@ class EventIds:
         self._fresh: dict[str, About] = {}
         if named:
             ids = {id for id, _ in named}
-            for id, display, kind, place in self._find("SELECT id, display, kind, place", "id", ids):
+            for id, display, kind, place in self._find("SELECT id, display, kind, entry", "id", ids):
                 self._known[id] = (display, kind, place)
 
     def names_another(self, id: str, about: About) -> bool:

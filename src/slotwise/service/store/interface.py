@@ -49,7 +49,7 @@ class Display(Struct, gc=False):  # thousands are kept, none is part of a cycle:
     issued: float
     until: float
     drop_after: float
-    arm: str
+    variant: str
     epoch: int
     registers: Registers
     places: list[Place]
@@ -121,10 +121,10 @@ class PageCounts(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """What one arm of a page showed in one hour, and the clicks on it."""
+    """What one variant of a page showed in one hour, and the clicks on it."""
 
     hour: int  # since 1970
-    arm: str
+    variant: str
     displays: int
     shown: int
     clicks: int
@@ -138,7 +138,7 @@ class LogRow(NamedTuple):
     issued: float
     layout: str
     segment: str
-    arm: str
+    variant: str
     position: str
     item: str
     counted: bool
@@ -190,7 +190,7 @@ class Ledger(Protocol):
         """Fold up to `most` displays whose time is over into the snapshot, and drop them; how many there were."""
 
     def rates(self, page: int) -> list[Rate]:
-        """Click rates by hour and arm."""
+        """Click rates by hour and variant."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         """The registers of up to `most` displays that show something, their numbers above `after`, in order."""

@@ -28,7 +28,7 @@ from slotwise.service.store.interface import (
 MOST_CACHED = 20_000  # displays with their registers, beside the tables
 KEEP_RATES = 90 * 24  # hours
 IDS_FOR_EACH = 4  # of a display's clicks, view and discard: so many ids of events are kept
-_DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, arm, epoch, counting, places"
+_DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, counting, entries"
 _places = msgspec.json.Decoder(list[Place])
 _encode = msgspec.json.Encoder().encode
 
@@ -182,7 +182,7 @@ class SqliteLedger(Definitions):
             if display.number < first.get(display.page, 0):
                 display.registers.counting = Counting.NEVER
         marks = ", ".join("?" * len(found))
-        events = f"SELECT display, kind, place FROM events WHERE accepted AND display IN ({marks})"
+        events = f"SELECT display, kind, entry FROM events WHERE accepted AND display IN ({marks})"
         for number, kind, place in self._run(events, list(found)):
             found[number].registers.receive(Kind(kind), place, True)
         return list(found.values())
@@ -288,9 +288,11 @@ class SqliteLedger(Definitions):
     # what people look at
 
     def rates(self, page: int) -> list[Rate]:
-        """Click rates by hour and arm."""
+        """Click rates by hour and variant."""
         self.flush()
-        rows = self._run("SELECT hour, arm, displays, shown, clicks FROM rates WHERE page = ? ORDER BY 1, 2", (page,))
+        rows = self._run(
+            "SELECT hour, variant, displays, shown, clicks FROM rates WHERE page = ? ORDER BY 1, 2", (page,)
+        )
         return [Rate(*row) for row in rows]
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
@@ -298,7 +300,7 @@ class SqliteLedger(Definitions):
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
         (body,) = self._run("SELECT body FROM pages WHERE page = ?", (page,)).fetchone()
         segments = body_of(body).segments
-        shown = "places != '[]'"  # else `most` displays without any rows would look like the end of the log
+        shown = "entries != '[]'"  # else `most` displays without any rows would look like the end of the log
         found = self.load(f"WHERE page = ? AND number > ? AND {shown} ORDER BY number LIMIT ?", (page, after, most))
         return [row for display in found for row in _log_rows(display, items, segments)]
 
@@ -319,7 +321,7 @@ def _row(display: Display) -> tuple[object, ...]:
         display.issued,
         display.until,
         display.drop_after,
-        display.arm,
+        display.variant,
         display.epoch,
         int(display.registers.counting),
         _encode(display.places).decode(),
@@ -341,7 +343,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.issued,
             display.layout,
             segments[display.segment],
-            display.arm,
+            display.variant,
             place.position,
             items[place.item],
             total.displays > 0,

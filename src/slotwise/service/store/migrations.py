@@ -1,10 +1,13 @@
-"""The tables of the SQLite store, as the ordered steps that led to them: a step is never changed, only added."""
+"""The tables of the SQLite store, as an ordered list of migrations.
+
+A migration is never edited after a release: stores in use have already run it. New ones are appended.
+"""
 
 import sqlite3
 
 from slotwise.checks import BadInput
 
-APPLICATION = 0x534C4F54  # SLOT: by this SQLite, and tools such as `file`, know whose database it is
+APPLICATION = 0x534C4F54  # "SLOT", the application id in the file header: `file` and SQLite tools show it
 MIGRATIONS = [
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -56,29 +59,51 @@ MIGRATIONS = [
     ) WITHOUT ROWID;
     INSERT INTO meta VALUES ('heartbeat', '0');
     """,
+    """
+    ALTER TABLE displays RENAME COLUMN arm TO variant;
+    ALTER TABLE rates RENAME COLUMN arm TO variant;
+    ALTER TABLE displays RENAME COLUMN places TO entries;
+    ALTER TABLE events RENAME COLUMN place TO entry;  -- an index into the entries of the display, or -1
+    ALTER TABLE event_ids RENAME COLUMN place TO entry;
+    """,
 ]
 
 
 def check_ours(connection: sqlite3.Connection, where: str) -> None:
-    """Refuse a database that somebody else keeps."""
+    """Raise BadInput for a database that another program made."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == APPLICATION:
         return
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and not {"displays", "event_ids", "meta"} <= tables:
         raise BadInput(
-            f"{where!r} is a database, but no store of slotwise; name another file, or one that is not there"
+            f"{where!r} is a database, but not a slotwise store; name another file, or one that does not exist yet"
+        )
+
+
+def check_current(connection: sqlite3.Connection, where: str) -> None:
+    """Raise BadInput for a store whose tables a read-only connection cannot use as they are."""
+    version = _version(connection, where)
+    if version < len(MIGRATIONS):
+        raise BadInput(
+            f"the store {where!r} has version {version} of the tables, this slotwise reads version {len(MIGRATIONS)}: "
+            "start `slotwise serve` on it once, which migrates it"
         )
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
-    """Bring the tables to the present version, one step in one transaction each."""
+    """Bring the tables to the current version, each migration in a transaction of its own."""
+    for step in range(_version(connection, where), len(MIGRATIONS)):
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+
+
+def _version(connection: sqlite3.Connection, where: str) -> int:
+    """The version of the tables, 0 for an empty database; BadInput when a newer slotwise wrote it."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise BadInput(
             f"the store {where!r} has version {version} of the tables; this slotwise knows up to {len(MIGRATIONS)}: "
             "use the slotwise that wrote it, or a newer one"
         )
-    for step in range(version, len(MIGRATIONS)):
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+    return int(version)

@@ -1,0 +1,113 @@
+"""Stores written by an older slotwise are migrated when they are opened, and lose nothing."""
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from slotwise.checks import BadInput
+from slotwise.service.pages.page import NO_PAGE, PageSpec
+from slotwise.service.store.migrations import APPLICATION, MIGRATIONS, migrate
+from slotwise.service.verify import verify
+from tests.service.running_service import START, Client, play
+
+ISSUED = START - 100.0
+DISPLAYS = [  # number, id, arm, items at hero and left, entries that were clicked
+    (1, "first", "learnt", (0, 1), [0]),
+    (2, "second", "holdout", (1, 2), []),
+    (3, "third", "learnt", (2, 0), [0, 1]),
+]
+
+
+def write_version_1(path: Path) -> None:
+    """A store as the first release wrote it: one page, three items, three displays, three clicks."""
+    body = msgspec.json.encode(NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))).decode()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        run = connection.execute
+        run(f"PRAGMA application_id = {APPLICATION}")
+        connection.executescript(f"BEGIN; {MIGRATIONS[0]} PRAGMA user_version = 1; COMMIT;")
+        run(
+            "INSERT INTO pages (page, name, version, archived, body, epoch_began) VALUES (1, 'shop', 1, 0, ?, ?)",
+            (body, ISSUED),
+        )
+        for number, name in enumerate(["hat", "tie", "bag"]):
+            run("INSERT INTO items VALUES (1, ?, ?, '{}')", (number, name))
+        for number, id, arm, items, clicked in DISPLAYS:
+            places = [["hero", 0, items[0], "learnt"], ["left", 1, items[1], "learnt"]]
+            run(
+                "INSERT INTO displays (number, id, nonce, page, layout, segment, issued, until, drop_after, arm, "
+                "epoch, counting, places) VALUES (?, ?, 7, 1, 'default', 0, ?, ?, ?, ?, 0, 1, ?)",
+                (number, id, ISSUED, START + 1e6, START + 2e6, arm, json.dumps(places)),
+            )
+            for entry, item in enumerate(items):
+                cell = (item, entry, int(entry in clicked), int(entry not in clicked))
+                run(
+                    "INSERT INTO counts VALUES (1, 0, ?, 0, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                    "clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
+                    cell,
+                )
+            for place in clicked:
+                run("INSERT INTO events VALUES (?, 1, ?, 1, ?)", (number, place, ISSUED))
+                run("INSERT INTO event_ids VALUES (?, ?, 1, ?)", (f"{id}-{place}", number, place))
+            run(
+                "INSERT INTO rates VALUES (1, ?, ?, 1, 2, ?) ON CONFLICT DO UPDATE SET displays = displays + 1, "
+                "shown = shown + 2, clicks = clicks + excluded.clicks",
+                (int(ISSUED // 3600), arm, len(clicked)),
+            )
+        run("INSERT INTO epochs VALUES (1, 0, 3)")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    write_version_1(tmp_path / "store.db")
+    return tmp_path / "store.db"
+
+
+def test_a_store_of_version_1_is_migrated_and_served(store: Path) -> None:
+    seen: list[Any] = []
+
+    async def story(one: Client) -> None:
+        lines = [json.loads(line) for line in (await one.http.get("/v1/pages/shop/log")).text.splitlines()]
+        seen.append([(line["display"], line["variant"], line["position"], line["clicked"]) for line in lines])
+        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        seen.append({row["variant"]: (row["displays"], row["clicks"]) for row in insights["variants"]})
+        assert (await one.recommend(id="first"))["variant"] == "learnt"
+        assert (await one.recommend(id="fourth"))["variant"] == "learnt"
+        known = {"type": "click", "display": "first", "position": "hero", "id": "first-0"}
+        reused = {"type": "click", "display": "second", "position": "hero", "id": "first-0"}
+        fresh = {"type": "click", "display": "second", "position": "left"}
+        assert await one.send(known, reused, fresh) == ["duplicate", "conflict", "accepted"]
+
+    play(store.parent, story)
+    assert seen == [
+        [
+            ("first", "learnt", "hero", 1), ("first", "learnt", "left", 0), ("second", "holdout", "hero", 0),
+            ("second", "holdout", "left", 0), ("third", "learnt", "hero", 1), ("third", "learnt", "left", 1),
+        ],
+        {"learnt": (2, 3), "holdout": (1, 0)},
+    ]  # fmt: skip
+    verdict = verify(store)
+    assert (verdict.displays, verdict.events, verdict.differences) == (4, 4, [])
+
+
+def test_migrating_twice_changes_nothing(store: Path) -> None:
+    def dump() -> list[str]:
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
+            migrate(connection, str(store))
+            assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+            return list(connection.iterdump())
+
+    first = dump()
+    assert dump() == first
+    assert verify(store).differences == []
+
+
+def test_verify_does_not_write_to_an_older_store(store: Path) -> None:
+    before = store.read_bytes()
+    with pytest.raises(BadInput, match="version 1 of the tables"):
+        verify(store)
+    assert store.read_bytes() == before

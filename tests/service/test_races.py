@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from slotwise.service.http.problems import Problem
+from slotwise.service.errors import Conflict, StoreDown
 from slotwise.service.pages.page import ItemSpec, PageBody
 from slotwise.service.pages.page_model import Ask
 from slotwise.service.registers import Kind
 from slotwise.service.service import Service
-from slotwise.service.store.interface import Event, StoreDown, StoredPage
+from slotwise.service.store.interface import Event, StoredPage
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, client, play
 
@@ -37,7 +37,7 @@ class Crowd:
             try:
                 page = self.rng.choice(["shop", "feed"])
                 _, display, _, _ = await self.service.recommend(page, Ask(), id)
-            except (Problem, StoreDown):
+            except (Conflict, StoreDown):
                 continue  # another page has this id, or the page cannot be read now
             await asyncio.sleep(self.rng.choice([0.0, 0.0, 0.001, 0.01]))
             events = [

@@ -17,7 +17,7 @@ import numpy as np
 
 from slotwise.service.background import aside
 from slotwise.service.clock import Clock
-from slotwise.service.http.problems import STARTING, Problem
+from slotwise.service.errors import Conflict, DoesNotFit, NotFound, NotReady, StaleVersion, StoreDown
 from slotwise.service.ids import Randomness
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.compiler import TRIAL, Compiler
@@ -34,8 +34,6 @@ from slotwise.service.store.interface import (
     Operation,
     PageCounts,
     Received,
-    StaleVersion,
-    StoreDown,
     StoredPage,
 )
 from slotwise.service.store.sqlite import SqliteStore
@@ -116,12 +114,12 @@ class Service:
         if model is None:
             model = await self._load(name)
         if model is None:
-            raise Problem(404, f"there is no page {name!r}; PUT /v1/pages/... defines one")
+            raise NotFound(f"there is no page {name!r}; PUT /v1/pages/... defines one")
         return model
 
     def _check_ready(self) -> None:
         if not self.ready:
-            raise Problem(503, STARTING)
+            raise NotReady
 
     async def _load(self, name: str) -> PageModel | None:
         loading = self._loading.get(name)
@@ -179,7 +177,7 @@ class Service:
             if before is None or (body.columns, body.segments) != (before.body.columns, before.body.segments):
                 line = check_room(body, 0 if before is None else len(ledger.items(before.number)))
                 if line is not None:
-                    raise Problem(422, line, [("", line)])
+                    raise DoesNotFit.at("", line)
             saved = ledger.save_page(name, body, before and before.version, now, archived)
             return saved, not there
 
@@ -263,7 +261,7 @@ class Service:
         body = model.page.body
         same = display.page == model.page.number and ask.layout in (None, display.layout)
         if not same or (ask.segment or "") != body.segments[display.segment]:  # a segment of its own page only
-            raise Problem(409, f"the id {display.id!r} was used for another page, layout or segment")
+            raise Conflict(f"the id {display.id!r} was used for another page, layout or segment")
         shown = {place.position for place in display.places}
         positions = body.spec.all_layouts().get(display.layout, [])
         return model, display, False, [position for position in positions if position not in shown]
@@ -311,7 +309,7 @@ class Service:
     async def check_store(self) -> None:
         """Write something, unless that was done a moment ago: a disk may fill up while nobody calls."""
         if self.degraded:
-            raise Problem(503, "the store cannot be written")
+            raise StoreDown
         if time.monotonic() - self._beaten > BEAT_SECONDS:
             self._beaten = time.monotonic()  # those who ask meanwhile need not write as well
             await self.store.do(lambda ledger: ledger.beat())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from slotwise.checks import BadInput
+from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.registers import Counting, Kind, Registers
 from slotwise.service.store.interface import (
@@ -18,10 +19,7 @@ from slotwise.service.store.interface import (
     Event,
     Ledger,
     Place,
-    Refused,
-    StaleVersion,
     Store,
-    StoreDown,
 )
 from slotwise.service.store.migrations import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
@@ -263,9 +261,25 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_refusal_is_not_a_failure() -> None:
-    assert issubclass(StaleVersion, Refused)
-    assert not issubclass(StoreDown, Refused)
+@pytest.mark.parametrize("refusal", [StaleVersion(), NotFound("no such page"), BadInput("not a number")])
+def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, refusal: ServiceError | BadInput) -> None:
+    failures: list[str] = []
+
+    def refuse(_: Ledger) -> None:
+        raise refusal
+
+    async def story() -> None:
+        store = SqliteStore(tmp_path / "store.db", failed=lambda: failures.append("down"))
+        with pytest.raises(type(refusal)) as caught:
+            await store.do(refuse)
+        assert caught.value is refusal
+        with pytest.raises(StoreDown) as failed:
+            await store.do(lambda ledger: ledger._run("SELECT * FROM nothing"))  # type: ignore[attr-defined]
+        assert isinstance(failed.value.__cause__, sqlite3.OperationalError)
+        assert failures == ["down"], "by the second operation alone"
+        await store.close()
+
+    asyncio.run(story())
 
 
 def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[..., None]) -> None:

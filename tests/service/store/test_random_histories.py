@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from slotwise.service.http.problems import Problem
+from slotwise.service.errors import Conflict
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, check_page
 from slotwise.service.pages.page_model import Ask
 from slotwise.service.registers import Kind
@@ -91,7 +91,7 @@ class History(RuleBasedStateMachine):
         known = self.plain.log.get(id or "")
         asking = self.service.recommend(page, Ask(layout, segment, eligible), id)
         if known is not None and (known.page, known.layout, known.segment) != (page, layout, segment):
-            with pytest.raises(Problem, match="was used for another page, layout or segment"):
+            with pytest.raises(Conflict, match="was used for another page, layout or segment"):
                 await asking
             return
         model, display, fresh, _ = await asking

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from slotwise.service.api.route import OPERATIONS, Answer, Call, Route
-from slotwise.service.http.problems import STARTING, Problem
+from slotwise.service.errors import NotReady
 from slotwise.version import __version__
 
 
@@ -27,7 +27,7 @@ async def livez(call: Call) -> Answer:
 async def readyz(call: Call) -> Answer:
     """The kernels are compiled, the store is open and can be written."""
     if not call.service.ready:
-        raise Problem(503, STARTING)
+        raise NotReady
     await call.service.check_store()
     return Answer(200, Health())
 

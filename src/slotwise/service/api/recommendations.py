@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import NOT_FOUND, Answer, Call, Parameter, Route, decode
-from slotwise.service.http.problems import Problem
+from slotwise.service.errors import DoesNotFit
 from slotwise.service.pages.limits import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, Name
-from slotwise.service.pages.page_model import Ask, Unfit
+from slotwise.service.pages.page_model import Ask
 
 Listed = Annotated[list[ItemName], Meta(max_length=MOST_NAMED)]
 
@@ -58,12 +58,9 @@ async def post(call: Call) -> Answer:
     asked = decode(_request, call.content) if call.content else _ANYTHING
     shortage = call.query.get("on_shortage", "leave_out")
     if shortage not in ("leave_out", "error"):
-        raise Problem(422, f"on_shortage = {shortage!r} is neither leave_out nor error")
+        raise DoesNotFit(f"on_shortage = {shortage!r} is neither leave_out nor error")
     ask = Ask(asked.layout, asked.segment, asked.eligible, asked.excluded, asked.pinned, shortage == "error")
-    try:
-        model, display, fresh, left_out = await call.service.recommend(name, ask, asked.id)
-    except Unfit as error:
-        raise Problem(409 if error.shortage else 422, str(error), [(error.pointer, str(error))]) from None
+    model, display, fresh, left_out = await call.service.recommend(name, ask, asked.id)
     names = model.names
     answer = Recommendation(
         display.id,

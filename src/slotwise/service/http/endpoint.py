@@ -12,11 +12,11 @@ import msgspec
 from litestar.exceptions import HTTPException, NotFoundException
 
 from slotwise.service.api.route import Answer, Call, Route
+from slotwise.service.errors import ServiceError
 from slotwise.service.http.access import check_request
-from slotwise.service.http.problems import MEDIA_TYPE, Problem
+from slotwise.service.http.problems import MEDIA_TYPE, Problem, of_service_error
 from slotwise.service.http.timeout import Patience
 from slotwise.service.service import Service
-from slotwise.service.store.interface import StaleVersion, StoreDown
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -138,10 +138,8 @@ def problem_of(error: Exception) -> Problem:
     """Words for an error."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, StoreDown):
-        return Problem(503, "the store cannot be written now; nothing was recorded: try again")
-    if isinstance(error, StaleVersion):
-        return Problem(412, "changed since it was read: the If-Match header does not fit")
+    if isinstance(error, ServiceError):
+        return of_service_error(error)
     if isinstance(error, NotFoundException):  # of the framework: a page or an item that is not there is a Problem
         return Problem(404, "there is no such path; /docs has all of them")
     if isinstance(error, HTTPException):

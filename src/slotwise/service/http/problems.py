@@ -8,12 +8,22 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from slotwise.service.errors import (
+    Conflict,
+    DoesNotFit,
+    FieldError,
+    NotFound,
+    NotReady,
+    ServiceError,
+    StaleVersion,
+    StoreDown,
+)
 from slotwise.service.http.validation import misfit
-from slotwise.service.store.interface import Refused
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
-STARTING = "starting: the kernels are not compiled yet"  # 503, until they are
+STARTING = NotReady().detail
+STATUSES = {NotFound: 404, Conflict: 409, StaleVersion: 412, DoesNotFit: 422, NotReady: 503, StoreDown: 503}
 
 
 class Wrong(Struct):
@@ -34,7 +44,7 @@ class ProblemBody(Struct):
     request_id: str
 
 
-class Problem(Refused):
+class Problem(ServiceError):
     """A request that cannot be served as it is."""
 
     def __init__(
@@ -44,9 +54,8 @@ class Problem(Refused):
         errors: list[tuple[str, str]] | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.status, self.detail, self.request_id = status, detail, secrets.token_hex(8)
-        self.errors = [Wrong(pointer, line) for pointer, line in errors or []]
+        super().__init__(detail, [FieldError(pointer, line) for pointer, line in errors or []])
+        self.status, self.request_id = status, secrets.token_hex(8)
         self.headers = dict(headers or {})
         if status in (429, 503):
             self.headers.setdefault("retry-after", str(RETRY_SECONDS))
@@ -54,8 +63,15 @@ class Problem(Refused):
     def body(self) -> bytes:
         """As JSON, with an id under which the log has what went wrong here."""
         title = HTTPStatus(self.status).phrase
-        said = ProblemBody("about:blank", title, self.status, self.detail, self.errors, self.request_id)
+        errors = [Wrong(pointer, detail) for pointer, detail in self.errors]
+        said = ProblemBody("about:blank", title, self.status, self.detail, errors, self.request_id)
         return msgspec.json.encode(said)
+
+
+def of_service_error(error: ServiceError) -> Problem:
+    """The status of an error of the service."""
+    status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+    return Problem(status, error.detail, [*error.errors])
 
 
 def of_decoding(error: Exception, kind: Any) -> Problem:

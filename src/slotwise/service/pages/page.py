@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from slotwise.checks import BadInput
 from slotwise.policies import policies
 from slotwise.policies._contract import can_serve, find, make_params, serving_params
+from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
     MOST_COLUMNS,
     MOST_COUNTS,
@@ -22,7 +23,6 @@ from slotwise.service.pages.limits import (
 )
 
 DAY = 86400.0
-STEPS_PER_HALF_LIFE = 8  # counts fade in steps: each a new epoch
 MOST_HALF_LIVES = 16.0  # that the log is kept: what is older weighs less than 2^-16
 MOST_SWEEPS = 100  # of a sampler for one display: everybody waits meanwhile
 DEFAULT_LAYOUT = "default"
@@ -69,7 +69,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         """How many epochs have passed since one began, and when the present one did; without a half-life none ever."""
         if self.half_life is None:
             return 0, began
-        step = self.half_life / STEPS_PER_HALF_LIFE
+        step = self.half_life / EPOCHS_PER_HALF_LIFE
         passed = max(int((now - began) // step), 0)  # a clock that was set back waits
         return passed, began + passed * step
 

@@ -18,13 +18,14 @@ from slotwise.checks import BadInput, Floats, Ints, known
 from slotwise.counts import Counts, fade, restore, shift_many
 from slotwise.jit import direct
 from slotwise.policies._contract import find, make_params, serving_params
+from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
+from slotwise.service.fading import weight
 from slotwise.service.pages.kernels import build_serve, build_warm
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page import ItemSpec, Prior
 from slotwise.service.pages.rng_handle import source_of
 from slotwise.service.registers import Counting
 from slotwise.service.store.interface import Cell, Move, PageCounts, Place, StoredPage
-from slotwise.service.store.ledger import weight
 
 WARM_SWEEPS, LEAST_SWEEPS = 200, 20  # before the first display: the chain itself is not kept
 _CELLS_SWEPT = 10_000_000  # by them: everybody waits meanwhile, about 0.1 s
@@ -52,14 +53,6 @@ class Choice(NamedTuple):
     variant: str
     places: list[Place]
     left_out: list[str]
-
-
-class Unfit(BadInput):
-    """A request that does not fit the page; `pointer` says which part of it."""
-
-    def __init__(self, pointer: str, line: str, shortage: bool = False) -> None:
-        super().__init__(line)
-        self.pointer, self.shortage = pointer, shortage
 
 
 class PageModel:
@@ -252,13 +245,13 @@ class PageModel:
         try:
             return self._layouts[self._first_layout if name is None else name]
         except KeyError:
-            raise Unfit("/layout", _unknown("layout", name, self._layouts)) from None
+            raise DoesNotFit.at("/layout", _unknown("layout", name, self._layouts)) from None
 
     def _segment(self, name: str | None) -> int:
         try:
             return self._segments[name or ""]
         except KeyError:
-            raise Unfit("/segment", _unknown("segment", name, [one for one in self._segments if one])) from None
+            raise DoesNotFit.at("/segment", _unknown("segment", name, [one for one in self._segments if one])) from None
 
     def _constraints(self, layout: Layout, ask: Ask, now: float) -> tuple[NDArray[np.bool_], Ints, dict[str, int]]:
         """Which items may be shown, and which stand where; excluded beats pinned beats eligible."""
@@ -291,12 +284,12 @@ class PageModel:
         for position, name in asked.items():
             pointer = f"/pinned/{position}"
             if position not in layout.places:
-                raise Unfit(pointer, _unknown("position", position, layout.places))
+                raise DoesNotFit.at(pointer, _unknown("position", position, layout.places))
             (number,) = self._numbers(pointer, [name])
             if not active[number]:
-                raise Unfit(pointer, f"item {name!r} is not shown now and cannot be pinned")
+                raise DoesNotFit.at(pointer, f"item {name!r} is not shown now and cannot be pinned")
             if number in placed.values():
-                raise Unfit(pointer, f"item {name!r} is pinned at two positions")
+                raise DoesNotFit.at(pointer, f"item {name!r} is pinned at two positions")
             placed[position] = number
         for position, name in fixed.items():
             number = self.items.get(name, EMPTY)
@@ -311,14 +304,15 @@ class PageModel:
     def _check_enough(self, layout: Layout, allowed: NDArray[np.bool_], pinned: Mapping[str, int]) -> None:
         free = int(allowed.sum()) - sum(bool(allowed[number]) for number in pinned.values()) + len(pinned)
         if free < len(layout.positions):
-            raise Unfit("", f"{free} items for {len(layout.positions)} positions are too few", shortage=True)
+            line = f"{free} items for {len(layout.positions)} positions are too few"
+            raise TooFewItems(line, [FieldError("", line)])
 
     def _numbers(self, pointer: str, names: Iterable[str]) -> list[int]:
         items = self.items
         try:
             return [items[name] for name in names]
         except KeyError as missing:
-            raise Unfit(pointer, _unknown("item", missing.args[0], items)) from None
+            raise DoesNotFit.at(pointer, _unknown("item", missing.args[0], items)) from None
 
     def _default_worth(self) -> Floats:
         """The default order as scores; items that it does not name come after it, in the order they were added."""

@@ -4,10 +4,11 @@ import sqlite3
 
 import msgspec
 
+from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.interface import StaleVersion, StoredPage
+from slotwise.service.store.interface import StoredPage
 
 body_of = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)

@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.service.store.interface import Answer, Display, Operation, Refused, StoreDown
+from slotwise.service.errors import ServiceError, StoreDown
+from slotwise.service.store.interface import Answer, Display, Operation
 from slotwise.service.store.ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
@@ -158,7 +159,7 @@ class GroupCommit:
                 displays = []
             try:
                 answers.append((one.done, one.operation(self._ledger), None))
-            except (BadInput, Refused) as refusal:
+            except (BadInput, ServiceError) as refusal:
                 answers.append((one.done, None, refusal))
         if displays:
             self._ledger.add(displays)
@@ -174,7 +175,9 @@ class GroupCommit:
         first, self._down = not self._down, True
         if first:
             self._call(self._failed)
-        return StoreDown(str(error))
+        down = StoreDown()
+        down.__cause__ = error
+        return down
 
     def _answer(
         self,

@@ -17,18 +17,6 @@ from slotwise.service.registers import Change, Kind, Registers, Status
 Answer = TypeVar("Answer")
 
 
-class StoreDown(Exception):
-    """The store cannot write now: nothing of what was asked for has happened, and it may be asked again."""
-
-
-class Refused(Exception):
-    """An operation that was not carried out; it changed nothing, and the rest of its group stands."""
-
-
-class StaleVersion(Refused):
-    """The page was changed in between."""
-
-
 class Place(Struct, array_like=True, gc=False):
     """One position of a display, the item there, and why."""
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.service.pages.page import STEPS_PER_HALF_LIFE
+from slotwise.service.errors import StaleVersion
+from slotwise.service.fading import weight
 from slotwise.service.registers import NOTHING, Counting, Kind, Registers, Status, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.definitions import Definitions, body_of
@@ -22,7 +23,6 @@ from slotwise.service.store.interface import (
     Place,
     Rate,
     Received,
-    StaleVersion,
 )
 
 MOST_CACHED = 20_000  # displays with their registers, beside the tables
@@ -303,11 +303,6 @@ class SqliteLedger(Definitions):
         shown = "entries != '[]'"  # else `most` displays without any rows would look like the end of the log
         found = self.load(f"WHERE page = ? AND number > ? AND {shown} ORDER BY number LIMIT ?", (page, after, most))
         return [row for display in found for row in _log_rows(display, items, segments)]
-
-
-def weight(epochs: int) -> float:
-    """What a count still weighs after so many epochs."""
-    return float(0.5 ** (epochs / STEPS_PER_HALF_LIFE)) if epochs else 1.0
 
 
 def _row(display: Display) -> tuple[object, ...]:

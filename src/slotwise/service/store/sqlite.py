@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import IO
 
 from slotwise.checks import BadInput
+from slotwise.service.errors import StoreDown
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import Answer, Display, Operation, StoreDown
+from slotwise.service.store.interface import Answer, Display, Operation
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.migrations import check_ours, migrate
 
@@ -66,7 +67,7 @@ class SqliteStore:
         try:
             return await asyncio.to_thread(read_store, self._path, operation)
         except sqlite3.Error as error:
-            raise StoreDown(str(error)) from None
+            raise StoreDown from error
 
     def peek(self, id: str) -> Display | None:
         """A committed display, at once: a look into the index takes less than handing it to a thread."""
@@ -76,7 +77,7 @@ class SqliteStore:
             self._reader.forget()
             return self._reader.display(id)
         except sqlite3.Error as error:
-            raise StoreDown(str(error)) from None
+            raise StoreDown from error
 
     async def close(self) -> None:
         """Commit what waits, then let go of the store."""

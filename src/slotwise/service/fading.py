@@ -1,0 +1,8 @@
+"""How counts fade: a page with a half-life counts in epochs, and each new epoch lowers the weight of the past."""
+
+EPOCHS_PER_HALF_LIFE = 8
+
+
+def weight(epochs: int) -> float:
+    """The weight of a count that is this many epochs old, relative to a new one."""
+    return float(0.5 ** (epochs / EPOCHS_PER_HALF_LIFE)) if epochs else 1.0

@@ -17,14 +17,13 @@ import numpy as np
 
 from benchmarks.hammer import Hammered, hammer, request, times
 from benchmarks.measure import Row, report
-from slotwise.service.api.recommendations import RecommendationRequest
 from slotwise.service.api.route import Answer, Call, Route
 from slotwise.service.http.app import running
 from slotwise.service.http.server import serve
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.pages.page_model import Ask
-from slotwise.service.registers import Kind
-from slotwise.service.store.interface import Event, Received
+from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.registers import EventKind
+from slotwise.service.store.interface import Event, RecordedEvents
 from slotwise.service.store.ledger import SqliteLedger
 
 NAMES = ("constant", "hot_constant", "recommendations")
@@ -221,33 +220,35 @@ async def _counting(named: bool) -> list[float]:
             model = await service.model("shop")
             await service.save_items(model, [(f"item {k}", ItemSpec()) for k in range(50)])
             for _ in range(BATCHES):
-                displays = [(await service.recommend("shop", Ask(), None))[1] for _ in range(BATCH // 5)]
+                displays = [
+                    (await service.recommend("shop", RecommendationRequest())).display for _ in range(BATCH // 5)
+                ]
                 clicks = [
                     Event(
-                        Kind.CLICK,
+                        EventKind.CLICK,
                         display.id,
                         display.nonce,
                         display.page,
-                        place.position,
-                        f"{display.id}-{place.position}" if named else None,
+                        entry.position,
+                        f"{display.id}-{entry.position}" if named else None,
                     )
                     for display in displays
-                    for place in display.places
+                    for entry in display.entries
                 ]
                 await asyncio.sleep(0.0)
-                seconds, received = await service.store.do(lambda ledger, clicks=clicks: _timed(ledger, clicks))
+                seconds, recorded = await service.store.do(lambda ledger, clicks=clicks: _timed(ledger, clicks))
                 begun = time.thread_time()
-                model.move(received.moves)
+                model.apply_changes(recorded.changes)
                 micros.append(1e6 * (seconds + time.thread_time() - begun) / len(clicks))
     return micros
 
 
-def _timed(ledger: SqliteLedger, clicks: list[Event]) -> tuple[float, Received]:
+def _timed(ledger: SqliteLedger, clicks: list[Event]) -> tuple[float, RecordedEvents]:
     ledger.flush()  # what the displays changed is not the clicks' to pay
     begun = time.thread_time()
-    received = ledger.receive(clicks, time.time())
+    recorded = ledger.record_events(clicks, time.time())
     ledger.flush()
-    return time.thread_time() - begun, received
+    return time.thread_time() - begun, recorded
 
 
 def remembering() -> list[Row]:

@@ -1,43 +1,98 @@
 """From scores to a display: the most attractive items on the most visible positions.
 
-Every constraint (which items may be shown, which are pinned) is met here and nowhere else.
+The rules for constraints exist only here: excluded beats pinned, pinned beats eligible, eligible beats the scores.
 """
+
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.checks import Floats, Ints
+from slotwise.checks import BadInput, Floats, Ints
 from slotwise.jit import kernel
 
 EMPTY = -1  # display[l] when no item was left for position l
+NO_PINS: Mapping[int, int] = {}
 _LOW_BITS = (1 << 32) - 1
+
+
+class InvalidPin(BadInput):
+    """A pin that cannot hold: its item is not active, or (`twice`) is pinned at another position too."""
+
+    def __init__(self, position: int, item: int, twice: bool) -> None:
+        super().__init__(f"item {item} " + ("is pinned at two positions" if twice else "is not active"))
+        self.position, self.item, self.twice = position, item, twice
+
+
+def allowed_items(
+    active: NDArray[np.bool_], eligible: Sequence[int] | None, excluded: Sequence[int]
+) -> NDArray[np.bool_]:
+    """Which items may be shown without a pin: active, eligible (None: all are) and not excluded."""
+    if eligible is None and not excluded:
+        return active
+    if eligible is None:
+        allowed = active.copy()
+    else:
+        allowed = np.zeros_like(active)
+        allowed[eligible] = True
+        allowed &= active
+    allowed[excluded] = False
+    return allowed
+
+
+def valid_pins(
+    pinned: Mapping[int, int],
+    active: NDArray[np.bool_],
+    excluded: Iterable[int],
+    page_pins: Mapping[int, int] = NO_PINS,
+) -> dict[int, int]:
+    """The pins that hold, as {position: item}.
+
+    `pinned` are the pins of one request. A pin of an excluded item is ignored, whatever else is wrong with it. Any
+    other must name an active item, and no item twice, or InvalidPin is raised. `page_pins` apply to all requests: they
+    hold at positions that the request does not name, if their item is active, not excluded and not pinned already.
+    """
+    pins: dict[int, int] = {}
+    excluded = frozenset(excluded)
+    for position, item in pinned.items():
+        if item in excluded:
+            continue
+        if not active[item]:
+            raise InvalidPin(position, item, twice=False)
+        if item in pins.values():
+            raise InvalidPin(position, item, twice=True)
+        pins[position] = item
+    for position, item in page_pins.items():
+        if position not in pinned and active[item] and item not in excluded and item not in pins.values():
+            pins[position] = item
+    return pins
 
 
 @kernel(inline=True)
 def arrange(theta: Floats, kappa: Floats, display: Ints) -> None:
     """Fill `display`: the largest thetas, in decreasing order, on positions by decreasing kappa.
 
-    The lower index wins a tie; callers who need ties broken at random permute the items.
+    The lower index wins a tie. Callers that need ties broken at random permute the items.
     """
     n_positions = kappa.size
-    found = 0
+    n_ranked = 0
     for item in range(theta.size):  # insertion into a short sorted list: one comparison for most items
-        worth = theta[item]
-        if found < n_positions:
-            rank = found
-            found += 1
-        elif worth > theta[display[n_positions - 1]]:
+        score = theta[item]
+        if n_ranked < n_positions:
+            rank = n_ranked
+            n_ranked += 1
+        elif score > theta[display[n_positions - 1]]:
             rank = n_positions - 1
         else:
             continue
-        while rank > 0 and theta[display[rank - 1]] < worth:
+        while rank > 0 and theta[display[rank - 1]] < score:
             display[rank] = display[rank - 1]
             rank -= 1
         display[rank] = item
-    for rank in range(found, n_positions):
+    for rank in range(n_ranked, n_positions):
         display[rank] = _LOW_BITS
-    # display[r] now holds the item of rank r; move it to the position of rank r by way of the upper 32 bits,
-    # since an array of its own would cost as much as all the rest
+    # display[r] now holds the item of rank r. Put it at the position of rank r by way of the upper 32 bits:
+    # a second array would cost as much as all the rest
     for position in range(n_positions):
         rank = 0
         for other in range(position):
@@ -46,25 +101,25 @@ def arrange(theta: Floats, kappa: Floats, display: Ints) -> None:
             rank += kappa[other] > kappa[position]
         display[position] |= (display[rank] & _LOW_BITS) << 32
     for position in range(n_positions):
-        display[position] >>= 32  # the sign comes back with it: EMPTY is -1 again
+        display[position] >>= 32  # this restores the sign: EMPTY is -1 again
 
 
 @kernel
 def arrange_among(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinned: Ints, display: Ints) -> None:
-    """The same among the allowed items, with item `pinned[l]` (or EMPTY) already at position l.
+    """Arrange the allowed items around the pins: item `pinned[l]` (or EMPTY) at position l.
 
-    A pinned item is shown whether allowed or not, and nowhere else. When items run out, the least visible
+    A pinned item is shown whether it is allowed or not, and only at its position. When items run out, the least visible
     positions stay EMPTY.
     """
-    worth = np.where(allowed, theta, -np.inf)
+    score = np.where(allowed, theta, -np.inf)
     free = kappa.copy()
     for position in range(kappa.size):
         if pinned[position] != EMPTY:
-            worth[pinned[position]] = -np.inf
+            score[pinned[position]] = -np.inf
             free[position] = -np.inf
-    arrange(worth, free, display)
+    arrange(score, free, display)
     for position in range(kappa.size):
         if pinned[position] != EMPTY:
             display[position] = pinned[position]
-        elif display[position] != EMPTY and worth[display[position]] == -np.inf:
+        elif display[position] != EMPTY and score[display[position]] == -np.inf:
             display[position] = EMPTY

@@ -1,4 +1,4 @@
-"""The policies behind named items and positions, one call at a time."""
+"""`Recommender`: a policy behind named items and positions, used one call at a time."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from slotwise.arrange import EMPTY, arrange_among
+from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange_among, valid_pins
 from slotwise.checks import BadInput, Ints, known, mapping, names, whole
 from slotwise.counts import CountArrays, Counts, move, restore
 from slotwise.files import load_document, save_document
@@ -19,7 +19,7 @@ from slotwise.jit import kernel
 from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params, serving_params
 
 FORMAT_VERSION = 1
-SETTLING = 500  # displays asked for and shown to nobody, before the first after a fit: chains start anywhere
+SETTLING = 500  # displays drawn and discarded after a fit, because chains start at an arbitrary point
 Display = dict[str, str]
 
 
@@ -55,8 +55,8 @@ class Recommender:
         self._rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(whole("seed", seed, 0))
         self._active = np.ones(len(self._items), np.bool_)
         self._state = self._module.init(self._params, len(self._items), len(self._positions), self._rng)
-        self._serve = _serve_of(self._module)
-        self._make_room()
+        self._serve = _serve_kernel(self._module)
+        self._allocate()
 
     @classmethod
     def from_fit(
@@ -69,19 +69,20 @@ class Recommender:
         seed: int | np.random.Generator = 0,
         displays: float | None = 100,
     ) -> "Recommender":
-        """A page that starts from what was fitted to a log: a fit, or the file or list of fits that `query` is in.
+        """A page that starts from a fit of a log. `fit` is one fit, or a file or list of fits that contains `query`.
 
-        It starts with the clicks and skips of the log, faded so that they weigh no more than so many `displays` (None:
-        all they weigh). `items` are those of the page, by default the fit's; those that the fit does not know start
-        afresh, and those that the page does not have are retired: they still tell how visible positions are.
+        The page starts with the clicks and skips of the log, faded to the weight of at most `displays` displays (None:
+        not faded). `items` are the items of the page, by default those of the fit. Items that the fit does not know
+        start without counts. Items of the fit that the page does not have are retired: their counts still inform about
+        the visibility of positions.
         """
         model = select_fit(fit, query, "query=")
         counts = model.faded(displays)
         page = cls(model.items if items is None else items, model.positions, policy, params, seed)
-        gone = [name for name in model.items if name not in page._items]
-        if gone:
-            page.add(*gone)
-            page.retire(*gone)
+        removed = [name for name in model.items if name not in page._items]
+        if removed:
+            page.add(*removed)
+            page.retire(*removed)
         clicks, skips = np.zeros((2, len(page._items), len(page._positions)))
         rows = [page._items[name] for name in model.items]
         clicks[rows], skips[rows] = counts.clicks, counts.skips
@@ -97,12 +98,12 @@ class Recommender:
 
     @property
     def retired(self) -> list[str]:
-        """The items that were retired; their counts are kept."""
+        """The retired items. Their counts are kept."""
         return [name for name, index in self._items.items() if not self._active[index]]
 
     @property
     def all_items(self) -> list[str]:
-        """All items ever added, retired ones too: the rows of `counts`."""
+        """All items ever added, including retired ones: the rows of `counts`."""
         return list(self._items)
 
     @property
@@ -112,7 +113,7 @@ class Recommender:
 
     @property
     def counts(self) -> Counts:
-        """A copy of all that was learnt: a row for each item, retired ones too, a column for each position."""
+        """A copy of all counts: a row for each item, including retired ones, and a column for each position."""
         return Counts.of(self._state.counts)
 
     def recommend(
@@ -123,34 +124,27 @@ class Recommender:
     ) -> Display:
         """The display to show now, as {position: item}.
 
-        Only `eligible` items (None: all) that are not `excluded` are shown; `pinned` maps positions to items
-        that must stand there, eligible or not. Excluding beats pinning. When items run out, the least visible
-        positions are left out of the answer.
+        Only `eligible` items (None: all) that are not `excluded` are shown. `pinned` maps positions to items that are
+        shown there, whether eligible or not. Excluded beats pinned: a pin of an excluded item is ignored. When items
+        run out, the least visible positions are left out.
         """
-        allowed, pins = self._active, self._no_pins
-        if eligible is not None:
-            allowed = np.zeros_like(self._active)
-            allowed[[self._item(name) for name in names("eligible", eligible)]] = True
-            allowed &= self._active
-        if pinned is not None and len(mapping("pinned", pinned)):
-            pins = self._no_pins.copy()
-            for position, name in pinned.items():
-                pins[self._position(position)] = self._item(name)
-        barred = [self._item(name) for name in names("excluded", excluded)]
-        if barred:
-            allowed = allowed.copy()
-            allowed[barred] = False
-            pins = np.where(np.isin(pins, barred), EMPTY, pins)
-        if pins is not self._no_pins:
-            self._check_pins(pins)
+        eligible_items = None if eligible is None else [self._item(name) for name in names("eligible", eligible)]
+        requested_pins = {}
+        if pinned is not None:
+            requested_pins = {
+                self._position(where): self._item(name) for where, name in mapping("pinned", pinned).items()
+            }
+        excluded_items = [self._item(name) for name in names("excluded", excluded)]
+        allowed = allowed_items(self._active, eligible_items, excluded_items)
+        pins = self._pins(requested_pins, excluded_items) if requested_pins else self._no_pins
         self._serve(self._params, self._state, self._rng, self._theta, self._kappa, allowed, pins, self._display)
         shown = self._display.tolist()
         return {position: self._item_names[shown[k]] for position, k in self._positions.items() if shown[k] != EMPTY}
 
     def learn(self, display: Mapping[str, str], clicked: Iterable[str] = ()) -> None:
-        """Count a display that was shown and the positions that were clicked; all others count as skipped.
+        """Count a display and the positions that were clicked; all other positions count as skipped.
 
-        A display without any item, when none was left to show, teaches nothing and counts for nothing.
+        A display without items is not counted.
         """
         shown = self._read(display)
         clicks = np.zeros(len(self._positions), np.int64)
@@ -160,24 +154,24 @@ class Recommender:
             self._module.update(self._params, self._state, shown, clicks)
 
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
-        """A click that came after `learn`: what was counted as skipped becomes clicked."""
+        """Count a click that came after `learn`: a skip becomes a click."""
         shown = self._read(display)
         late = {self._shown_position(display, position) for position in names("clicked", clicked)}
         for k in late:
             if self._state.counts.skips[shown[k], k] < 1.0:
                 position, item = list(self._positions)[k], self._item_names[shown[k]]
-                raise BadInput(f"no skip of {item!r} at {position!r} is left that a late click could move")
+                raise BadInput(f"no skip of {item!r} at {position!r} is left that a late click could replace")
         for k in late:
             move(self._state.counts, int(shown[k]), k)
 
     def add(self, *items: str) -> None:
-        """Add items, or bring retired ones back with what was learnt of them; takes effect at once."""
-        fresh = _names("item", items)
-        for name in fresh:
+        """Add items, or bring retired ones back with their counts; takes effect at once."""
+        added = _names("item", items)
+        for name in added:
             if name in self._items and self._active[self._items[name]]:
                 raise BadInput(f"item {name!r} is there already")
-        new = [name for name in fresh if name not in self._items]
-        for name in fresh:
+        new = [name for name in added if name not in self._items]
+        for name in added:
             if name in self._items:
                 self._active[self._items[name]] = True
         for name in new:
@@ -186,22 +180,22 @@ class Recommender:
             size = len(self._items)
             self._state = self._module.grow(self._params, self._state, size, len(self._positions), self._rng)
             self._active = np.concatenate([self._active, np.ones(len(new), np.bool_)])
-        self._make_room()
+        self._allocate()
 
     def retire(self, *items: str) -> None:
-        """Show these items no more; what was learnt of them is kept."""
+        """Stop showing these items. Their counts are kept."""
         indices = [self._item(name) for name in items]
         self._active[indices] = False
 
     @property
     def theta(self) -> dict[str, float]:
-        """Posterior mean attractiveness by item, where the most visible position has visibility 1."""
+        """Posterior mean attractiveness by item, relative to the most visible position, which has visibility 1."""
         means = self.posterior().theta.mean(axis=0)
         return {name: float(means[index]) for name, index in self._items.items()}
 
     @property
     def kappa(self) -> dict[str, float]:
-        """Posterior mean visibility by position, the most visible one having 1 in every draw."""
+        """Posterior mean visibility by position; the most visible one has 1 in every draw."""
         means = self.posterior().kappa.mean(axis=0)
         return {name: float(means[index]) for name, index in self._positions.items()}
 
@@ -213,9 +207,9 @@ class Recommender:
         ess: float | None = None,
         budget: int | None = None,
     ) -> Posterior:
-        """Posterior draws, as `slotwise.posterior` gives them: a column for each item, retired ones too.
+        """Posterior draws, as from `slotwise.posterior`: a column for each item, including retired ones.
 
-        The best displays are those of the items that may be shown. The same counts always give the same draws.
+        The best displays use the items that are not retired. The same counts always give the same draws.
         """
         return posterior(self.counts, draws, prior, reference, ess, budget, named=self.named())
 
@@ -224,8 +218,8 @@ class Recommender:
         return Named(list(self._items), list(self._positions), self._active.copy())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything as versioned JSON; a loaded copy goes on bit for bit."""
-        body = _Saved(
+        """Save everything as versioned JSON. A loaded copy continues bit for bit."""
+        body = _SavedRecommender(
             policy=self._module.__name__,
             policy_file=self._module.__file__ or "",
             params=plain_params(self._module, self._params),
@@ -239,8 +233,8 @@ class Recommender:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], policy: ModuleType | None = None) -> "Recommender":
-        """Read back what `save` wrote; a policy from outside slotwise is handed in as a module."""
-        saved = load_document(path, "recommender", FORMAT_VERSION, _Saved)
+        """Load what `save` wrote. A policy from outside slotwise is passed as a module."""
+        saved = load_document(path, "recommender", FORMAT_VERSION, _SavedRecommender)
         damaged = f"{str(path)!r} is a damaged slotwise recommender"
         package, _, name = saved.policy.rpartition(".")
         if policy is None and package != "slotwise.policies":
@@ -249,16 +243,16 @@ class Recommender:
             page = cls(saved.items, saved.positions, policy or name, saved.params, seed=_rng(saved.rng))
             page._state = _refill(page._state, saved.state)
             _recount(page._state.counts)
-            wrong = page._module.check_state(page._state) if hasattr(page._module, "check_state") else None
-            if wrong:
-                raise BadInput(wrong)
+            problem = page._module.check_state(page._state) if hasattr(page._module, "check_state") else None
+            if problem:
+                raise BadInput(problem)
             page.retire(*saved.retired)
             page._rng = _rng(saved.rng)
         except (BadInput, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise BadInput(f"{damaged}: {error}") from None
         return page
 
-    def _make_room(self) -> None:
+    def _allocate(self) -> None:
         self._theta, self._kappa = np.empty(len(self._items)), np.empty(len(self._positions))
         self._display = np.empty(len(self._positions), np.int64)
         self._no_pins = np.full(len(self._positions), EMPTY, np.int64)
@@ -279,7 +273,7 @@ class Recommender:
         return k
 
     def _read(self, display: Mapping[str, str]) -> Ints:
-        """A display by name as a display by index, checked."""
+        """A display by name as a display by index, validated."""
         if not isinstance(display, Mapping):
             raise BadInput(f"display = {display!r} is not a mapping of positions to items")
         shown = self._no_pins.copy()
@@ -289,16 +283,20 @@ class Recommender:
             raise BadInput(f"display = {dict(display)!r} shows an item twice")
         return shown
 
-    def _check_pins(self, pins: Ints) -> None:
-        placed = pins[pins != EMPTY]
-        if np.unique(placed).size < placed.size:
-            raise BadInput("an item is pinned at two positions")
-        for index in placed:
-            if not self._active[index]:
-                raise BadInput(f"item {self._item_names[index]!r} is retired and cannot be pinned")
+    def _pins(self, requested: Mapping[int, int], excluded: list[int]) -> Ints:
+        """The item pinned at each position, or EMPTY."""
+        try:
+            valid = valid_pins(requested, self._active, excluded)
+        except InvalidPin as error:
+            reason = "is pinned at two positions" if error.twice else "is retired and cannot be pinned"
+            raise BadInput(f"item {self._item_names[error.item]!r} {reason}") from None
+        pins = self._no_pins.copy()
+        for position, item in valid.items():
+            pins[position] = item
+        return pins
 
 
-class _Saved(msgspec.Struct):
+class _SavedRecommender(msgspec.Struct):
     policy: str
     policy_file: str
     params: dict[str, Any]
@@ -309,7 +307,7 @@ class _Saved(msgspec.Struct):
     rng: dict[str, Any]
 
 
-def _serve_of(module: ModuleType) -> Callable[..., None]:
+def _serve_kernel(module: ModuleType) -> Callable[..., None]:
     return _build_serve(module, module.score)
 
 
@@ -323,15 +321,15 @@ def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..
     return serve
 
 
-def _names(what: str, given: Iterable[str]) -> dict[str, int]:
+def _names(what: str, values: Iterable[str]) -> dict[str, int]:
     """Names with their indices, in the order given."""
-    listed = names(f"{what}s", given)
+    listed = names(f"{what}s", values)
     if "" in listed:
         raise BadInput(f"{what} '' is not a name; a text of at least one character is needed")
     indices = {name: index for index, name in enumerate(dict.fromkeys(listed))}
     if len(indices) < len(listed):
-        twice = next(name for name in listed if listed.count(name) > 1)
-        raise BadInput(f"{what} {twice!r} is given twice")
+        repeated = next(name for name in listed if listed.count(name) > 1)
+        raise BadInput(f"{what} {repeated!r} is given twice")
     if not indices:
         raise BadInput(f"no {what}s given; at least one is needed")
     return indices
@@ -345,7 +343,7 @@ def _plain(state: Any) -> dict[str, Any]:
 
 
 def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
-    """The state with every array filled from the saved one, of the same shape."""
+    """The state with every array replaced by the saved one, which must have the same shape."""
     filled = {}
     for name, value in state._asdict().items():
         if hasattr(value, "_asdict"):
@@ -355,25 +353,25 @@ def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
             if array.shape != value.shape:
                 raise BadInput(f"{name} has shape {array.shape} where {value.shape} is needed")
             if not np.isfinite(array).all():
-                raise BadInput(f"{name} holds something that is not a finite number")
+                raise BadInput(f"{name} contains a value that is not a finite number")
             filled[name] = array
     return type(state)(**filled)
 
 
-def _recount(tally: CountArrays) -> None:
-    """Counts checked as any others are, and every kept sum computed from them rather than believed."""
-    counts = Counts.of(tally)
-    kept = [array.copy() for array in tally]
-    restore(tally, counts.clicks, counts.skips, counts.displays)
-    if not all(np.allclose(before, after) for before, after in zip(kept, tally, strict=True)):
-        raise BadInput("the sums do not fit the counts")
+def _recount(arrays: CountArrays) -> None:
+    """Validate loaded counts, and recompute the sums that are stored with them."""
+    counts = Counts.of(arrays)
+    loaded = [array.copy() for array in arrays]
+    restore(arrays, counts.clicks, counts.skips, counts.displays)
+    if not all(np.allclose(before, after) for before, after in zip(loaded, arrays, strict=True)):
+        raise BadInput("the sums do not match the counts")
 
 
 def _rng_state(rng: np.random.Generator) -> dict[str, Any]:
     state = rng.bit_generator.state
     if state["bit_generator"] != "PCG64":
-        raise BadInput(f"a Recommender with {state['bit_generator']} randomness cannot be saved; use PCG64")
-    inner = {key: str(value) for key, value in state["state"].items()}  # 128 bits: too wide for JSON numbers
+        raise BadInput(f"a Recommender with a {state['bit_generator']} generator cannot be saved; use PCG64")
+    inner = {key: str(value) for key, value in state["state"].items()}  # 128 bits do not fit into JSON numbers
     return {**state, "state": inner}
 
 

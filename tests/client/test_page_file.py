@@ -7,7 +7,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.client.page_file import PageFile, read_page
 from slotwise.client.sample import SHOP
-from slotwise.service.pages.page import ItemSpec, Prior
+from slotwise.service.pages.page import ItemPrior, ItemSpec
 
 GOOD = """
 page = "shop"
@@ -33,7 +33,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     file = read_page(written(tmp_path, GOOD))
     assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie"])
     assert file.spec.all_layouts() == {"desktop": ["hero", "left"], "mobile": ["first"]}
-    assert file.items["tie"] == ItemSpec("paused", Prior(1, 10), None, 1798135200.0)
+    assert file.items["tie"] == ItemSpec("paused", ItemPrior(1, 10), None, 1798135200.0)
     assert file.pins == {"mobile": {"first": "straw hat"}}
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from slotwise.service.registers import Kind
+from slotwise.service.registers import EventKind
 from slotwise.service.store import ledger
 from slotwise.service.store.interface import Event
 
@@ -69,7 +69,7 @@ class PlainModel:
     def __init__(self) -> None:
         self.pages: dict[str, PlainPage] = {}
         self.log: dict[str, PlainDisplay] = {}
-        self.event_ids: dict[str, tuple[int, Kind, str]] = {}
+        self.event_ids: dict[str, tuple[int, EventKind, str]] = {}
         self.rates: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
 
     def issue(self, display: PlainDisplay) -> None:
@@ -88,9 +88,9 @@ class PlainModel:
         display = self.log.get(event.display)
         if display is None or event.nonce not in (None, display.nonce):
             return "unknown"
-        if event.kind is Kind.CLICK and event.position not in display.items:
+        if event.kind is EventKind.CLICK and event.position not in display.items:
             return "rejected"
-        about = (display.nonce, event.kind, event.position or "" if event.kind is Kind.CLICK else "")
+        about = (display.nonce, event.kind, event.position or "" if event.kind is EventKind.CLICK else "")
         if event.id is not None and self.event_ids.get(event.id, about) != about:
             return "conflict"
         before = display.total()
@@ -98,7 +98,7 @@ class PlainModel:
         self._rate(display, before)
         if event.id is not None and event.id not in self.event_ids:
             taken = [known for known, *_ in self.event_ids.values()].count(display.nonce)
-            if status != "accepted" and taken >= ledger.IDS_FOR_EACH * (len(display.items) + 2):
+            if status != "accepted" and taken >= ledger.IDS_PER_EVENT * (len(display.items) + 2):
                 return "rejected"
             self.event_ids[event.id] = about
         return status
@@ -106,14 +106,14 @@ class PlainModel:
     def _move(self, display: PlainDisplay, event: Event, now: float) -> str:
         if display.discarded:
             return "duplicate"
-        if event.kind is Kind.DISCARD:
+        if event.kind is EventKind.DISCARD:
             display.discarded = True
             return "accepted"
-        if display.viewed if event.kind is Kind.VIEW else event.position in display.clicked:
+        if display.viewed if event.kind is EventKind.VIEW else event.position in display.clicked:
             return "duplicate"
         if now > display.until:
             return "late"
-        if event.kind is Kind.VIEW:
+        if event.kind is EventKind.VIEW:
             display.viewed = True
         else:
             display.clicked.add(str(event.position))

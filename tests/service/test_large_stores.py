@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.registers import Counting, Kind, Registers
-from slotwise.service.store.interface import Display, Event, Ledger, Place
+from slotwise.service.registers import Counting, EventKind, Registers
+from slotwise.service.store.interface import Display, DisplayEntry, Event, Ledger
 from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
 from tests.service.running_service import process
@@ -30,9 +30,11 @@ def define(ledger: Ledger, name: str, now: float) -> int:
 
 
 def a_display(k: int, page: int, now: float) -> Display:
-    places = [Place(position, column, (k + column) % len(ITEMS), "learnt") for column, position in enumerate(POSITIONS)]
-    registers = Registers(len(places), Counting.ISSUED)
-    return Display(f"view-{k}", k, page, "default", 0, now, now + 86400.0, now + 1e6, "learnt", 0, registers, places)
+    entries = [
+        DisplayEntry(position, column, (k + column) % len(ITEMS), "learnt") for column, position in enumerate(POSITIONS)
+    ]
+    registers = Registers(len(entries), Counting.ISSUED)
+    return Display(f"view-{k}", k, page, "default", 0, now, now + 86400.0, now + 1e6, "learnt", 0, registers, entries)
 
 
 async def fill(path: Path, image: Path, events: int) -> None:
@@ -45,11 +47,11 @@ async def fill(path: Path, image: Path, events: int) -> None:
         for k in clicked:
             store.add(a_display(k, page, now))
         batch = [
-            Event(Kind.CLICK, f"view-{k}", None, None, place, f"{k}:{place}")
+            Event(EventKind.CLICK, f"view-{k}", None, None, place, f"{k}:{place}")
             for k in clicked
             for place in ("one", "two")
         ]
-        answer = store.do(lambda ledger, batch=batch: ledger.receive(batch, now))
+        answer = store.do(lambda ledger, batch=batch: ledger.record_events(batch, now))
         if start % (4 * BATCH) == 0:
             await answer
     await answer

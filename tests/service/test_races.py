@@ -13,8 +13,8 @@ import pytest
 
 from slotwise.service.errors import Conflict, StoreDown
 from slotwise.service.pages.page import ItemSpec, PageBody
-from slotwise.service.pages.page_model import Ask
-from slotwise.service.registers import Kind
+from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event, StoredPage
 from slotwise.service.verify import verify
@@ -36,15 +36,15 @@ class Crowd:
             id = self.rng.choice([None, f"{name}-{k}", f"shared-{k % 5}"])
             try:
                 page = self.rng.choice(["shop", "feed"])
-                _, display, _, _ = await self.service.recommend(page, Ask(), id)
+                _, display, _ = await self.service.recommend(page, RecommendationRequest(id))
             except (Conflict, StoreDown):
                 continue  # another page has this id, or the page cannot be read now
             await asyncio.sleep(self.rng.choice([0.0, 0.0, 0.001, 0.01]))
             events = [
-                Event(Kind.CLICK, display.id, display.nonce, None, position, None)
+                Event(EventKind.CLICK, display.id, display.nonce, None, position, None)
                 for position in self.rng.sample(POSITIONS, 2)
             ]
-            await self.click([Event(Kind.VIEW, display.id, display.nonce, None, None, None), *events])
+            await self.click([Event(EventKind.VIEW, display.id, display.nonce, None, None, None), *events])
 
     async def click(self, events: list[Event]) -> None:
         """Until there is an answer; one that was refused has not happened, one that nobody waited for may have."""
@@ -52,7 +52,7 @@ class Crowd:
         for attempt in range(100):
             try:
                 patience = 0.0005 if impatient and attempt == 0 else 20.0
-                answer = await asyncio.wait_for(self.service.receive(events), patience)
+                answer = await asyncio.wait_for(self.service.record_events(events), patience)
             except StoreDown:
                 self.refused += 1
                 await asyncio.sleep(0.02)
@@ -60,7 +60,7 @@ class Crowd:
             except TimeoutError:
                 self.cancelled += 1
                 continue
-            for event, (status, *_) in zip(events, answer.statuses, strict=True):
+            for event, (status, *_) in zip(events, answer.outcomes, strict=True):
                 assert status in ("accepted", "duplicate", "unknown")
                 if event.position is not None and event.nonce is not None and status != "unknown":
                     self.accepted.add((event.display, event.nonce, event.position))
@@ -119,7 +119,7 @@ async def assert_agreement(one: Client, crowd: Crowd, pages: tuple[str, ...] = (
         display = await one.service.store.do(lambda ledger, id=id: ledger.display(id))
         assert display is not None
         assert display.nonce == nonce
-        assert display.registers.clicked >> display.place_of(position) & 1
+        assert display.registers.clicked >> display.entry_index(position) & 1
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["writable", "full"])
@@ -205,15 +205,15 @@ def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -
     async def story(one: Client) -> None:
         await one.page()
         await one.recommend()
-        _, first, _, _ = await one.service.recommend("shop", Ask(), "view-1")
-        one.service._recent.clear()  # as if thousands of others had come in between
-        _, second, fresh, _ = await one.service.recommend("shop", Ask(), "view-1")
+        _, first, _ = await one.service.recommend("shop", RecommendationRequest("view-1"))
+        one.service._displays.forget_all()  # as if thousands of others had come in between
+        _, second, fresh = await one.service.recommend("shop", RecommendationRequest("view-1"))
         assert fresh
         assert second.nonce != first.nonce
-        click = Event(Kind.CLICK, "view-1", first.nonce, None, "hero", None)
-        assert [row[0] for row in (await one.service.receive([click])).statuses] == ["accepted"]
+        click = Event(EventKind.CLICK, "view-1", first.nonce, None, "hero", None)
+        assert [outcome.status for outcome in (await one.service.record_events([click])).outcomes] == ["accepted"]
         await assert_agreement(one, Crowd(one.service, seed=0), ("shop",))
-        model, again, fresh, _ = await one.service.recommend("shop", Ask(), "view-1")
+        model, again, fresh = await one.service.recommend("shop", RecommendationRequest("view-1"))
         assert (again.nonce, fresh) == (first.nonce, False)
         assert model.counts().displays == 2.0
 

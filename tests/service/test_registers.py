@@ -4,16 +4,16 @@ import itertools
 
 import pytest
 
-from slotwise.service.registers import NOTHING, Change, Counting, Kind, Registers, Total, changes
+from slotwise.service.registers import NOTHING, Counting, EntryChange, EventKind, Registers, RegisterTotals, changes
 
-VIEW, CLICK, DISCARD = (Kind.VIEW, -1), (Kind.CLICK, 0), (Kind.DISCARD, -1)
-OTHER_CLICK = (Kind.CLICK, 1)
+VIEW, CLICK, DISCARD = (EventKind.VIEW, -1), (EventKind.CLICK, 0), (EventKind.DISCARD, -1)
+OTHER_CLICK = (EventKind.CLICK, 1)
 
 
-def after(counting: Counting, *events: tuple[Kind, int]) -> Registers:
+def after(counting: Counting, *events: tuple[EventKind, int]) -> Registers:
     registers = Registers(2, counting)
-    for kind, place in events:
-        registers.receive(kind, place, True)
+    for kind, entry in events:
+        registers.apply(kind, entry, True)
     return registers
 
 
@@ -32,15 +32,15 @@ def after(counting: Counting, *events: tuple[Kind, int]) -> Registers:
     ],
 )
 def test_what_registers_count(counting: Counting, events: list, clicks: tuple, skips: tuple) -> None:
-    total = after(counting, *events).total()
-    assert (bits(total.clicks), bits(total.skips)) == (clicks, skips)
-    assert total.displays == (1 if sum(clicks) + sum(skips) else 0)
-    for other in (NOTHING, Total(0, 3, 1), Total(1, 2, 1)):
-        found = {change.place: change for change in changes(other, total)}
-        for place in range(2):
-            change = found.get(place, Change(place, 0, 0))
-            assert bits(other.clicks)[place] + change.clicks == clicks[place]
-            assert bits(other.skips)[place] + change.skips == skips[place]
+    totals = after(counting, *events).totals()
+    assert (bits(totals.clicks), bits(totals.skips)) == (clicks, skips)
+    assert totals.displays == (1 if sum(clicks) + sum(skips) else 0)
+    for other in (NOTHING, RegisterTotals(0, 3, 1), RegisterTotals(1, 2, 1)):
+        by_entry = {change.entry: change for change in changes(other, totals)}
+        for entry in range(2):
+            change = by_entry.get(entry, EntryChange(entry, 0, 0))
+            assert bits(other.clicks)[entry] + change.clicks == clicks[entry]
+            assert bits(other.skips)[entry] + change.skips == skips[entry]
 
 
 def bits(mask: int) -> tuple[int, int]:
@@ -51,19 +51,19 @@ def bits(mask: int) -> tuple[int, int]:
 @pytest.mark.parametrize("size", range(5))
 def test_order_and_repetition_change_nothing(counting: Counting, size: int) -> None:
     for events in itertools.combinations([VIEW, CLICK, OTHER_CLICK, DISCARD], size):
-        wanted = after(counting, *events).total()
+        wanted = after(counting, *events).totals()
         for order in itertools.permutations(events):
-            assert after(counting, *order, *order).total() == wanted
+            assert after(counting, *order, *order).totals() == wanted
 
 
 def test_the_status_of_each_event() -> None:
     registers = Registers(2, Counting.ISSUED)
-    assert registers.receive(Kind.CLICK, 0, True) == "accepted"
-    assert registers.receive(Kind.CLICK, 0, True) == "duplicate"
-    assert registers.receive(Kind.CLICK, 0, False) == "duplicate"
-    assert registers.receive(Kind.CLICK, 1, False) == "late"
-    assert registers.receive(Kind.VIEW, -1, False) == "late"
-    assert registers.receive(Kind.VIEW, -1, True) == "accepted"
-    assert registers.receive(Kind.DISCARD, -1, False) == "accepted"
-    assert registers.receive(Kind.DISCARD, -1, False) == "duplicate"
-    assert registers.receive(Kind.CLICK, 1, True) == "duplicate"
+    assert registers.apply(EventKind.CLICK, 0, True) == "accepted"
+    assert registers.apply(EventKind.CLICK, 0, True) == "duplicate"
+    assert registers.apply(EventKind.CLICK, 0, False) == "duplicate"
+    assert registers.apply(EventKind.CLICK, 1, False) == "late"
+    assert registers.apply(EventKind.VIEW, -1, False) == "late"
+    assert registers.apply(EventKind.VIEW, -1, True) == "accepted"
+    assert registers.apply(EventKind.DISCARD, -1, False) == "accepted"
+    assert registers.apply(EventKind.DISCARD, -1, False) == "duplicate"
+    assert registers.apply(EventKind.CLICK, 1, True) == "duplicate"

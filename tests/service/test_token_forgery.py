@@ -5,7 +5,7 @@ import string
 from pathlib import Path
 from typing import Any
 
-from slotwise.service.registers import Kind
+from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from tests.service.running_service import Client, play
 
@@ -74,8 +74,8 @@ def test_a_token_names_one_display_of_one_page(tmp_path: Path) -> None:
         stolen = {**CLICK, "token": mine["token"], "display": other["id"]}
         assert await one.send(stolen) == ["rejected"]
         number = (await one.service.model("other")).page.number
-        wrong_page = Event(Kind.CLICK, mine["id"], None, number, "hero", None)
-        assert [row[0] for row in (await one.service.receive([wrong_page])).statuses] == ["rejected"]
+        wrong_page = Event(EventKind.CLICK, mine["id"], None, number, "hero", None)
+        assert [outcome.status for outcome in (await one.service.record_events([wrong_page])).outcomes] == ["rejected"]
         assert await learnt(one) == 0.0
 
     play(tmp_path, story)

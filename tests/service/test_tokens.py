@@ -5,7 +5,7 @@ from pathlib import Path
 
 from itsdangerous import Signer
 
-from slotwise.service.tokens import Named, Tokens
+from slotwise.service.tokens import TokenClaims, Tokens
 from tests.service.running_service import Client, play
 
 
@@ -44,5 +44,5 @@ def test_secrets_rotate_and_old_tokens_stay_good(tmp_path: Path) -> None:
 def test_tokens_are_those_of_the_library() -> None:
     """Whoever has the secret can read them with itsdangerous alone."""
     for secret in ("short", "x" * 43, "long" * 40):
-        token = Tokens([(0.0, secret)]).sign(Named("d", 7, 1), 100.0)
+        token = Tokens([(0.0, secret)]).sign(TokenClaims("d", 7, 1), 100.0)
         assert Signer(secret, key_derivation="none", digest_method=hashlib.sha256).unsign(token) == b"d.7.1.64"

@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from slotwise.service.pages.page_model import Ask
-from slotwise.service.registers import Kind
+from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
 from tests.service.running_service import POSITIONS, START, Client, HandClock, client
@@ -34,7 +34,7 @@ class Day:
         self.one, self.gap, self.rng = one, 24 * HOUR / displays, random.Random(11)
         self.due: list[tuple[float, int, Event, float]] = []  # when, a number, what, the end of its window
         self.numbers = itertools.count()
-        self.statuses = Counter[tuple[Kind, str]]()
+        self.statuses = Counter[tuple[EventKind, str]]()
         self.measured: list[tuple[int, int, int]] = []
 
     async def live(self) -> None:
@@ -52,16 +52,16 @@ class Day:
 
     async def _show(self) -> None:
         page = self.rng.choice(["shop", "feed"])
-        _, display, _, _ = await self.one.service.recommend(page, Ask(), None)
-        self._plan(Event(Kind.VIEW, display.id, None, None, None, None), display.until, 10.0)
+        _, display, _ = await self.one.service.recommend(page, RecommendationRequest())
+        self._plan(Event(EventKind.VIEW, display.id, None, None, None, None), display.until, 10.0)
         for position in POSITIONS:
             if self.rng.random() < 0.2:
-                click = Event(Kind.CLICK, display.id, None, None, position, f"{display.id}:{position}")
+                click = Event(EventKind.CLICK, display.id, None, None, position, f"{display.id}:{position}")
                 self._plan(click, display.until, HOUR / 2)
                 if self.rng.random() < 0.1:
                     self._plan(click, display.until, HOUR / 2)
         if self.rng.random() < 0.02:
-            self._plan(Event(Kind.DISCARD, display.id, None, None, None, None), display.until, HOUR / 2)
+            self._plan(Event(EventKind.DISCARD, display.id, None, None, None, None), display.until, HOUR / 2)
 
     def _plan(self, event: Event, until: float, mean: float) -> None:
         when = self.one.clock.now + min(self.rng.expovariate(1 / mean), 2.5 * HOUR)
@@ -71,10 +71,12 @@ class Day:
         batch = []
         while self.due and self.due[0][0] <= now:
             batch.append(heapq.heappop(self.due))
-        answer = await self.one.service.receive([event for _, _, event, _ in batch])
-        for (_, _, event, until), (status, *_) in zip(batch, answer.statuses, strict=True):
+        answer = await self.one.service.record_events([event for _, _, event, _ in batch])
+        for (_, _, event, until), (status, *_) in zip(batch, answer.outcomes, strict=True):
             self.statuses[event.kind, status] += 1
-            wanted = ("accepted", "duplicate") if now <= until or event.kind is Kind.DISCARD else ("late", "duplicate")
+            wanted = (
+                ("accepted", "duplicate") if now <= until or event.kind is EventKind.DISCARD else ("late", "duplicate")
+            )
             assert status in wanted, (event, now - until)
 
     async def _measure(self) -> tuple[int, int, int]:
@@ -111,7 +113,7 @@ def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
     assert size_after < 1.1 * size
     assert blocks_after < 1.05 * blocks
     assert rss_after < rss + 20e6
-    assert min(day.statuses[Kind.CLICK, status] for status in ("accepted", "late", "duplicate")) > displays / 100
+    assert min(day.statuses[EventKind.CLICK, status] for status in ("accepted", "late", "duplicate")) > displays / 100
 
 
 async def assert_memory_is_the_store(one: Client, name: str) -> None:

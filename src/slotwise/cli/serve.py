@@ -20,7 +20,7 @@ def serve(
     dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
-    from slotwise.service.background import end_now
+    from slotwise.service.background import exit_if_busy
     from slotwise.service.http.access import check_address
     from slotwise.service.http.server import serve as run
     from slotwise.service.store.sqlite import path_of
@@ -32,4 +32,4 @@ def serve(
         )
     check_address(host)
     asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))
-    end_now()
+    exit_if_busy()

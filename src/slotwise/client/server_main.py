@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from slotwise.checks import BadInput
-from slotwise.service.background import end_now
+from slotwise.service.background import exit_if_busy
 from slotwise.service.http.server import serve
 
 HOST = "127.0.0.1"
@@ -22,7 +22,7 @@ def main() -> None:
         asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True), seed=int(seed)))
     except BadInput as error:
         sys.exit(str(error))
-    end_now()
+    exit_if_busy()
 
 
 def _stop_with_parent() -> None:

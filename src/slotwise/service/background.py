@@ -1,4 +1,4 @@
-"""Work beside the event loop that cannot be interrupted, as compiling cannot, and need not be waited for at the end."""
+"""Background threads for work that cannot be interrupted, such as compiling, and that nothing waits for at exit."""
 
 import asyncio
 import os
@@ -8,43 +8,43 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar, TypeVarTuple, Unpack
 
-Answer = TypeVar("Answer")
-Given = TypeVarTuple("Given")
-_NAME = "slotwise-aside"
+Returned = TypeVar("Returned")
+Arguments = TypeVarTuple("Arguments")
+_THREAD_NAME = "slotwise-background"
 
 
-async def aside(function: Callable[[Unpack[Given]], Answer], *given: *Given) -> Answer:
-    """What the function answers, on a thread of its own. asyncio's own threads keep a process from ending."""
+async def run_in_background(function: Callable[[Unpack[Arguments]], Returned], *arguments: *Arguments) -> Returned:
+    """Call a function on a thread of its own. asyncio's own threads would keep the process from ending."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Answer] = loop.create_future()
+    future: asyncio.Future[Returned] = loop.create_future()
 
-    def tell(answer: Answer | None, problem: Exception | None) -> None:
+    def complete(result: Returned | None, error: Exception | None) -> None:
         if future.done():
-            return  # whoever waited has gone
-        if problem is None:
-            future.set_result(answer)  # type: ignore[arg-type]
+            return  # the caller was cancelled
+        if error is None:
+            future.set_result(result)  # type: ignore[arg-type]
         else:
-            future.set_exception(problem)
+            future.set_exception(error)
 
     def run() -> None:
-        answer, problem = None, None
+        result, error = None, None
         try:
-            answer = function(*given)
-        except Exception as error:
-            problem = error
+            result = function(*arguments)
+        except Exception as raised:
+            error = raised
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(tell, answer, problem)
+            loop.call_soon_threadsafe(complete, result, error)
 
-    threading.Thread(target=run, name=_NAME, daemon=True).start()
+    threading.Thread(target=run, name=_THREAD_NAME, daemon=True).start()
     return await future
 
 
-def end_now() -> None:
-    """The last thing a process does whose work is done: it does not wait for a thread that works for nobody.
+def exit_if_busy() -> None:
+    """End the process at once if background work is still running. Call it last.
 
-    Nor may it end in the usual way meanwhile: the compiler would work on while it is being taken down.
+    The usual way of ending would tear the interpreter down while the compiler runs.
     """
-    if any(thread.name == _NAME for thread in threading.enumerate()):
+    if any(thread.name == _THREAD_NAME for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

@@ -1,4 +1,4 @@
-"""The clock is an argument: nothing in the service asks the machine for the time behind one's back."""
+"""Time is an argument: no part of the service reads the clock of the machine directly."""
 
 import time
 from collections.abc import Callable
@@ -7,5 +7,5 @@ Clock = Callable[[], float]  # seconds since 1970
 
 
 def machine_clock() -> float:
-    """The time of the machine."""
+    """The clock of the machine."""
     return time.time()

@@ -1,30 +1,30 @@
-"""Random ids and nonces that nobody can guess, drawn from the operating system many at a time."""
+"""Unguessable ids and nonces, drawn from the operating system many at a time."""
 
 import os
 from base64 import urlsafe_b64encode
 
-_CHUNK = 24 * 512  # each call to the system lets go of Python's lock, and waits to get it back
-_NAME, _NONCE = 12, 8  # bytes
-_TICKS, _LAST = 64, (1 << 40) - 1  # of a second; as many as ten digits can count
+_CHUNK = 24 * 512  # bytes: each system call releases Python's lock and waits to get it back
+_ID_BYTES, _NONCE_BYTES = 12, 8
+_TICKS, _TICK_MASK = 64, (1 << 40) - 1  # per second; as many as ten hexadecimal digits can hold
 
 
-class Randomness:
-    """Names and nonces."""
+class RandomIds:
+    """Ids of displays, and nonces."""
 
     def __init__(self) -> None:
         self._bytes, self._used = b"", 0
 
-    def name(self, now: float) -> str:
-        """A name of 26 letters, digits, dashes and underscores, the last 16 by chance.
+    def display_id(self, now: float) -> str:
+        """26 letters, digits, dashes and underscores, of which the last 16 are random.
 
-        Names of the same time begin alike, so that they stand together in the index of a store: names by chance alone
-        would each change another page of it.
+        Ids of the same time have the same prefix, so they are neighbours in the index of a store. Fully random ids
+        would each change another page of the index.
         """
-        return f"{int(now * _TICKS) & _LAST:010x}{urlsafe_b64encode(self._take(_NAME)).decode()}"
+        return f"{int(now * _TICKS) & _TICK_MASK:010x}{urlsafe_b64encode(self._take(_ID_BYTES)).decode()}"
 
     def nonce(self) -> int:
         """A number of 63 bits."""
-        return int.from_bytes(self._take(_NONCE), "big") >> 1
+        return int.from_bytes(self._take(_NONCE_BYTES), "big") >> 1
 
     def _take(self, size: int) -> bytes:
         if self._used + size > len(self._bytes):

@@ -1,4 +1,4 @@
-"""What the service tells of itself, for Prometheus; no label takes values that a request can make up."""
+"""The metrics of a running service, for Prometheus. No label takes values that a request can invent."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -16,36 +16,33 @@ SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 
-class Timed:
-    """How often something took how long."""
+class LatencyBuckets:
+    """How many requests of one route took how long."""
 
     def __init__(self) -> None:
-        self.numbers, self.total = [0] * (len(SECONDS) + 1), 0.0
+        self.counts, self.total = [0] * (len(SECONDS) + 1), 0.0
 
     def observe(self, seconds: float) -> None:
-        """It took that long."""
-        self.numbers[bisect_left(SECONDS, seconds)] += 1
+        self.counts[bisect_left(SECONDS, seconds)] += 1
         self.total += seconds
 
 
-class Seconds(Collector):
-    """A histogram by route whose users are all on one thread: the library's takes a lock for every bucket."""
+class LatencyHistogram(Collector):
+    """A histogram by route for use on a single thread: the library's takes a lock for every bucket."""
 
     def __init__(self, name: str, about: str) -> None:
         self._name, self._about = name, about
-        self._timed: dict[str, Timed] = defaultdict(Timed)
+        self._by_route: dict[str, LatencyBuckets] = defaultdict(LatencyBuckets)
 
-    def labels(self, route: str) -> Timed:
-        """What is known of one route."""
-        return self._timed[route]
+    def labels(self, route: str) -> LatencyBuckets:
+        return self._by_route[route]
 
     def collect(self) -> Iterable[HistogramMetricFamily]:
-        """As the library tells it."""
         family = HistogramMetricFamily(self._name, self._about, labels=["route"])
-        for route, timed in self._timed.items():
+        for route, latency in self._by_route.items():
             limits = [*map(floatToGoString, SECONDS), "+Inf"]
-            buckets = list(zip(limits, map(float, accumulate(timed.numbers)), strict=True))
-            family.add_metric([route], buckets, timed.total)
+            buckets = list(zip(limits, map(float, accumulate(latency.counts)), strict=True))
+            family.add_metric([route], buckets, latency.total)
         yield family
 
 
@@ -54,34 +51,35 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        at: dict[str, Any] = {"registry": self.registry}
-        self.requests = Counter("slotwise_requests", "Requests by route and status.", ["route", "status"], **at)
-        self.seconds = Seconds("slotwise_request_seconds", "Time to answer.")
+        options: dict[str, Any] = {"registry": self.registry}
+        self.requests = Counter("slotwise_requests", "Requests by route and status.", ["route", "status"], **options)
+        self.seconds = LatencyHistogram("slotwise_request_seconds", "Time to answer a request.")
         self.registry.register(self.seconds)
-        self.displays = Counter("slotwise_displays", "Displays issued, by page and variant.", ["page", "variant"], **at)
-        self.degraded = Counter(
-            "slotwise_degraded_displays", "Displays that are not learnt, the store being down.", **at
+        self.displays = Counter(
+            "slotwise_displays", "Displays issued, by page and variant.", ["page", "variant"], **options
         )
-        self.events = Counter("slotwise_events", "Events by page and what became of them.", ["page", "status"], **at)
-        self.group_size = Histogram("slotwise_group_size", "Displays and calls in a group.", buckets=SIZES, **at)
-        self.group_seconds = Histogram("slotwise_group_seconds", "Time of a group.", buckets=SECONDS, **at)
-        self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **at)
-        self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **at)
-        self._displayed: dict[tuple[str, str], Counter] = {}
-        self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **at)
+        self.degraded = Counter(
+            "slotwise_degraded_displays", "Displays issued while the store was down, which are not learnt.", **options
+        )
+        self.events = Counter("slotwise_events", "Events by page and status.", ["page", "status"], **options)
+        self.group_size = Histogram("slotwise_group_size", "Displays and calls in a group.", buckets=SIZES, **options)
+        self.group_seconds = Histogram("slotwise_group_seconds", "Time to commit a group.", buckets=SECONDS, **options)
+        self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **options)
+        self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **options)
+        self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **options)
+        self._display_counters: dict[tuple[str, str], Counter] = {}
 
-    def displayed(self, page: str, variant: str) -> None:
-        """A display was issued; finding the labels takes longer than counting, so they are kept."""
-        found = self._displayed.get((page, variant))
-        if found is None:
-            found = self._displayed[page, variant] = self.displays.labels(page, variant)
-        found.inc()
+    def count_display(self, page: str, variant: str) -> None:
+        """Count a display. The counters are cached, because looking up the labels takes longer than counting."""
+        counter = self._display_counters.get((page, variant))
+        if counter is None:
+            counter = self._display_counters[page, variant] = self.displays.labels(page, variant)
+        counter.inc()
 
-    def group(self, size: int, seconds: float) -> None:
-        """A group was committed."""
+    def observe_group(self, size: int, seconds: float) -> None:
         self.group_size.observe(size)
         self.group_seconds.observe(seconds)
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self.registry)

@@ -1,7 +1,7 @@
-"""The outcome of a display: for each position a register that only moves up, skipped < clicked < discarded.
+"""The outcome of a display: one register per entry, which only ever increases, skipped < clicked < discarded.
 
-Counts are a function of the registers, so duplicates, reordering and retries cannot change them. This is the only
-place that says how an event moves a register and what a register counts; nothing here knows of stores or clocks.
+Counts are a function of the registers, so duplicates, reordering and retries cannot change them. Only this module
+defines how an event changes a register and what a register counts. It knows nothing of stores or clocks.
 """
 
 from enum import IntEnum
@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-Status = Literal["accepted", "duplicate", "late", "unknown", "conflict", "rejected"]
+EventStatus = Literal["accepted", "duplicate", "late", "unknown", "conflict", "rejected"]
 
 
-class Kind(IntEnum):
-    """Of an event."""
+class EventKind(IntEnum):
+    """What a visitor or a website did with a display."""
 
     VIEW = 0
     CLICK = 1
@@ -21,81 +21,82 @@ class Kind(IntEnum):
 
 
 class Counting(IntEnum):
-    """From when on the registers of a display count."""
+    """When the registers of a display begin to count."""
 
     NEVER = 0
     ISSUED = 1
     VIEWED = 2
 
 
-class Total(NamedTuple):
-    """What the registers of a display count for: places clicked, places skipped, and the display itself."""
+class RegisterTotals(NamedTuple):
+    """What the registers of a display count: the clicked entries, the skipped entries, and the display itself."""
 
-    clicks: int  # bit l is set for place l
+    clicks: int  # bit k is set for entry k
     skips: int
     displays: int
 
 
-class Change(NamedTuple):
-    """How the counts at one place change: each by -1, 0 or 1."""
+class EntryChange(NamedTuple):
+    """How the counts of one entry change: clicks and skips each by -1, 0 or 1."""
 
-    place: int
+    entry: int
     clicks: int
     skips: int
 
 
-NOTHING = Total(0, 0, 0)
+NOTHING = RegisterTotals(0, 0, 0)
 
 
-def changes(before: Total, after: Total) -> list[Change]:
-    """What leads from one total to another."""
-    found = []
-    moved = (before.clicks ^ after.clicks) | (before.skips ^ after.skips)
-    while moved:
-        bit = moved & -moved
+def changes(before: RegisterTotals, after: RegisterTotals) -> list[EntryChange]:
+    """The changes of entries that lead from one total to another."""
+    result = []
+    changed = (before.clicks ^ after.clicks) | (before.skips ^ after.skips)
+    while changed:
+        bit = changed & -changed
         clicks = bool(after.clicks & bit) - bool(before.clicks & bit)
-        found.append(Change(bit.bit_length() - 1, clicks, bool(after.skips & bit) - bool(before.skips & bit)))
-        moved ^= bit
-    return found
+        skips = bool(after.skips & bit) - bool(before.skips & bit)
+        result.append(EntryChange(bit.bit_length() - 1, clicks, skips))
+        changed ^= bit
+    return result
 
 
 class Registers(Struct, gc=False):
-    """The outcomes of one display; `size` places showed an item."""
+    """The registers of one display with `size` entries."""
 
     size: int
     counting: Counting
     viewed: bool = False
     discarded: bool = False
-    clicked: int = 0  # bit l: the register of place l has moved up from skipped to clicked
+    clicked: int = 0  # bit k: the register of entry k is at least clicked
 
-    def receive(self, kind: Kind, place: int, in_time: bool) -> Status:
-        """Move the register that an event is about, if it moves up; say what became of the event."""
+    def apply(self, kind: EventKind, entry: int, in_time: bool) -> EventStatus:
+        """Raise the register that an event is about, unless it is already that high or the event is late."""
         if self.discarded:
             return "duplicate"  # nothing is above discarded
-        if kind is Kind.DISCARD:
+        if kind is EventKind.DISCARD:
             self.discarded = True
-            return "accepted"  # whenever it comes
-        moves = not self.viewed if kind is Kind.VIEW else not self.clicked >> place & 1
-        if not moves:
+            return "accepted"  # a discard is never late
+        raises = not self.viewed if kind is EventKind.VIEW else not self.clicked >> entry & 1
+        if not raises:
             return "duplicate"
         if not in_time:
             return "late"
-        if kind is Kind.VIEW:
+        if kind is EventKind.VIEW:
             self.viewed = True
         else:
-            self.clicked |= 1 << place
+            self.clicked |= 1 << entry
         return "accepted"
 
     @property
-    def moved(self) -> bool:
+    def any_accepted(self) -> bool:
         """Whether any event was accepted."""
         return self.viewed or self.discarded or self.clicked > 0
 
-    def total(self) -> Total:
-        """What the registers count for now; a click says that the display was viewed."""
+    def totals(self) -> RegisterTotals:
+        """What the registers count now. A click implies that the display was viewed."""
         begun = self.counting is Counting.ISSUED or (
             self.counting is Counting.VIEWED and (self.viewed or self.clicked > 0)
         )
-        if not begun or self.discarded or not self.size:  # a display that shows nothing teaches nothing
+        if not begun or self.discarded or not self.size:  # a display without items counts for nothing
             return NOTHING
-        return Total(self.clicked, ((1 << self.size) - 1) ^ self.clicked, 1)
+        return RegisterTotals(self.clicked, ((1 << self.size) - 1) ^ self.clicked, 1)

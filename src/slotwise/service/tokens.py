@@ -1,4 +1,4 @@
-"""Tokens: each names one display, and lets its bearer say that the display was viewed or clicked, for a time."""
+"""Tokens: each identifies one display, and allows its bearer to report a view or a click of it for a limited time."""
 
 import hmac
 import math
@@ -10,13 +10,13 @@ from itsdangerous import Signer
 from itsdangerous.encoding import base64_encode
 
 ROTATE_SECONDS = 86400.0
-KEEP_SECONDS = 32 * 86400.0  # longer than any click window, and than a secret signs
-_BLOCK = 64  # bytes that SHA-256 takes at a time
-Secrets = list[tuple[float, str]]
+KEEP_SECONDS = 32 * 86400.0  # longer than any click window plus the time that a secret signs
+_BLOCK = 64  # bytes: the block size of SHA-256
+Secrets = list[tuple[float, str]]  # (time of creation, secret), oldest first
 
 
-class Named(NamedTuple):
-    """What a token says."""
+class TokenClaims(NamedTuple):
+    """The display that a token identifies."""
 
     display: str
     nonce: int
@@ -24,28 +24,29 @@ class Named(NamedTuple):
 
 
 class Tokens:
-    """Signs with the newest secret, and knows what older ones signed."""
+    """Signs with the newest secret, and accepts the signatures of older ones."""
 
-    def __init__(self, known: Secrets) -> None:
-        self._signers = [_Signer(secret) for _, secret in reversed(known)]
+    def __init__(self, secrets: Secrets) -> None:
+        self._signers = [_Signer(secret) for _, secret in reversed(secrets)]
 
-    def sign(self, named: Named, until: float) -> str:
+    def sign(self, claims: TokenClaims, until: float) -> str:
         """A token for this display that expires at `until`."""
-        return self._signers[0].sign(f"{named.display}.{named.nonce:x}.{named.page:x}.{math.ceil(until):x}").decode()
+        display, nonce, page = claims
+        return self._signers[0].sign(f"{display}.{nonce:x}.{page:x}.{math.ceil(until):x}").decode()
 
-    def read(self, token: str, now: float) -> Named | str:
-        """What the token says; when it is not to be believed, why."""
-        said, _, signature = token.encode("utf-8", "replace").rpartition(b".")
-        if not any(hmac.compare_digest(signer.get_signature(said), signature) for signer in self._signers):
-            return "the token is not one of this service"
-        display, nonce, page, until = said.decode().rsplit(".", 3)
+    def read(self, token: str, now: float) -> TokenClaims | str:
+        """The claims of a valid token, or the reason why it is not valid."""
+        payload, _, signature = token.encode("utf-8", "replace").rpartition(b".")
+        if not any(hmac.compare_digest(signer.get_signature(payload), signature) for signer in self._signers):
+            return "the token was not issued by this service"
+        display, nonce, page, until = payload.decode().rsplit(".", 3)
         if now > int(until, 16):
             return "the token has expired"
-        return Named(display, int(nonce, 16), int(page, 16))
+        return TokenClaims(display, int(nonce, 16), int(page, 16))
 
 
 class _Signer(Signer):
-    """The library's signer with HMAC-SHA256, whose key is hashed once and not anew for every token."""
+    """The library's signer with HMAC-SHA256, which hashes the key once instead of for every token."""
 
     def __init__(self, secret: str) -> None:
         super().__init__(secret, key_derivation="none", digest_method=sha256)
@@ -60,9 +61,9 @@ class _Signer(Signer):
         return base64_encode(outer.digest())
 
 
-def rotated(known: Secrets, now: float) -> Secrets:
-    """The secrets to have now: a new one when the newest has served its day, none that outlived every token."""
-    kept = [(made, secret) for made, secret in known if now - made < KEEP_SECONDS]
+def rotate(known: Secrets, now: float) -> Secrets:
+    """The secrets from now on: a new one if the newest is a day old, and none that no valid token uses any more."""
+    kept = [(created, secret) for created, secret in known if now - created < KEEP_SECONDS]
     if not kept or now - kept[-1][0] >= ROTATE_SECONDS:
         kept.append((now, secrets.token_urlsafe(32)))
     return kept

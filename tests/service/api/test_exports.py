@@ -14,7 +14,7 @@ import pytest
 
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK
-from slotwise.service.pages.page_model import Ask
+from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, HandClock, client, play
@@ -246,7 +246,7 @@ def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None
     async def story(one: Client) -> None:
         await one.page(items=[])
         for _ in range(CHUNK):
-            await one.service.recommend("shop", Ask(), None)
+            await one.service.recommend("shop", RecommendationRequest())
         await one.ok("PUT", "/v1/pages/shop/items/hat", {})
         shown = await one.recommend()
         await one.send({"type": "click", "display": shown["id"], "position": shown["items"][0]["position"]})

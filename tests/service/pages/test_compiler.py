@@ -11,8 +11,8 @@ import pytest
 from slotwise.policies import uniform
 from slotwise.service.pages.compiler import compile_kernels
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.pages.page_model import Ask
-from slotwise.service.registers import Kind
+from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
@@ -52,7 +52,7 @@ def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
         await one.recommend()
         await define(one.service, "slow", policy)
         began = time.perf_counter()
-        asking = [asyncio.create_task(one.service.recommend("slow", Ask(), None)) for _ in range(5)]
+        asking = [asyncio.create_task(one.service.recommend("slow", RecommendationRequest())) for _ in range(5)]
         waits = []
         while not all(task.done() for task in asking):
             waits.append(await a_display(one))
@@ -79,10 +79,10 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
         shown = [await one.recommend() for _ in range(20)]
         monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
         await define(one.service, "shop", "uniform")
-        waiting = asyncio.create_task(one.service.recommend("shop", Ask(), None))
+        waiting = asyncio.create_task(one.service.recommend("shop", RecommendationRequest()))
         for display in shown:
-            click = Event(Kind.CLICK, display["id"], None, None, "hero", None)
-            assert (await one.service.receive([click])).statuses[0][0] == "accepted"
+            click = Event(EventKind.CLICK, display["id"], None, None, "hero", None)
+            assert (await one.service.record_events([click])).outcomes[0].status == "accepted"
         assert not waiting.done(), "all of it came while the policy was compiled"
         model, *_ = await waiting
         kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, Prior, check_page, check_room
+from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec, check_limits, check_page
 from slotwise.service.pages.page_model import PRIOR, PageModel
 from slotwise.service.store.interface import PageCounts, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, Client, play
 
-ROOM = 30  # counts: the page of these tests has 5 items x 1 segment x 4 places
+ROOM = 30  # counts: the page of these tests has 5 items x 1 segment x 4 columns
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def largest() -> PageBody:
 
 def test_the_largest_definition_holds_few_items_and_not_gigabytes() -> None:
     body = largest()
-    assert check_room(body, body.most_items) is None
+    assert check_limits(body, body.most_items) is None
     assert body.most_items * 51 * 501 <= MOST_COUNTS < (body.most_items + 1) * 51 * 501
-    line = check_room(body, 10_000)
+    line = check_limits(body, 10_000)
     assert line is not None
-    assert "255,510,000 counts (10,000 items x 51 segments x 501 places)" in line
+    assert "255,510,000 counts (10,000 items x 51 segments x 501 columns)" in line
     assert f"{MOST_COUNTS:,} fit" in line
     assert NO_PAGE.with_spec(PageSpec(positions=POSITIONS)).most_items == MOST_ITEMS
 
@@ -43,15 +43,15 @@ def test_names_given_up_count_for_their_counts_are_kept() -> None:
     body = NO_PAGE
     for k in range(MOST_COLUMNS // 50):
         body = body.with_spec(PageSpec(positions=[f"position{k}-{j}" for j in range(50)]))
-        assert check_room(body, 1) is None
-    assert "2,001 positions" in str(check_room(body.with_spec(PageSpec(positions=["one"])), 1))
+        assert check_limits(body, 1) is None
+    assert "2,001 positions" in str(check_limits(body.with_spec(PageSpec(positions=["one"])), 1))
     body = NO_PAGE
     while len(body.segments) + 49 <= MOST_SEGMENTS_EVER:
         fresh = [f"segment{len(body.segments)}-{j}" for j in range(49)]
         body = body.with_spec(PageSpec(positions=["one"], segments=fresh))
-        assert check_room(body, 1) is None
+        assert check_limits(body, 1) is None
     more = [f"more{j}" for j in range(50)]
-    assert "segments" in str(check_room(body.with_spec(PageSpec(positions=["one"], segments=more)), 1))
+    assert "segments" in str(check_limits(body.with_spec(PageSpec(positions=["one"], segments=more)), 1))
 
 
 @pytest.mark.usefixtures("little_room")
@@ -59,8 +59,8 @@ def test_names_given_up_count_for_their_counts_are_kept() -> None:
 @pytest.mark.parametrize(
     ("growth", "told"),
     [
-        ({"segments": ["new"]}, "40 counts (5 items x 2 segments x 4 places)"),
-        ({"positions": [*POSITIONS, "a", "b", "c"]}, "35 counts (5 items x 1 segments x 7 places)"),
+        ({"segments": ["new"]}, "40 counts (5 items x 2 segments x 4 columns)"),
+        ({"positions": [*POSITIONS, "a", "b", "c"]}, "35 counts (5 items x 1 segments x 7 columns)"),
     ],
 )
 def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str, growth: Any, told: str) -> None:
@@ -71,7 +71,7 @@ def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str
         refused = await one.http.request(method, "/v1/pages/shop", json=body)
         assert refused.status_code == 422
         problem = refused.json()
-        assert all(words in problem["detail"] for words in (told, "30 fit", "define another page"))
+        assert all(words in problem["detail"] for words in (told, "30 fit", "several pages"))
         assert problem["errors"] == [{"pointer": "", "detail": problem["detail"]}]
         assert await one.ok("GET", "/v1/pages/shop") == before
         await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
@@ -92,7 +92,7 @@ def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path)
             ("a", "created"), ("bad", "invalid"), ("hat", "changed"), ("b", "created"), ("c", "invalid"),
             ("b", "changed"), ("a", "changed"),
         ]  # fmt: skip
-        assert "32 counts (8 items x 1 segments x 4 places)" in answer["results"][4]["detail"]
+        assert "32 counts (8 items x 1 segments x 4 columns)" in answer["results"][4]["detail"]
         kept = {row["item"]: row["state"] for row in (await one.ok("GET", "/v1/pages/shop"))["items"]}
         assert kept == dict.fromkeys((*ITEMS, "a", "b"), "active") | {"hat": "paused"}
         refused = await one.http.put("/v1/pages/shop/items/c", json={})
@@ -138,10 +138,10 @@ def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monk
 def test_many_items_at_once_are_as_one_after_the_other() -> None:
     """The counts are copied once for all of them, else a batch for a large page keeps everybody waiting."""
     rows = [
-        (1, "tie", ItemSpec(prior=Prior(1.0, 4.0))),
-        (0, "hat", ItemSpec(prior=Prior(2.0, 3.0))),
+        (1, "tie", ItemSpec(prior=ItemPrior(1.0, 4.0))),
+        (0, "hat", ItemSpec(prior=ItemPrior(2.0, 3.0))),
         (2, "bag", ItemSpec()),
-        (1, "tie", ItemSpec(prior=Prior(3.0, 3.0))),
+        (1, "tie", ItemSpec(prior=ItemPrior(3.0, 3.0))),
         (0, "hat", ItemSpec(state="paused")),
     ]
     at_once, singly = a_model(), a_model()
@@ -156,7 +156,7 @@ def test_many_items_at_once_are_as_one_after_the_other() -> None:
 
 def a_model() -> PageModel:
     body = NO_PAGE.with_spec(PageSpec(positions=["one"], segments=["new"]))
-    items = [("hat", ItemSpec(prior=Prior(1.0, 2.0)))]
+    items = [("hat", ItemSpec(prior=ItemPrior(1.0, 2.0)))]
     page = StoredPage(1, "shop", 1, False, 0, 0.0, body)
     return PageModel(page, items, PageCounts([], 0.0, 0), np.random.default_rng(0))
 

@@ -12,14 +12,15 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.registers import Counting, Kind, Registers
+from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import (
-    Cell,
+    CellCounts,
     Display,
+    DisplayEntry,
     Event,
     Ledger,
-    Place,
     Store,
+    StoreCallbacks,
 )
 from slotwise.service.store.migrations import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
@@ -50,10 +51,10 @@ def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
 
 
 def display(id: str = "d", counting: Counting = Counting.ISSUED, epoch: int = 0, **fields: Any) -> Display:
-    places = [Place("hero", 0, 0, "learnt"), Place("left", 1, 1, "learnt")]
+    entries = [DisplayEntry("hero", 0, 0, "learnt"), DisplayEntry("left", 1, 1, "learnt")]
     registers = Registers(2, counting)
     given = {"issued": NOW, "until": NOW + 100, "drop_after": NOW + 200} | fields
-    return Display(id, 7, 1, "default", 0, **given, variant="learnt", epoch=epoch, registers=registers, places=places)
+    return Display(id, 7, 1, "default", 0, **given, variant="learnt", epoch=epoch, registers=registers, entries=entries)
 
 
 async def defined(store: Store) -> None:
@@ -62,12 +63,12 @@ async def defined(store: Store) -> None:
 
 
 def click(position: str = "hero", id: str | None = None, nonce: int | None = None, page: int | None = None) -> Event:
-    return Event(Kind.CLICK, "d", nonce, page, position, id)
+    return Event(EventKind.CLICK, "d", nonce, page, position, id)
 
 
 async def statuses(store: Store, *events: Event, now: float = NOW) -> list[str]:
-    received = await store.do(lambda ledger: ledger.receive(list(events), now))
-    return [status for status, *_ in received.statuses]
+    recorded = await store.do(lambda ledger: ledger.record_events(list(events), now))
+    return [outcome.status for outcome in recorded.outcomes]
 
 
 async def cells(store: Store) -> dict[tuple[int, int], tuple[float, float]]:
@@ -116,7 +117,7 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(tel
         assert await statuses(store, click(), click("left")) == ["duplicate", "accepted"]
         found = store.peek("d")
         assert found is not None
-        assert (found.nonce, found.places, found.registers.clicked) == (7, display().places, 3)
+        assert (found.nonce, found.entries, found.registers.clicked) == (7, display().entries, 3)
 
     tell(first, second)
 
@@ -129,8 +130,8 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(tel
         (click(nonce=8), NOW, "unknown"),
         (click(nonce=7, page=2), NOW, "rejected"),
         (click(nonce=7, page=1), NOW, "accepted"),
-        (Event(Kind.DISCARD, "d", None, None, None, None), NOW + 101, "accepted"),
-        (Event(Kind.CLICK, "e", None, None, "hero", None), NOW, "unknown"),
+        (Event(EventKind.DISCARD, "d", None, None, None, None), NOW + 101, "accepted"),
+        (Event(EventKind.CLICK, "e", None, None, "hero", None), NOW, "unknown"),
     ],
 )
 def test_what_becomes_of_an_event(tell: Callable[..., None], event: Event, now: float, status: str) -> None:
@@ -170,7 +171,7 @@ def test_fading_pruning_and_import_are_snapshots(tell: Callable[..., None]) -> N
 
     async def take(store: Store) -> None:
         store.add(display("before", epoch=8))
-        imported = [Cell(1, 0, 0, 2.0, 3.0)]
+        imported = [CellCounts(1, 0, 0, 2.0, 3.0)]
         revision = (await store.do(lambda ledger: ledger.counts(1))).revision
         with pytest.raises(StaleVersion):
             await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, revision - 1))
@@ -184,22 +185,21 @@ def test_fading_pruning_and_import_are_snapshots(tell: Callable[..., None]) -> N
 
 def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
     """SQLite alone: `max_page_count` gives the errors of a full disk."""
-    heard = []
+    states = []
 
     async def story() -> None:
-        store = SqliteStore(
-            tmp_path / "store.db", failed=lambda: heard.append("down"), recovered=lambda: heard.append("up")
-        )
+        callbacks = StoreCallbacks(failed=lambda: states.append("down"), recovered=lambda: states.append("up"))
+        store = SqliteStore(tmp_path / "store.db", callbacks)
         await defined(store)
         await store.do(_room_for(1))
         for k in range(500):
             store.add(display(f"d{k}"))
         with pytest.raises(StoreDown):
             await statuses(store, click())
-        assert heard == ["down"]
+        assert states == ["down"]
         await store.do(_room_for(1_000_000))
-        assert heard == ["down", "up"]
-        assert await statuses(store, Event(Kind.CLICK, "d1", None, None, "hero", None)) == ["unknown"]
+        assert states == ["down", "up"]
+        assert await statuses(store, Event(EventKind.CLICK, "d1", None, None, "hero", None)) == ["unknown"]
         assert await cells(store) == {}
         store.add(display("d1"))
         assert await cells(store) == {(0, 0): (0, 1), (1, 1): (0, 1)}
@@ -269,7 +269,7 @@ def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, ref
         raise refusal
 
     async def story() -> None:
-        store = SqliteStore(tmp_path / "store.db", failed=lambda: failures.append("down"))
+        store = SqliteStore(tmp_path / "store.db", StoreCallbacks(failed=lambda: failures.append("down")))
         with pytest.raises(type(refusal)) as caught:
             await store.do(refuse)
         assert caught.value is refusal
@@ -286,12 +286,12 @@ def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[...,
     async def story(store: Store) -> None:
         await defined(store)
         store.add(display())
-        first = store.do(lambda ledger: ledger.receive([click()], NOW))
+        first = store.do(lambda ledger: ledger.record_events([click()], NOW))
         broken = store.do(lambda _: 1 // 0)
-        second = store.do(lambda ledger: ledger.receive([click("left")], NOW))
+        second = store.do(lambda ledger: ledger.record_events([click("left")], NOW))
         with pytest.raises(ZeroDivisionError):
             await broken
-        assert [(await job).statuses[0][0] for job in (first, second)] == ["accepted", "accepted"]
+        assert [(await job).outcomes[0].status for job in (first, second)] == ["accepted", "accepted"]
         assert await cells(store) == {(0, 0): (1.0, 0.0), (1, 1): (1.0, 0.0)}
 
     tell(story)
@@ -313,7 +313,7 @@ def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None
 
 
 def view(id: str | None = None) -> Event:
-    return Event(Kind.VIEW, "d", None, None, None, id)
+    return Event(EventKind.VIEW, "d", None, None, None, id)
 
 
 def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(tell: Callable[..., None]) -> None:
@@ -325,7 +325,7 @@ def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(tell: Cal
         assert await statuses(store, click("left", id="late"), now=NOW + 101) == ["late"]
 
     async def second(store: Store) -> None:
-        elsewhere = Event(Kind.CLICK, "other", None, None, "hero", "again")
+        elsewhere = Event(EventKind.CLICK, "other", None, None, "hero", "again")
         for reused in (click("left", id="again"), view("again"), elsewhere, click(id="late"), view("late")):
             assert await statuses(store, reused) == ["conflict"]
         assert await statuses(store, click(id="again")) == ["duplicate"]
@@ -344,7 +344,7 @@ def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(tell: Callabl
         store.add(display("other", drop_after=NOW + 999))
         assert await statuses(store, click(), click(id="e")) == ["accepted", "duplicate"]
         assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 1
-        assert await statuses(store, Event(Kind.CLICK, "other", None, None, "hero", "e")) == ["accepted"]
+        assert await statuses(store, Event(EventKind.CLICK, "other", None, None, "hero", "e")) == ["accepted"]
 
     tell(story)
 
@@ -363,7 +363,7 @@ def test_endless_ids_are_refused_and_nothing_else_is(tell: Callable[..., None], 
             click(),
             click("left", id="l"),
         ]
-        events += [view("v"), view("w"), Event(Kind.CLICK, "other", None, None, "hero", "e39"), click(id="e39")]
+        events += [view("v"), view("w"), Event(EventKind.CLICK, "other", None, None, "hero", "e39"), click(id="e39")]
         wanted = (
             ["accepted"] + ["duplicate"] * 15 + ["rejected"] * 24 + ["duplicate", "rejected", "duplicate", "accepted"]
         )
@@ -372,8 +372,8 @@ def test_endless_ids_are_refused_and_nothing_else_is(tell: Callable[..., None], 
             assert await statuses(store, *events) == wanted
         else:
             assert [(await statuses(store, event))[0] for event in events] == wanted
-        received = await store.do(lambda ledger: ledger.receive([view("w")], NOW))
-        assert "too many event ids" in received.statuses[0][1]
+        recorded = await store.do(lambda ledger: ledger.record_events([view("w")], NOW))
+        assert "too many event ids" in recorded.outcomes[0].detail
         assert await cells(store) == {(0, 0): (2, 0), (1, 1): (1, 1)}
 
     tell(story)

@@ -18,10 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from slotwise.service.errors import Conflict
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, check_page
-from slotwise.service.pages.page_model import Ask
-from slotwise.service.registers import Kind
-from slotwise.service.service import DROP_MARGIN, Service
-from slotwise.service.store.interface import Cell, Event, StoredPage
+from slotwise.service.pages.page_model import DROP_MARGIN
+from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.registers import EventKind
+from slotwise.service.service import Service
+from slotwise.service.store.interface import CellCounts, Event, StoredPage
 from slotwise.service.verify import verify
 from tests.service.reference_model import PlainDisplay, PlainModel, PlainPage
 from tests.service.running_service import ITEMS, POSITIONS, HandClock
@@ -40,7 +41,7 @@ MEMORY = Path("/dev/shm")  # where there is one, a disk that costs nothing
 pages = st.sampled_from(list(PAGES))
 few_ids = st.sampled_from([None, None, "a", "b", "c"])
 asks = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]))
-kinds = st.sampled_from([Kind.CLICK, Kind.CLICK, Kind.CLICK, Kind.VIEW, Kind.DISCARD])
+kinds = st.sampled_from([EventKind.CLICK, EventKind.CLICK, EventKind.CLICK, EventKind.VIEW, EventKind.DISCARD])
 event_ids = st.sampled_from([None, None, None, *"stuvwxyz"])
 which = st.integers(0, 11)  # among the last displays that were answered
 events = st.tuples(which, kinds, st.sampled_from(POSITIONS), event_ids, st.booleans())
@@ -89,13 +90,13 @@ class History(RuleBasedStateMachine):
         layout = list(spec.all_layouts())[-1 if small else 0]
         segment = "new" if new and spec.segments else ""
         known = self.plain.log.get(id or "")
-        asking = self.service.recommend(page, Ask(layout, segment, eligible), id)
+        asking = self.service.recommend(page, RecommendationRequest(id, layout, segment or None, eligible))
         if known is not None and (known.page, known.layout, known.segment) != (page, layout, segment):
             with pytest.raises(Conflict, match="was used for another page, layout or segment"):
                 await asking
             return
-        model, display, fresh, _ = await asking
-        items = {place.position: model.names[place.item] for place in display.places}
+        model, display, fresh = await asking
+        items = {entry.position: model.names[entry.item] for entry in display.entries}
         assert fresh == (known is None)
         if known is not None:
             assert (display.nonce, items) == (known.nonce, known.items)
@@ -126,13 +127,13 @@ class History(RuleBasedStateMachine):
     @rule(about=st.lists(events, max_size=6))
     def send(self, about: list[Any]) -> None:
         events = self._events(about)
-        answer = self.runner.run(self.service.receive(events))
-        assert [row[0] for row in answer.statuses] == self._wanted(self.plain, events)
+        recorded = self.runner.run(self.service.record_events(events))
+        assert [outcome.status for outcome in recorded.outcomes] == self._wanted(self.plain, events)
 
     def _events(self, about: list[Any]) -> list[Event]:
         named = [self.answered[-1 - back % len(self.answered)] for back, *_ in about]
         return [
-            Event(kind, id, nonce if token else None, None, position if kind is Kind.CLICK else None, event)
+            Event(kind, id, nonce if token else None, None, position if kind is EventKind.CLICK else None, event)
             for (id, nonce), (_, kind, position, event, token) in zip(named, about, strict=True)
         ]
 
@@ -160,11 +161,11 @@ class History(RuleBasedStateMachine):
         for ask in asked:
             self.runner.run(self._issue(*ask))
         once, twice = self._wanted(self.plain, events), self._wanted(copy.deepcopy(self.plain), events)
-        answer = self.runner.run(self.service.receive(events))
-        assert [row[0] for row in answer.statuses] in ([twice] if told else [once, twice])
+        recorded = self.runner.run(self.service.record_events(events))
+        assert [outcome.status for outcome in recorded.outcomes] in ([twice] if told else [once, twice])
 
     async def _stop(self, events: list[Event]) -> bool:
-        sending = asyncio.ensure_future(self.service.receive(events))
+        sending = asyncio.ensure_future(self.service.record_events(events))
         await asyncio.sleep(0)
         await self.service.close()
         await sending
@@ -172,7 +173,7 @@ class History(RuleBasedStateMachine):
 
     async def _crash(self, events: list[Event], wait: float) -> bool:
         """Whether the events were answered before it."""
-        sending = asyncio.ensure_future(self.service.receive(events))
+        sending = asyncio.ensure_future(self.service.record_events(events))
         await asyncio.wait([sending], timeout=wait)
         told, image = sending.done(), self.folder / f"after-crash-{self.crashes}.db"
         for ending in ("", "-wal"):
@@ -211,7 +212,7 @@ class History(RuleBasedStateMachine):
         async def take() -> tuple[str, str, str, str]:
             model = await self.service.model(name)
             there = min(segment, len(model.page.body.segments) - 1)
-            await self.service.import_counts(model, [Cell(1, there, 0, clicks, skips)], 7.0, None)
+            await self.service.import_counts(model, [CellCounts(1, there, 0, clicks, skips)], 7.0, None)
             return (model.names[1], model.page.body.segments[there], *model.page.body.columns[0])
 
         self.plain.import_counts(name, {self.runner.run(take()): [float(clicks), skips]}, 7.0)
@@ -245,7 +246,7 @@ def _in_mode(page: StoredPage | None, mode: Any) -> PageBody:
     return page.body.with_spec(msgspec.structs.replace(page.body.spec, mode=mode))
 
 
-def named(model: Any, cells: list[Cell]) -> dict[tuple[str, ...], Any]:
+def named(model: Any, cells: list[CellCounts]) -> dict[tuple[str, ...], Any]:
     """Counts by name; what faded to nothing is nothing."""
     body = model.page.body
     return {
@@ -261,7 +262,7 @@ def near(wanted: dict[Any, list[float]]) -> dict[Any, list[float]]:
 
 @pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.soak)])
 def test_any_history(examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.service.store.ledger.IDS_FOR_EACH", 1)  # few ids are enough to reach the limit
+    monkeypatch.setattr("slotwise.service.store.ledger.IDS_PER_EVENT", 1)  # few ids are enough to reach the limit
     health = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.large_base_example]
     run_state_machine_as_test(
         History,

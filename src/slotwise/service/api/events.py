@@ -1,4 +1,4 @@
-"""Events: clicks, views and discards, in batches, answered when they are on the disk."""
+"""Events: clicks, views and discards, in batches; answered after they are committed to disk."""
 
 from typing import Annotated, Literal
 
@@ -7,14 +7,14 @@ from msgspec import Meta, Struct
 
 from slotwise.service.api.route import JSON, Answer, Call, Route, decode
 from slotwise.service.pages.limits import MOST_EVENTS, Identifier, Name
-from slotwise.service.registers import Kind, Status
-from slotwise.service.store.interface import Event
+from slotwise.service.registers import EventKind, EventStatus
+from slotwise.service.store.interface import Event, EventOutcome
 
-_KINDS = {"view": Kind.VIEW, "click": Kind.CLICK, "discard": Kind.DISCARD}
+_KINDS = {"view": EventKind.VIEW, "click": EventKind.CLICK, "discard": EventKind.DISCARD}
 
 
 class EventBody(Struct, forbid_unknown_fields=True):
-    """What a visitor did with a display, named by its id or by its token. A discard takes the whole display out."""
+    """What happened to a display, given by its id or its token. A discard removes the display from the counts."""
 
     type: Literal["click", "view", "discard"]
     display: Identifier | None = None
@@ -30,9 +30,9 @@ class EventBatch(Struct, forbid_unknown_fields=True):
 
 
 class EventResult(Struct, omit_defaults=True):
-    """What became of an event."""
+    """The result of one event."""
 
-    status: Status
+    status: EventStatus
     detail: str = ""
 
 
@@ -46,45 +46,43 @@ _batch = msgspec.json.Decoder(EventBatch)
 
 
 async def post(call: Call) -> Answer:
-    """Commit events, then say what became of each."""
+    """Commit events, then return the result of each."""
     service, now = call.service, call.service.clock()
-    results: list[EventResult | None] = []
-    events: list[Event] = []
-    for given in decode(_batch, call.content).events:
-        read = _read(given, call, now)
-        results.append(EventResult("rejected", read) if isinstance(read, str) else None)
-        if not isinstance(read, str):
-            events.append(read)
-    received = await service.receive(events) if events else None
-    service.count_events([("rejected", None)] * (len(results) - len(events)))
-    statuses = iter(received.statuses if received else [])
-    answers = [EventResult(*next(statuses)[:2]) if result is None else result for result in results]
-    return Answer(200, EventResults(answers))
+    read = [_read_event(body, call, now) for body in decode(_batch, call.content).events]
+    events = [event for event in read if not isinstance(event, str)]
+    outcomes = iter((await service.record_events(events)).outcomes if events else [])
+    service.count_events([("rejected", None)] * (len(read) - len(events)))
+    results = [EventResult("rejected", event) if isinstance(event, str) else _result(next(outcomes)) for event in read]
+    return Answer(200, EventResults(results))
 
 
-def _read(given: EventBody, call: Call, now: float) -> Event | str:
-    """The event as the store takes it, or why it is rejected."""
-    kind = _KINDS[given.type]
-    if given.type == "click" and given.position is None:
+def _result(outcome: EventOutcome) -> EventResult:
+    return EventResult(outcome.status, outcome.detail)
+
+
+def _read_event(body: EventBody, call: Call, now: float) -> Event | str:
+    """The event as the store takes it, or the reason why it is rejected."""
+    kind = _KINDS[body.type]
+    if body.type == "click" and body.position is None:
         return "a click needs a position"
-    if given.token is not None:
-        if kind is Kind.DISCARD:
-            return "a token does not allow to discard"
-        named = call.service.tokens.read(given.token, now)
-        if isinstance(named, str):
-            return named
-        if given.display not in (None, named.display):
-            return "the token is of another display"
-        return Event(kind, named.display, named.nonce, named.page, given.position, given.id)
-    if given.display is None:
+    if body.token is not None:
+        if kind is EventKind.DISCARD:
+            return "a token does not allow a discard"
+        claims = call.service.tokens.read(body.token, now)
+        if isinstance(claims, str):
+            return claims
+        if body.display not in (None, claims.display):
+            return "the token is for another display"
+        return Event(kind, claims.display, claims.nonce, claims.page, body.position, body.id)
+    if body.display is None:
         return "a display or a token is needed"
-    return Event(kind, given.display, None, None, given.position, given.id)
+    return Event(kind, body.display, None, None, body.position, body.id)
 
 
 ROUTES = [
     Route(
-        "POST", "/v1/events", "send_events", "Clicks, views and discards; answered when they are on the disk.", post,
-        {200: ("what became of each event", EventResults)}, {}, EventBatch, (JSON, "text/plain"),
+        "POST", "/v1/events", "send_events", "Clicks, views and discards; answered after they are on disk.", post,
+        {200: ("the result of each event", EventResults)}, {}, EventBatch, (JSON, "text/plain"),
         tag="serving", hot=True,
     ),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Answer, Call, Route, decode
 from slotwise.service.http.problems import Problem
 from slotwise.service.pages.limits import ItemName, Name
-from slotwise.service.store.interface import Cell, Ledger, PageCounts, StoredPage
+from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, StoredPage
 
 MOST_CELLS = 200_000
 Count = Annotated[float, Meta(ge=0.0, le=1e12)]
@@ -83,7 +83,7 @@ def _cell(
     items: Mapping[str, int],
     columns: Mapping[tuple[str, str], int],
     segments: Mapping[str, int],
-) -> Cell:
+) -> CellCounts:
     """The cell by its numbers."""
     if cell.item not in items:
         raise Problem(422, f"there is no item {cell.item!r} on this page", [(f"/counts/{k}/item", "unknown item")])
@@ -94,7 +94,7 @@ def _cell(
     segment = cell.segment or ""
     if segment not in segments:
         raise Problem(422, f"there is no segment {segment!r}", [(f"/counts/{k}/segment", "unknown segment")])
-    return Cell(items[cell.item], segments[segment], column, cell.clicks, cell.skips)
+    return CellCounts(items[cell.item], segments[segment], column, cell.clicks, cell.skips)
 
 
 _STATE = "/v1/pages/{page}/state"

@@ -33,7 +33,7 @@ async def running(path: Path, clock: Clock = machine_clock, seed: int | None = N
     service = Service(path, clock, seed)
     try:
         await service.open()
-        chores = [asyncio.create_task(service.compile()), asyncio.create_task(service.keep_house())]
+        chores = [asyncio.create_task(service.compile()), asyncio.create_task(service.run_housekeeping())]
         try:
             yield service
         finally:

@@ -1,8 +1,9 @@
-"""What a page has learnt, as people see it: intervals, the best displays, click rates by variant."""
+"""The insights of a page: estimates with intervals, the best displays, counts, click rates by variant."""
 
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -13,18 +14,18 @@ from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Named, Posterior, posterior
 from slotwise.service.pages.page import ItemSpec
 from slotwise.service.pages.page_model import PRIOR, PageModel
-from slotwise.service.store.interface import Rate
+from slotwise.service.store.interface import HourlyRate
 
 DRAWS, LEAST_DRAWS = 1000, 20
-ENOUGH = 400.0  # an interval is shown when its draws are worth as many independent ones
+LEAST_ESS = 400.0  # an interval is given if the effective sample size is at least this
 LEVEL = 0.9
-_CELLS_SWEPT = 50_000_000  # of the count matrix: what one computation may cost, about a second
-_MOST_SWEPT = 200_000_000  # on a page with very many counts, which then gets fewer draws; some seconds
-_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB, and some copies of it; a page with more rows gets fewer draws
+_CELLS_SWEPT = 50_000_000  # of the count matrix: the budget of one computation, about a second
+_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, which get fewer draws; some seconds
+_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB and some copies of it; a page with more rows gets fewer draws
 
 
-class Estimate(Struct):
-    """A theta or kappa: its mean, and its 90 % interval, null until the draws support one."""
+class IntervalEstimate(Struct):
+    """A theta or kappa: its mean, and its 90 % interval, which is null until the draws support one."""
 
     mean: float
     low: float | None
@@ -32,22 +33,22 @@ class Estimate(Struct):
     ready: bool
 
 
-class Theta(Estimate, kw_only=True):
-    """The attractiveness of an item in a segment ("" for requests that name none)."""
+class ThetaEstimate(IntervalEstimate, kw_only=True):
+    """The attractiveness of an item in a segment ("" for requests without a segment)."""
 
     segment: str
     item: str
     state: str
 
 
-class Kappa(Estimate, kw_only=True):
-    """The visibility of a position of a layout; the most visible one of the page has 1."""
+class KappaEstimate(IntervalEstimate, kw_only=True):
+    """The visibility of a position of a layout, relative to the most visible one of the page."""
 
     layout: str
     position: str
 
 
-class Chance(Struct):
+class PositionProbability(Struct):
     """The probability that the best display has this item at this position."""
 
     segment: str
@@ -57,7 +58,7 @@ class Chance(Struct):
     probability: float
 
 
-class Cell(Struct):
+class InsightCell(Struct):
     """Clicks and skips of an item at a position."""
 
     segment: str
@@ -69,7 +70,7 @@ class Cell(Struct):
 
 
 class VariantTotals(Struct):
-    """What a variant showed in the last 90 days: items at positions, and clicks on them."""
+    """What a variant showed in the last 90 days: displays, items in them, and clicks on those."""
 
     variant: str
     displays: int
@@ -78,8 +79,8 @@ class VariantTotals(Struct):
     click_rate: float | None
 
 
-class Hour(Struct):
-    """The same in one hour, which began at `time`, seconds since 1970."""
+class VariantHour(Struct):
+    """What a variant showed in the hour that began at `time`, in seconds since 1970."""
 
     time: int
     variant: str
@@ -89,7 +90,7 @@ class Hour(Struct):
 
 
 class Insights(Struct):
-    """All that a page has learnt."""
+    """Everything that a page has learnt."""
 
     page: str
     version: int
@@ -97,142 +98,156 @@ class Insights(Struct):
     displays: float
     ready: bool
     note: str
-    theta: list[Theta]
-    kappa: list[Kappa]
-    at_position: list[Chance]
-    counts: list[Cell]
+    theta: list[ThetaEstimate]
+    kappa: list[KappaEstimate]
+    at_position: list[PositionProbability]
+    counts: list[InsightCell]
     variants: list[VariantTotals]
-    hours: list[Hour]
+    hours: list[VariantHour]
 
 
-class Seen(NamedTuple):
-    """What insights are made of, copied from a page on the loop's thread, so that another one can work on it."""
+class InsightInputs(NamedTuple):
+    """What insights are computed from: a copy, made on the thread of the loop, that another thread can work on."""
 
     page: str
     version: int
     mode: str
-    counts: Counts | None  # None: there are no items yet
-    rows: list[tuple[str, str, ItemSpec]]  # (segment, item, its definition) of each row
+    counts: Counts | None  # None: no items yet
+    rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
     columns: list[tuple[str, str]]
     layouts: dict[str, list[str]]
     segments: list[str]
     now: float
 
 
-def seen(model: PageModel, now: float) -> Seen:
-    """A copy of all that insights need."""
+def insight_inputs(model: PageModel, now: float) -> InsightInputs:
+    """Copy everything that insights need from a page."""
     body, names = model.page.body, model.names
     rows = [(segment, name, spec) for name, spec in zip(names, model.specs, strict=True) for segment in body.segments]
     counts = model.counts() if names else None
     layouts, segments = body.spec.all_layouts(), list(model.segments)
-    return Seen(
+    return InsightInputs(
         model.page.name, model.page.version, body.spec.mode, counts, rows, list(body.columns), layouts, segments, now
     )
 
 
-def insights(given: Seen, rates: list[Rate]) -> Insights:
-    """Sample the posterior and put it into words; takes up to seconds."""
-    variants, hours = (
-        _variant_totals(rates),
-        [Hour(r.hour * 3600, r.variant, r.displays, r.shown, r.clicks) for r in rates],
+def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
+    """Sample the posterior and summarise it; takes up to some seconds."""
+    result = Insights(
+        inputs.page,
+        inputs.version,
+        inputs.now,
+        displays=0.0,
+        ready=False,
+        note="no items yet",
+        theta=[],
+        kappa=[],
+        at_position=[],
+        counts=[],
+        variants=_variant_totals(rates),
+        hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
     )
-    if given.counts is None:
-        empty: list[Theta] = []
-        return Insights(
-            given.page, given.version, given.now, 0.0, False, "no items yet", empty, [], [], [], variants, hours
-        )
-    found = _sample(given, given.counts)
-    thetas, kappas = _thetas(given, found), _kappas(given, given.counts, found)
-    return Insights(
-        given.page,
-        given.version,
-        given.now,
-        given.counts.displays,
-        all(one.ready for one in [*thetas, *kappas]),
-        _note(given, found),
-        thetas,
-        kappas,
-        _chances(given, found),
-        _cells(given, given.counts),
-        variants,
-        hours,
+    if inputs.counts is None:
+        return result
+    draws = _sample(inputs, inputs.counts)
+    thetas, kappas = _thetas(inputs, draws), _kappas(inputs, inputs.counts, draws)
+    return msgspec.structs.replace(
+        result,
+        displays=inputs.counts.displays,
+        ready=all(estimate.ready for estimate in [*thetas, *kappas]),
+        note=_note(inputs, draws),
+        theta=thetas,
+        kappa=kappas,
+        at_position=_probabilities(inputs, draws),
+        counts=_cells(inputs, inputs.counts),
     )
 
 
-def _sample(given: Seen, counts: Counts) -> Posterior:
-    allowed = np.array([spec.shown_at(given.now) for _, _, spec in given.rows])
-    names = [f"{segment}/{item}" for segment, item, _ in given.rows]
-    columns = ["prior", *("/".join(pair) for pair in given.columns)]
-    groups = [(allowed & _of_segment(given, segment), _columns(given, layout)) for segment, layout in _groups(given)]
+def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
+    active = np.array([spec.is_active(inputs.now) for _, _, spec in inputs.rows])
+    names = [f"{segment}/{item}" for segment, item, _ in inputs.rows]
+    columns = ["prior", *("/".join(pair) for pair in inputs.columns)]
+    groups = [
+        (active & _rows_of_segment(inputs, segment), _columns_of_layout(inputs, layout))
+        for segment, layout in _groups(inputs)
+    ]
     size = counts.clicks.size
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
-    named = Named(names, columns, allowed, tuple(groups))
-    burn_in = min(BURN_IN, draws)  # a page too large for it has too few draws for intervals as well
-    return posterior(counts, draws, "falling", ess=min(ENOUGH, draws / 2), budget=budget, named=named, burn_in=burn_in)
+    named = Named(names, columns, active, tuple(groups))
+    burn_in = min(BURN_IN, draws)  # a page too large for all of it has too few draws for intervals as well
+    ess = min(LEAST_ESS, draws / 2)
+    return posterior(counts, draws, "falling", ess=ess, budget=budget, named=named, burn_in=burn_in)
 
 
-def _groups(given: Seen) -> list[tuple[str, str]]:
-    return [(segment, layout) for segment in given.segments for layout in given.layouts]
+def _groups(inputs: InsightInputs) -> list[tuple[str, str]]:
+    return [(segment, layout) for segment in inputs.segments for layout in inputs.layouts]
 
 
-def _of_segment(given: Seen, segment: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([name == segment for name, _, _ in given.rows])
+def _rows_of_segment(inputs: InsightInputs, segment: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.array([name == segment for name, _, _ in inputs.rows])
 
 
-def _columns(given: Seen, layout: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array([given.columns.index((layout, position)) + 1 for position in given.layouts[layout]])
+def _columns_of_layout(inputs: InsightInputs, layout: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([inputs.columns.index((layout, position)) + 1 for position in inputs.layouts[layout]])
 
 
-def _thetas(given: Seen, found: Posterior) -> list[Theta]:
-    ends, worth = found.intervals(LEVEL).theta, found.effective
+def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
+    intervals, ess = draws.intervals(LEVEL).theta, draws.effective
     return [
-        Theta(segment=segment, item=item, state=spec.state, **_estimate(found.theta[:, k], ends[k], worth[k]))
-        for k, (segment, item, spec) in enumerate(given.rows)
-        if segment in given.segments
+        ThetaEstimate(
+            segment=segment, item=item, state=spec.state, **_estimate(draws.theta[:, k], intervals[k], ess[k])
+        )
+        for k, (segment, item, spec) in enumerate(inputs.rows)
+        if segment in inputs.segments
     ]
 
 
-def _kappas(given: Seen, counts: Counts, found: Posterior) -> list[Kappa]:
-    """Of the positions that the page has now. One that nothing links to another is 1 by convention: not known."""
-    ends, worth = found.intervals(LEVEL).kappa, found.effective[len(given.rows) :]
-    _, parts = components(counts.arrays())
-    answers = []
-    for k, (layout, position) in enumerate(given.columns, 1):
-        if position in given.layouts.get(layout, []):
-            linked = int((parts == parts[k]).sum()) > 1
-            told = ENOUGH if np.isnan(worth[k]) and linked else worth[k]
-            answers.append(Kappa(layout=layout, position=position, **_estimate(found.kappa[:, k], ends[k], told)))
-    return answers
+def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[KappaEstimate]:
+    """The positions that the page has now.
+
+    An effective sample size of NaN means that kappa is 1 by convention: as the most visible of its component, which is
+    an estimate like any other, or because no count links the position to another one, which says nothing about it.
+    """
+    intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective[len(inputs.rows) :]
+    _, component = components(counts.arrays())
+    estimates = []
+    for k, (layout, position) in enumerate(inputs.columns, 1):
+        if position in inputs.layouts.get(layout, []):
+            linked = int((component == component[k]).sum()) > 1
+            ess = LEAST_ESS if np.isnan(all_ess[k]) and linked else all_ess[k]
+            fields = _estimate(draws.kappa[:, k], intervals[k], ess)
+            estimates.append(KappaEstimate(layout=layout, position=position, **fields))
+    return estimates
 
 
-def _estimate(draws: Floats, ends: Floats, worth: float) -> dict[str, Any]:
-    ready = bool(worth >= ENOUGH)
-    low, high = (float(ends[0]), float(ends[1])) if ready else (None, None)
+def _estimate(draws: Floats, interval: Floats, ess: float) -> dict[str, Any]:
+    ready = bool(ess >= LEAST_ESS)
+    low, high = (float(interval[0]), float(interval[1])) if ready else (None, None)
     return {"mean": float(draws.mean()), "low": low, "high": high, "ready": ready}
 
 
-def _chances(given: Seen, found: Posterior) -> list[Chance]:
-    answers = []
-    for (segment, layout), displays in zip(_groups(given), found.among, strict=True):
-        for k, position in enumerate(given.layouts[layout]):
+def _probabilities(inputs: InsightInputs, draws: Posterior) -> list[PositionProbability]:
+    result = []
+    for (segment, layout), displays in zip(_groups(inputs), draws.among, strict=True):
+        for k, position in enumerate(inputs.layouts[layout]):
             rows, times = np.unique(displays[:, k], return_counts=True)
             for row, share in zip(rows.tolist(), (times / len(displays)).tolist(), strict=True):
                 if row != EMPTY:
-                    answers.append(Chance(segment, layout, position, given.rows[row][1], share))
-    return answers
+                    result.append(PositionProbability(segment, layout, position, inputs.rows[row][1], share))
+    return result
 
 
-def _cells(given: Seen, counts: Counts) -> list[Cell]:
+def _cells(inputs: InsightInputs, counts: Counts) -> list[InsightCell]:
     clicks, skips = counts.clicks.tolist(), counts.skips.tolist()
     return [
-        Cell(*given.rows[row][:2], *given.columns[column - 1], clicks[row][column], skips[row][column])
+        InsightCell(*inputs.rows[row][:2], *inputs.columns[column - 1], clicks[row][column], skips[row][column])
         for row, column in np.argwhere((counts.clicks > 0.0) | (counts.skips > 0.0)).tolist()
         if column != PRIOR
     ]
 
 
-def _variant_totals(rates: list[Rate]) -> list[VariantTotals]:
+def _variant_totals(rates: list[HourlyRate]) -> list[VariantTotals]:
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for rate in rates:
         for k, number in enumerate((rate.displays, rate.shown, rate.clicks)):
@@ -243,10 +258,10 @@ def _variant_totals(rates: list[Rate]) -> list[VariantTotals]:
     ]
 
 
-def _note(given: Seen, found: Posterior) -> str:
-    if len(found.theta) < ENOUGH:
-        size = found.theta.shape[1] * found.kappa.shape[1]
-        return f"{size:,} counts are too many for intervals while the page serves: `slotwise fit` finds them in its log"
-    if given.mode == "shadow":
-        return "shadow mode never moves items: clicks tell products theta x kappa only, not theta and kappa apart"
-    return found.note
+def _note(inputs: InsightInputs, draws: Posterior) -> str:
+    if len(draws.theta) < LEAST_ESS:
+        size = draws.theta.shape[1] * draws.kappa.shape[1]
+        return f"{size:,} counts are too many for intervals while the page serves; run `slotwise fit` on its log"
+    if inputs.mode == "shadow":
+        return "in shadow mode items never change position, so clicks determine theta x kappa only, not each of them"
+    return draws.note

@@ -1,41 +1,99 @@
-"""The compiled loops of a page in memory, built once for each policy from its own `score`."""
+"""The compiled loops of a page in memory, built once for each policy from its `score`."""
 
 from collections.abc import Callable
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
 
 from slotwise.arrange import EMPTY, arrange_among
+from slotwise.checks import Floats, Ints
 from slotwise.counts import shift
-from slotwise.jit import kernel
+from slotwise.jit import kernel, numba_config
+
+
+@structref.register
+class RngHandleType(types.StructRef):
+    """The numba type of RngHandle."""
+
+
+class RngHandle(structref.StructRefProxy):
+    """A random generator unpacked once: unpacking it for every call takes as long as drawing the sample.
+
+    Its `rng` is the generator itself, not a copy.
+    """
+
+
+class _PlainRngHandle:
+    """The same for uncompiled kernels."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+
+structref.define_proxy(RngHandle, RngHandleType, ["rng"])  # type: ignore[no-untyped-call]
+
+
+@kernel
+def _make_handle(rng):  # type: ignore[no-untyped-def]
+    return RngHandle(rng)  # type: ignore[no-untyped-call]
+
+
+def rng_handle(rng: np.random.Generator) -> Any:
+    """What the kernels below take in place of a generator."""
+    return _PlainRngHandle(rng) if numba_config.DISABLE_JIT else _make_handle(rng)  # type: ignore[no-untyped-call]
+
+
+class Sampler(NamedTuple):
+    """A policy's settings and memory, its source of randomness, the arrays it scores into, and rows per item."""
+
+    params: Any
+    state: Any
+    handle: Any
+    theta: Floats
+    kappa: Floats
+    n_segments: int
+
+
+class LayoutArrays(NamedTuple):
+    """The columns of a layout's positions in the count matrix, and the display to fill."""
+
+    columns: Ints
+    display: Ints
 
 
 @cache
 def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """Draw a sample, arrange a display of one layout for one segment, and count its skips when it counts."""
+    """A kernel that draws a sample, arranges a display of one layout for one segment, and counts its skips."""
 
     @kernel(depends=(policy,), nogil=False)
-    def serve(params, state, source, theta, kappa, segment, width, columns, allowed, pinned, display, count):  # type: ignore[no-untyped-def]
-        policy.score(params, state, source.rng, theta, kappa)
-        arrange_among(theta[segment::width].copy(), kappa[columns], allowed, pinned, display)
+    def serve(sampler, layout, segment, allowed, pinned, count):  # type: ignore[no-untyped-def]
+        params, state, handle, theta, kappa, n_segments = sampler
+        columns, display = layout
+        policy.score(params, state, handle.rng, theta, kappa)
+        arrange_among(theta[segment::n_segments].copy(), kappa[columns], allowed, pinned, display)
         if count:
-            shown = 0.0
+            displays = 0.0
             for k in range(display.size):
                 if display[k] != EMPTY:
-                    shift(state.counts, display[k] * width + segment, columns[k], 0.0, 1.0)
-                    shown = 1.0
-            state.counts.displays[0] += shown
+                    shift(state.counts, display[k] * n_segments + segment, columns[k], 0.0, 1.0)
+                    displays = 1.0
+            state.counts.displays[0] += displays
 
     return serve
 
 
 @cache
-def build_warm(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """Move a chain for some sweeps."""
+def build_warm_up(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
+    """A kernel that advances a chain by some sweeps."""
 
     @kernel(depends=(policy,))
-    def warm(params, state, source, theta, kappa, sweeps):  # type: ignore[no-untyped-def]
-        for _ in range(sweeps):
-            policy.score(params, state, source.rng, theta, kappa)
+    def warm_up(sampler, sweeps):  # type: ignore[no-untyped-def]
+        params, state, handle, theta, kappa, _ = sampler
+        for _sweep in range(sweeps):
+            policy.score(params, state, handle.rng, theta, kappa)
 
-    return warm
+    return warm_up

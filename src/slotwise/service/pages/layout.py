@@ -1,4 +1,4 @@
-"""A layout of a page, as its sampler sees it."""
+"""A layout of a page, by the numbers that its count matrix uses."""
 
 from typing import NamedTuple
 
@@ -6,30 +6,32 @@ import numpy as np
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
+from slotwise.service.pages.kernels import LayoutArrays
 from slotwise.service.store.interface import StoredPage
 
 
 class Layout(NamedTuple):
-    """A layout's positions, and where they are in the matrix."""
+    """A layout's positions, and their columns in the count matrix."""
 
     name: str
     positions: list[str]
-    places: dict[str, int]
-    numbers: list[int]  # the columns as the store counts them
-    columns: Ints  # as the matrix has them
+    index_of: dict[str, int]  # position -> its index in `positions`
+    numbers: list[int]  # columns as the store numbers them
+    arrays: LayoutArrays  # columns as the matrix numbers them, and a display that is filled for every request
     no_pins: Ints
-    in_order: Floats  # visibility, were positions visible in the order given
-    display: Ints  # scratch
+    in_order: Floats  # decreasing scores: positions sorted as they were defined
 
     @classmethod
     def of(cls, page: StoredPage, name: str) -> "Layout":
-        """The layout of this name."""
         positions = page.body.spec.all_layouts()[name]
         numbers = [page.body.columns.index((name, position)) for position in positions]
         size = len(positions)
-        index = {position: k for k, position in enumerate(positions)}
-        scratch = np.empty(size, np.int64)
-        columns = np.array(numbers, np.int64) + 1
         return cls(
-            name, positions, index, numbers, columns, np.full(size, EMPTY, np.int64), -np.arange(float(size)), scratch
+            name,
+            positions,
+            {position: k for k, position in enumerate(positions)},
+            numbers,
+            LayoutArrays(np.array(numbers, np.int64) + 1, np.empty(size, np.int64)),
+            np.full(size, EMPTY, np.int64),
+            -np.arange(float(size)),
         )

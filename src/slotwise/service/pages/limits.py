@@ -1,10 +1,10 @@
-"""What a name may look like, with its limits: these types validate requests and describe them in OpenAPI alike."""
+"""Limits of names and sizes. The types validate requests and describe them in OpenAPI."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
-# `$` would let a final newline pass in Python; the lookahead means the same in both dialects of regular expressions
+# in Python `$` also matches before a final newline; with the lookahead it means the same there as in JSON Schema
 Name = Annotated[
     str,
     Meta(
@@ -36,10 +36,10 @@ Identifier = Annotated[
 MOST_POSITIONS = 50  # of a layout
 MOST_LAYOUTS = 10
 MOST_SEGMENTS = 50
-MOST_ITEMS = 10_000  # of a page, retired ones too
-MOST_COLUMNS = 2_000  # positions of all layouts that a page ever had: their counts are kept
+MOST_ITEMS = 10_000  # of a page, including retired ones
+MOST_COLUMNS = 2_000  # positions of all layouts that a page ever had, because their counts are kept
 MOST_SEGMENTS_EVER = 200
-MOST_COUNTS = 1_000_000  # items x segments x places: 50 MB, 20 ms for each display, 3 seconds to read the page
+MOST_COUNTS = 1_000_000  # items x segments x columns: 50 MB, 20 ms for each display, 3 seconds to load the page
 MOST_NAMED = 2_000  # items that one recommendation may name
 MOST_ROWS = 1_000  # of a batch of items
 MOST_EVENTS = 500  # of a batch of events

@@ -1,4 +1,4 @@
-"""What a page is: its layouts, segments, items, pins and settings, as people define them and as they are kept."""
+"""What a page is: its layouts, segments, items, pins and settings, as requests define them and the store keeps them."""
 
 from collections import Counter
 from typing import Annotated, Any, Literal
@@ -23,8 +23,8 @@ from slotwise.service.pages.limits import (
 )
 
 DAY = 86400.0
-MOST_HALF_LIVES = 16.0  # that the log is kept: what is older weighs less than 2^-16
-MOST_SWEEPS = 100  # of a sampler for one display: everybody waits meanwhile
+MOST_HALF_LIVES = 16.0  # that the log is kept: the weight of older counts is below 2^-16
+MOST_SWEEPS = 100  # of a sampler for one display: they block the event loop
 DEFAULT_LAYOUT = "default"
 
 Positions = Annotated[list[Name], Meta(min_length=1, max_length=MOST_POSITIONS)]
@@ -36,7 +36,7 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A page as it is defined: `positions` (one layout, called default) or `layouts`, the rest having defaults."""
+    """The definition of a page: `positions` (one layout, called default) or `layouts`; the rest has defaults."""
 
     positions: Positions | None = None
     layouts: Layouts | None = None
@@ -53,29 +53,29 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     half_life: Seconds | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
-        """Every layout by name; the first one is taken when a request names none."""
+        """Every layout by name. Requests that name none get the first one."""
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
 
     def keep_seconds(self) -> float:
-        """How long the log of a display is kept."""
+        """How long a display stays in the log."""
         if self.retention is not None:
             return self.retention
         longest = 30 * DAY if self.half_life is None else min(30 * DAY, MOST_HALF_LIVES * self.half_life)
         return max(longest, self.click_window)
 
     def epochs_since(self, began: float, now: float) -> tuple[int, float]:
-        """How many epochs have passed since one began, and when the present one did; without a half-life none ever."""
+        """How many epochs have passed since one began, and when the current one began; none without a half-life."""
         if self.half_life is None:
             return 0, began
         step = self.half_life / EPOCHS_PER_HALF_LIFE
-        passed = max(int((now - began) // step), 0)  # a clock that was set back waits
+        passed = max(int((now - began) // step), 0)  # no epoch passes while the clock is behind
         return passed, began + passed * step
 
 
 class PagePatch(Struct, forbid_unknown_fields=True):
-    """Changes of a page; what is not named stays as it is."""
+    """Changes of a page; fields that are left out keep their value."""
 
     positions: Positions | UnsetType = UNSET
     layouts: Layouts | UnsetType = UNSET
@@ -92,7 +92,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     half_life: Seconds | UnsetType | None = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
-        """The page with these changes; naming positions takes the place of layouts and the other way round."""
+        """The definition with these changes. `positions` replaces `layouts`, and the other way round."""
         changes = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
         if "positions" in changes and "layouts" not in changes:
             changes["layouts"] = None
@@ -101,37 +101,37 @@ class PagePatch(Struct, forbid_unknown_fields=True):
         return msgspec.structs.replace(spec, **changes)
 
 
-class Prior(Struct, forbid_unknown_fields=True):
-    """What is known of an item before it was shown here: so many clicks in so many views at full visibility."""
+class ItemPrior(Struct, forbid_unknown_fields=True):
+    """What is known about an item before this page shows it: clicks and views at full visibility."""
 
     clicks: Annotated[float, Meta(ge=0.0, le=1e9)]
     views: Annotated[float, Meta(ge=0.0, le=1e9)]
 
 
 class ItemSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """An item as it is defined. `valid_from` and `valid_until` are seconds since 1970."""
+    """The definition of an item. `valid_from` and `valid_until` are seconds since 1970."""
 
     state: Literal["active", "paused", "retired"] = "active"
-    prior: Prior | None = None
+    prior: ItemPrior | None = None
     valid_from: Annotated[float, Meta(ge=0.0, le=1e11)] | None = None
     valid_until: Annotated[float, Meta(ge=0.0, le=1e11)] | None = None
 
-    def shown_at(self, now: float) -> bool:
+    def is_active(self, now: float) -> bool:
         """Whether the item may be shown at this time."""
         begun = self.valid_from is None or now >= self.valid_from
         return self.state == "active" and begun and (self.valid_until is None or now < self.valid_until)
 
 
 class PageBody(Struct):
-    """What the store keeps of a page beside its items. Columns and segments are only ever added: counts name them."""
+    """What the store keeps of a page besides its items. Columns and segments are never removed: counts use them."""
 
     spec: PageSpec
     columns: list[tuple[str, str]]  # (layout, position)
-    segments: list[str]  # the first one, "", is for requests that name none
+    segments: list[str]  # the first one, "", is for requests without a segment
     pins: dict[str, dict[str, str]] = {}  # layout -> position -> item
 
     def with_spec(self, spec: PageSpec) -> "PageBody":
-        """The page defined anew: what it had before keeps its number, pins of positions that are gone go too."""
+        """The page with a new definition. Columns and segments keep their numbers; pins of removed positions go."""
         layouts = spec.all_layouts()
         wanted = {(layout, position): None for layout, listed in layouts.items() for position in listed}
         columns = list(dict.fromkeys(self.columns) | wanted)
@@ -143,94 +143,90 @@ class PageBody(Struct):
         return PageBody(spec, columns, segments, {layout: pinned for layout, pinned in pins.items() if pinned})
 
     @property
-    def places(self) -> int:
-        """Columns of the count matrix: every position, and one for what is known of items beforehand."""
+    def n_columns(self) -> int:
+        """Columns of the count matrix: one for every position, and one for the priors of items."""
         return 1 + len(self.columns)
 
     @property
     def most_items(self) -> int:
-        """How many items there is room for."""
-        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.places))
+        """How many items the page can have within the limits."""
+        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.n_columns))
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])
 
 
 def check_page(spec: PageSpec) -> list[tuple[str, str]]:
-    """What is wrong with a page beyond the types of its fields: (pointer, line) for each."""
-    found = []
+    """Problems of a definition beyond the types of its fields, as (pointer, line)."""
+    problems = []
     if (spec.positions is None) == (spec.layouts is None):
-        found.append(("/positions", "either positions or layouts are needed, and not both"))
+        problems.append(("/positions", "give either positions or layouts, not both"))
     for name, positions in spec.all_layouts().items():
         pointer = "/positions" if spec.layouts is None else f"/layouts/{name}"
-        found += [(pointer, line) for line in _twice("position", positions)]
-    found += [("/segments", line) for line in _twice("segment", spec.segments)]
-    found += [("/default_order", line) for line in _twice("item", spec.default_order)]
-    found += _policy_problems(spec)
+        problems += [(pointer, line) for line in _repeated("position", positions)]
+    problems += [("/segments", line) for line in _repeated("segment", spec.segments)]
+    problems += [("/default_order", line) for line in _repeated("item", spec.default_order)]
+    problems += _policy_problems(spec)
     if spec.retention is not None and spec.retention < spec.click_window:
-        found.append(
-            ("/retention", f"{_told(spec.retention)} is shorter than the click_window, {_told(spec.click_window)}")
-        )
+        retention, window = _plain_number(spec.retention), _plain_number(spec.click_window)
+        problems.append(("/retention", f"{retention} is shorter than the click_window, {window}"))
     if spec.half_life is not None:
-        found += [("/half_life", line) for line in _half_life_problems(spec, spec.half_life)]
-    return found
+        problems += [("/half_life", line) for line in _half_life_problems(spec, spec.half_life)]
+    return problems
 
 
 def _half_life_problems(spec: PageSpec, half_life: float) -> list[str]:
     longest = MOST_HALF_LIVES * half_life
-    asked = {"click_window": spec.click_window, "retention": spec.retention or 0.0}
-    least = max(asked.values()) / MOST_HALF_LIVES
-    too_long = [name for name, seconds in asked.items() if seconds > longest]
+    durations = {"click_window": spec.click_window, "retention": spec.retention or 0.0}
+    least = max(durations.values()) / MOST_HALF_LIVES
+    too_long = [name for name, seconds in durations.items() if seconds > longest]
     if not too_long:
         return []
-    now = ", ".join(f"{name} is {_told(asked[name])}" for name in too_long)
+    now = ", ".join(f"{name} is {_plain_number(durations[name])}" for name in too_long)
+    most = _plain_number(longest)
     return [
-        f"with a half_life of {_told(half_life)} seconds the log is kept for {_told(longest)} at most, but {now}: "
-        f"make half_life at least {_told(least)}, or {' and '.join(too_long)} at most {_told(longest)}"
+        f"with a half_life of {_plain_number(half_life)} seconds the log is kept for {most} at most, but {now}: "
+        f"make half_life at least {_plain_number(least)}, or {' and '.join(too_long)} at most {most}"
     ]
 
 
-def _told(number: float) -> str:
-    """A number without an exponent: seconds have many digits."""
+def _plain_number(number: float) -> str:
+    """Without an exponent: seconds have many digits."""
     return f"{number:.14g}"
 
 
-def check_room(body: PageBody, items: int) -> str | None:
-    """What is too many of a page with so many items, which are all held in memory and swept for every display."""
-    needed = items * len(body.segments) * body.places
+def check_limits(body: PageBody, items: int) -> str | None:
+    """Which limit a page with this many items exceeds. All counts are held in memory and swept for every display."""
+    needed = items * len(body.segments) * body.n_columns
     for number, most, what in (
         (items, MOST_ITEMS, "items"),
-        (len(body.columns), MOST_COLUMNS, "positions of all layouts, those given up too,"),
-        (len(body.segments), MOST_SEGMENTS_EVER, "segments, those given up too,"),
-        (needed, MOST_COUNTS, f"counts ({items:,} items x {len(body.segments)} segments x {body.places:,} places)"),
+        (len(body.columns), MOST_COLUMNS, "positions of all layouts, including removed ones,"),
+        (len(body.segments), MOST_SEGMENTS_EVER, "segments, including removed ones,"),
+        (needed, MOST_COUNTS, f"counts ({items:,} items x {len(body.segments)} segments x {body.n_columns:,} columns)"),
     ):
         if number > most:
-            return f"{number:,} {what} are too many for a page, {most:,} fit: define another page that has fewer"
+            return f"{number:,} {what} are too many for a page, {most:,} fit: split it into several pages"
     return None
 
 
 def check_item(spec: ItemSpec) -> list[tuple[str, str]]:
-    """What is wrong with an item beyond the types of its fields."""
-    found = []
+    """Problems of an item beyond the types of its fields, as (pointer, line)."""
+    problems = []
     if spec.prior is not None and spec.prior.clicks > spec.prior.views:
-        found.append(
-            ("/prior/clicks", f"{_told(spec.prior.clicks)} clicks are more than {_told(spec.prior.views)} views")
-        )
+        clicks, views = _plain_number(spec.prior.clicks), _plain_number(spec.prior.views)
+        problems.append(("/prior/clicks", f"{clicks} clicks are more than {views} views"))
     if spec.valid_from is not None and spec.valid_until is not None and spec.valid_from >= spec.valid_until:
-        found.append(("/valid_until", f"{_told(spec.valid_until)} is not after valid_from, {_told(spec.valid_from)}"))
-    return found
+        start, end = _plain_number(spec.valid_from), _plain_number(spec.valid_until)
+        problems.append(("/valid_until", f"{end} is not after valid_from, {start}"))
+    return problems
 
 
 def _policy_problems(spec: PageSpec) -> list[tuple[str, str]]:
     if spec.policy not in policies() or not can_serve(find(spec.policy)):
-        what = (
-            f"policy {spec.policy} cannot serve a page"
-            if spec.policy in policies()
-            else f"unknown policy {spec.policy!r}"
-        )
-        return [
-            ("/policy", f"{what}; those that can: {', '.join(name for name in policies() if can_serve(find(name)))}")
-        ]
+        is_known = spec.policy in policies()
+        problem = f"policy {spec.policy} cannot serve a page" if is_known else f"unknown policy {spec.policy!r}"
+        usable = ", ".join(name for name in policies() if can_serve(find(name)))
+        return [("/policy", f"{problem}; policies that can: {usable}")]
     return [("/params", line) for line in _params_problems(spec)]
 
 
@@ -241,8 +237,10 @@ def _params_problems(spec: PageSpec) -> list[str]:
     except BadInput as error:
         return [str(error)]
     sweeps = getattr(params, "sweeps", 1)
-    return [f"sweeps = {sweeps} take too long; {MOST_SWEEPS} are the most"] if sweeps > MOST_SWEEPS else []
+    if sweeps > MOST_SWEEPS:
+        return [f"sweeps = {sweeps} is above the limit of {MOST_SWEEPS}: each display would take too long"]
+    return []
 
 
-def _twice(what: str, listed: list[str]) -> list[str]:
-    return [f"{what} {name!r} is given twice" for name, times in Counter(listed).items() if times > 1]
+def _repeated(what: str, names: list[str]) -> list[str]:
+    return [f"{what} {name!r} is given twice" for name, times in Counter(names).items() if times > 1]

@@ -1,4 +1,4 @@
-"""What people define, in the tables of the SQLite store: pages and their items; and the secrets that sign tokens."""
+"""The definitions in the SQLite store: pages, their items, and the secrets that sign tokens."""
 
 import sqlite3
 
@@ -10,35 +10,32 @@ from slotwise.service.pages.page import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.interface import StoredPage
 
-body_of = msgspec.json.Decoder(PageBody).decode
+decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 
 
 class Definitions:
-    """The part of a ledger that does not change with traffic."""
+    """The operations of a ledger that do not depend on traffic. `Ledger` describes them."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run, self._connection = connection.execute, connection
 
     def page(self, name: str) -> StoredPage | None:
-        """A page by its name, archived or not."""
         row = self._run(
             "SELECT page, name, version, archived, epoch, epoch_began, body FROM pages WHERE name = ?", (name,)
         ).fetchone()
         if row is None:
             return None
         number, name, version, archived, epoch, began, body = row
-        return StoredPage(number, name, version, bool(archived), epoch, began, body_of(body))
+        return StoredPage(number, name, version, bool(archived), epoch, began, decode_body(body))
 
     def page_names(self) -> list[str]:
-        """The pages that are not archived, by name."""
         return [name for (name,) in self._run("SELECT name FROM pages WHERE NOT archived ORDER BY name")]
 
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
     ) -> StoredPage:
-        """Define a page anew; `expected` is its present version, None when there is no such page yet."""
         before = self.page(name)
         if (before and before.version) != expected:
             raise StaleVersion
@@ -49,8 +46,8 @@ class Definitions:
                 (name, archived, text, now),
             )
         else:
-            fades_on = before.body.spec.half_life == body.spec.half_life
-            began = before.epoch_began if fades_on else now
+            same_half_life = before.body.spec.half_life == body.spec.half_life
+            began = before.epoch_began if same_half_life else now
             self._run(
                 "UPDATE pages SET version = version + 1, archived = ?, body = ?, epoch_began = ? WHERE name = ?",
                 (archived, text, began, name),
@@ -60,36 +57,29 @@ class Definitions:
         return saved
 
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
-        """Every item of a page by its number."""
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
         return [(name, _item.decode(body)) for name, body in rows]
 
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
-        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever.
-
-        None for a new one that would be more than `most`: it is left out.
-        """
-        known = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
-        answers: list[tuple[int, bool] | None] = []
+        numbers = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
+        results: list[tuple[int, bool] | None] = []
         rows = []
         for name, spec in items:
-            fresh = name not in known
-            if fresh and len(known) >= most:
-                answers.append(None)
+            is_new = name not in numbers
+            if is_new and len(numbers) >= most:
+                results.append(None)
                 continue
-            number = known.setdefault(name, len(known))
-            answers.append((number, fresh))
+            number = numbers.setdefault(name, len(numbers))
+            results.append((number, is_new))
             rows.append((page, number, name, _encode(spec).decode()))
         insert(self._connection, "items", rows, "ON CONFLICT DO UPDATE SET body = excluded.body")
-        return answers
+        return results
 
     def secrets(self) -> list[tuple[float, str]]:
-        """The secrets that sign tokens, oldest first, with the time each was made."""
         row = self._run("SELECT value FROM meta WHERE key = 'secrets'").fetchone()
         return msgspec.json.decode(row[0], type=list[tuple[float, str]]) if row else []
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
-        """Keep these secrets and no others."""
         self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))

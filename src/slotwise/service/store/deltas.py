@@ -1,9 +1,9 @@
-"""What the displays and events of one group change in the counts, summed before it is written."""
+"""The changes that the displays and events of one group make to the counts, summed up before they are written."""
 
 from collections import defaultdict
 from sqlite3 import Connection
 
-from slotwise.service.registers import Change
+from slotwise.service.registers import EntryChange
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.interface import Display
 
@@ -12,34 +12,33 @@ CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
 
 
 class Deltas:
-    """Sums of changes; `write` puts them into the tables."""
+    """Sums of changes; `write` adds them to the tables."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """Nothing has changed."""
         self.cells: dict[CellKey, list[int]] = defaultdict(lambda: [0, 0])
         self.epochs: dict[tuple[int, int], int] = defaultdict(int)
         self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
     def issue(self, display: Display) -> None:
-        """Count a skip at every place of a display that counts from its issue: what most changes are."""
+        """Add a skip for every entry of a display that counts from its issue. Most changes are of this kind."""
         page, epoch, segment, cells = display.page, display.epoch, display.segment, self.cells
-        for there in display.places:
-            cells[page, epoch, there.item, segment, there.column][1] += 1
+        for entry in display.entries:
+            cells[page, epoch, entry.item, segment, entry.column][1] += 1
         self.epochs[page, epoch] += 1
         rate = self.rates[page, int(display.issued // HOUR), display.variant]
         rate[0] += 1
-        rate[1] += len(display.places)
+        rate[1] += len(display.entries)
 
-    def change(self, display: Display, changes: list[Change], displays: int, rated: bool = True) -> None:
-        """Count the changes of one display; what is folded away stays in the rates."""
-        page, epoch, segment, cells, places = display.page, display.epoch, display.segment, self.cells, display.places
+    def change(self, display: Display, changes: list[EntryChange], displays: int, rated: bool = True) -> None:
+        """Add the changes of one display. Without `rated` the click rates stay as they are: pruning keeps them."""
+        page, epoch, segment, cells, entries = display.page, display.epoch, display.segment, self.cells, display.entries
         clicked = shown = 0
-        for place, clicks, skips in changes:
-            there = places[place]
-            cell = cells[page, epoch, there.item, segment, there.column]
+        for index, clicks, skips in changes:
+            entry = entries[index]
+            cell = cells[page, epoch, entry.item, segment, entry.column]
             cell[0] += clicks
             cell[1] += skips
             clicked += clicks
@@ -52,7 +51,7 @@ class Deltas:
             rate[2] += clicked
 
     def write(self, connection: Connection) -> None:
-        """Add the sums to the tables, and count a revision of every page among them."""
+        """Add the sums to the tables, and increase the revision of every page among them."""
         if not self.epochs:
             return
         insert(

@@ -1,4 +1,7 @@
-"""Group commit: one thread owns the connection; everything that waits is committed together, and only then answered."""
+"""Group commit: one thread owns the connection and commits everything that waits in one transaction.
+
+Callers get their results only after the commit.
+"""
 
 import asyncio
 import queue
@@ -6,98 +9,99 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
-from slotwise.service.store.interface import Answer, Display, Operation
+from slotwise.service.store.interface import Display, Operation, ResultT, StoreCallbacks
 from slotwise.service.store.ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
-LINGER_SECONDS = 0.1  # displays, for which nobody waits, gather that long: waking a thread for each costs more
-PROBE_SECONDS = 0.5  # a store that failed is tried that often
+LINGER_SECONDS = 0.1  # displays are collected that long, as no caller waits for them: waking the thread costs more
+PROBE_SECONDS = 0.5  # the interval at which a store that failed is tried again
 MOST_WAITING = 50_000
 
-Done = Callable[[Any, Exception | None], None]
+Complete = Callable[[Any, Exception | None], None]  # called with the result of an operation, or with its exception
 
 
-class _Job(NamedTuple):
+class _WaitingOperation(NamedTuple):
     operation: Callable[[SqliteLedger], Any]
-    done: Done
+    complete: Complete
+
+
+class _Completion(NamedTuple):
+    """What is left to do on the event loop for one operation."""
+
+    complete: Complete
+    result: Any
+    error: Exception | None
 
 
 class GroupCommit:
-    """Takes displays and operations from the event loop's thread, and answers there.
+    """Takes displays and operations from the thread of the event loop, and completes them there.
 
-    `watch(size, seconds)` hears of every group, `failed()` and `recovered()` of the store's health, `dropped(displays)`
-    of those whose ids others had; all of them, and all answers, are called on the loop, in the order of the groups.
+    All callbacks and all completions run on the loop, in the order of the groups.
     """
 
     def __init__(
         self,
         open_ledger: Callable[[], tuple[sqlite3.Connection, SqliteLedger]],
-        watch: Callable[[int, float], None],
-        failed: Callable[[], None],
-        recovered: Callable[[], None],
-        dropped: Callable[[list[Display]], None],
+        callbacks: StoreCallbacks,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Display | _Job] = deque()
-        self._bell = threading.Event()  # rung at once for whoever waits, after a while for displays
+        self._waiting: deque[Display | _WaitingOperation] = deque()
+        self._wake = threading.Event()  # set at once for an operation, after LINGER_SECONDS for displays
         self._timer: asyncio.TimerHandle | None = None
-        self._open_ledger, self._watch, self._failed, self._recovered = open_ledger, watch, failed, recovered
-        self._dropped = dropped
+        self._open_ledger, self._callbacks = open_ledger, callbacks
         self._down, self._closing, self._probe_at = False, False, 0.0
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
         self._thread.start()
-        problem = self._opened.get()
-        if problem is not None:
-            raise problem
+        error = self._opened.get()
+        if error is not None:
+            raise error
 
     @property
     def waiting(self) -> int:
-        """How much waits to be committed."""
         return len(self._waiting)
 
     def add(self, display: Display) -> None:
-        """Commit a display with the next group; nobody waits for it."""
         self._waiting.append(display)
         if self._timer is None:
-            self._timer = self._loop.call_later(LINGER_SECONDS, self._ring)
+            self._timer = self._loop.call_later(LINGER_SECONDS, self._wake_writer)
 
-    def do(self, operation: Operation[Answer]) -> "asyncio.Future[Answer]":
-        """Run an operation in the next group; answered when the group is committed."""
-        future: asyncio.Future[Answer] = self._loop.create_future()
+    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
+        future: asyncio.Future[ResultT] = self._loop.create_future()
         if self._closing or self.waiting > MOST_WAITING:
             future.set_exception(StoreDown())
             return future
 
-        def done(answer: Answer, problem: Exception | None) -> None:
+        def complete(result: ResultT, error: Exception | None) -> None:
             if future.done():
-                return  # whoever waited has gone
-            if problem is None:
-                future.set_result(answer)
+                return  # the caller was cancelled
+            if error is None:
+                future.set_result(result)
             else:
-                future.set_exception(problem)
+                future.set_exception(error)
 
-        self._waiting.append(_Job(operation, done))
-        self._ring()
+        self._waiting.append(_WaitingOperation(operation, complete))
+        self._wake_writer()
         return future
 
-    def _ring(self) -> None:
+    async def close(self) -> None:
+        self._closing = True
+        self._wake_writer()
+        await asyncio.to_thread(self._thread.join)
+
+    def _wake_writer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._bell.set()
+        self._wake.set()
 
-    async def close(self) -> None:
-        """Commit what waits, then end the thread."""
-        self._closing = True
-        self._ring()
-        await asyncio.to_thread(self._thread.join)
+    # on the writer's thread
 
     def _run(self) -> None:
         try:
@@ -108,47 +112,59 @@ class GroupCommit:
         self._opened.put(None)
         try:
             while not self._closing or self._waiting:
-                if not self._closing:  # displays alone do not hurry: what came during a commit waits for its time
-                    self._bell.wait(PROBE_SECONDS if self._down else None)
-                self._bell.clear()
-                group = self._gather()
+                if not self._closing:  # displays that arrived during a commit wait for their timer
+                    self._wake.wait(PROBE_SECONDS if self._down else None)
+                self._wake.clear()
+                group = self._take_group()
                 if len(group) == MOST_IN_GROUP:
-                    self._bell.set()  # there may be more
+                    self._wake.set()  # there may be more
                 if group:
                     self._commit(group)
                 if self._down and time.monotonic() >= self._probe_at:
                     self._probe_at = time.monotonic() + PROBE_SECONDS
-                    self._commit([_Job(SqliteLedger.beat, lambda _, __: None)])
+                    self._commit([_WaitingOperation(SqliteLedger.check_writable, lambda _, __: None)])
         finally:
             self._connection.close()
 
-    def _gather(self) -> list[Display | _Job]:
+    def _take_group(self) -> list[Display | _WaitingOperation]:
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_IN_GROUP))]
 
-    def _commit(self, group: list[Display | _Job]) -> None:
+    def _commit(self, group: list[Display | _WaitingOperation]) -> None:
         began, changes = time.perf_counter(), self._connection.total_changes
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            answers = self._apply(group)
+            completions = self._apply(group)
             self._ledger.flush()
             self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
-            if not _of_the_disk(error) and len(group) > 1:  # only the one that does it is refused
+            if not _is_store_failure(error) and len(group) > 1:  # halve the group: only the culprit gets its error
                 self._commit(group[: len(group) // 2])
                 self._commit(group[len(group) // 2 :])
                 return
-            if _of_the_disk(error):
-                error = self._fail(error)
-            self._answer([(job.done, None, error) for job in group if isinstance(job, _Job)])
+            if _is_store_failure(error):
+                error = self._mark_down(error)
+            failed = [_Completion(one.complete, None, error) for one in group if isinstance(one, _WaitingOperation)]
+            self._call_on_loop(lambda: _complete(failed))
             return
-        back = self._down and self._connection.total_changes > changes  # one that only read says nothing of the disk
-        self._down = self._down and not back
-        self._answer(answers, len(group), time.perf_counter() - began, back, self._ledger.take_dropped())
+        wrote = self._connection.total_changes > changes  # a group that only read does not show that the disk is back
+        recovered = self._down and wrote
+        self._down = self._down and not recovered
+        size, seconds, dropped = len(group), time.perf_counter() - began, self._ledger.take_dropped()
 
-    def _apply(self, group: list[Display | _Job]) -> list[tuple[Done, Any, Exception | None]]:
-        """Everything in its order; an operation that refuses has changed nothing, and the others stand."""
-        answers: list[tuple[Done, Any, Exception | None]] = []
+        def deliver() -> None:
+            self._callbacks.committed(size, seconds)
+            if recovered:
+                self._callbacks.recovered()
+            if dropped:
+                self._callbacks.dropped(dropped)
+            _complete(completions)
+
+        self._call_on_loop(deliver)
+
+    def _apply(self, group: list[Display | _WaitingOperation]) -> list[_Completion]:
+        """Run everything in order. An operation that refuses has changed nothing, and the others stand."""
+        completions: list[_Completion] = []
         displays: list[Display] = []
         for one in group:
             if isinstance(one, Display):
@@ -158,54 +174,39 @@ class GroupCommit:
                 self._ledger.add(displays)
                 displays = []
             try:
-                answers.append((one.done, one.operation(self._ledger), None))
+                completions.append(_Completion(one.complete, one.operation(self._ledger), None))
             except (BadInput, ServiceError) as refusal:
-                answers.append((one.done, None, refusal))
+                completions.append(_Completion(one.complete, None, refusal))
         if displays:
             self._ledger.add(displays)
-        return answers
+        return completions
 
     def _roll_back(self) -> None:
         self._ledger.forget()
-        with suppress(sqlite3.Error):  # nothing was committed either way; the next group tries again
+        with suppress(sqlite3.Error):  # nothing was committed in any case; the next group tries again
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def _fail(self, error: Exception) -> StoreDown:
-        first, self._down = not self._down, True
-        if first:
-            self._call(self._failed)
+    def _mark_down(self, error: Exception) -> StoreDown:
+        if not self._down:
+            self._down = True
+            self._call_on_loop(self._callbacks.failed)
         down = StoreDown()
         down.__cause__ = error
         return down
 
-    def _answer(
-        self,
-        answers: list[tuple[Done, Any, Exception | None]],
-        size: int = 0,
-        seconds: float = 0.0,
-        back: bool = False,
-        dropped: Sequence[Display] = (),
-    ) -> None:
-        def tell() -> None:
-            if size:
-                self._watch(size, seconds)
-            if back:
-                self._recovered()
-            if dropped:
-                self._dropped(list(dropped))
-            for done, answer, problem in answers:
-                done(answer, problem)
-
-        self._call(tell)
-
-    def _call(self, what: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop has ended: nobody is left to hear of it
-            self._loop.call_soon_threadsafe(what)
+    def _call_on_loop(self, callback: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and with it everything that waited for a result
+            self._loop.call_soon_threadsafe(callback)
 
 
-def _of_the_disk(error: Exception) -> bool:
-    """Whether the store failed, and not what it was asked to do."""
+def _complete(completions: list[_Completion]) -> None:
+    for complete, result, error in completions:
+        complete(result, error)
+
+
+def _is_store_failure(error: Exception) -> bool:
+    """Whether the store itself failed, rather than an operation that used it wrongly."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.DataError
     )

@@ -1,7 +1,8 @@
-"""The interface of every store: what it keeps, and the operations that a transaction is made of.
+"""The interface of every store: what it keeps, and the operations that transactions consist of.
 
-A store commits in groups: what waits together is committed together, and only then answered. An operation is a
-function of a `Ledger`; it runs inside the group's transaction, after every display that was added before it.
+A store commits in groups: everything that waits is committed together, and callers get their results only after the
+commit. An operation is a function of a `Ledger`. It runs inside the group's transaction, after every display that was
+added before it.
 """
 
 import asyncio
@@ -12,13 +13,13 @@ from msgspec import Struct
 
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
-from slotwise.service.registers import Change, Kind, Registers, Status
+from slotwise.service.registers import EntryChange, EventKind, EventStatus, Registers
 
-Answer = TypeVar("Answer")
+ResultT = TypeVar("ResultT")
 
 
-class Place(Struct, array_like=True, gc=False):
-    """One position of a display, the item there, and why."""
+class DisplayEntry(Struct, array_like=True, gc=False):
+    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use."""
 
     position: str
     column: int
@@ -26,8 +27,8 @@ class Place(Struct, array_like=True, gc=False):
     reason: str
 
 
-class Display(Struct, gc=False):  # thousands are kept, none is part of a cycle: the collector need not look at them
-    """A display that was issued, and its registers. `number` is given by the store when it is added."""
+class Display(Struct, gc=False):  # thousands are cached and none is part of a cycle: the collector can skip them
+    """A display that was issued, and its registers. The store assigns `number` when the display is added."""
 
     id: str
     nonce: int
@@ -35,51 +36,59 @@ class Display(Struct, gc=False):  # thousands are kept, none is part of a cycle:
     layout: str
     segment: int
     issued: float
-    until: float
+    until: float  # clicks and views are accepted until then
     drop_after: float
     variant: str
     epoch: int
     registers: Registers
-    places: list[Place]
+    entries: list[DisplayEntry]
     number: int = -1
-    degraded: bool = False  # the store was down: it never heard of this display
+    degraded: bool = False  # issued while the store was down: the store does not know this display
 
-    def place_of(self, position: str) -> int:
-        """The index of a position that shows an item, else -1."""
-        for index, place in enumerate(self.places):
-            if place.position == position:
+    def entry_index(self, position: str) -> int:
+        """The index of the entry at a position, or -1 if no item is shown there."""
+        for index, entry in enumerate(self.entries):
+            if entry.position == position:
                 return index
         return -1
 
 
 class Event(NamedTuple):
-    """A click, view or discard as it was received, its token already checked."""
+    """A click, view or discard. Its token, if it had one, is already checked."""
 
-    kind: Kind
+    kind: EventKind
     display: str
-    nonce: int | None  # None: whichever display has that id
-    page: int | None  # None: whichever page
+    nonce: int | None  # None: any display with that id
+    page: int | None  # None: any page
     position: str | None
     id: str | None
 
 
-class Move(NamedTuple):
-    """How the counts of one display changed by an event."""
+class EventOutcome(NamedTuple):
+    """The result of one event; `page` is None where the display is not known."""
+
+    status: EventStatus
+    detail: str
+    page: int | None
+
+
+class DisplayChange(NamedTuple):
+    """How an event changed what one display counts."""
 
     display: Display
-    changes: list[Change]
-    displays: int
+    changes: list[EntryChange]
+    displays: int  # -1, 0 or 1: the display stops counting, counts as before, or begins to count
 
 
-class Received(NamedTuple):
-    """What became of a batch of events: a status for each and why, and what moved."""
+class RecordedEvents(NamedTuple):
+    """The results of a batch of events, one outcome per event, and the changes of counts that follow from them."""
 
-    statuses: list[tuple[Status, str, int | None]]  # and the page, where it is known
-    moves: list[Move]
+    outcomes: list[EventOutcome]
+    changes: list[DisplayChange]
 
 
-class Cell(NamedTuple):
-    """Counts of one (item, segment, column)."""
+class CellCounts(NamedTuple):
+    """Clicks and skips of one (item, segment, column)."""
 
     item: int
     segment: int
@@ -89,7 +98,7 @@ class Cell(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page as it is kept."""
+    """A page as the store keeps it."""
 
     number: int
     name: str
@@ -101,15 +110,15 @@ class StoredPage(NamedTuple):
 
 
 class PageCounts(NamedTuple):
-    """All counts of a page in the weights of its present epoch, and how often they changed."""
+    """All counts of a page, weighted as of its current epoch. Every change of the counts increases `revision`."""
 
-    cells: list[Cell]
+    cells: list[CellCounts]
     displays: float
     revision: int
 
 
-class Rate(NamedTuple):
-    """What one variant of a page showed in one hour, and the clicks on it."""
+class HourlyRate(NamedTuple):
+    """What one variant of a page showed in one hour, and how often it was clicked."""
 
     hour: int  # since 1970
     variant: str
@@ -119,7 +128,7 @@ class Rate(NamedTuple):
 
 
 class LogRow(NamedTuple):
-    """One register: an item at a position of a display, and what became of it."""
+    """One register: an item at a position of a display, and its outcome."""
 
     number: int
     display: str
@@ -135,85 +144,105 @@ class LogRow(NamedTuple):
 
 
 class Ledger(Protocol):
-    """What can be done inside a transaction."""
+    """The operations of one transaction."""
 
     def page(self, name: str) -> StoredPage | None:
         """A page by its name, archived or not."""
 
     def page_names(self) -> list[str]:
-        """The pages that are not archived, by name."""
+        """The names of all pages that are not archived, sorted."""
 
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
     ) -> StoredPage:
-        """Define a page anew; `expected` is its present version, None when there is no such page yet."""
+        """Create or replace a page. StaleVersion unless `expected` is its version, None if it does not exist yet."""
 
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
-        """Every item of a page by its number."""
+        """Every item of a page, in the order of their numbers."""
 
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
-        """Add or change items; for each its number, and whether it is new. Numbers are given in order, for ever.
+        """Add or change items. The result has, for each, its number and whether it is new.
 
-        None for a new one that would be more than `most`: it is left out.
+        Items are numbered in the order they are added, and a number never changes. A new item beyond `most` is not
+        added; its result is None.
         """
 
     def counts(self, page: int) -> PageCounts:
-        """All that was learnt on a page."""
+        """Everything that was learnt on a page."""
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
 
-    def receive(self, events: list[Event], now: float) -> Received:
-        """Decide what becomes of each event, move the registers, change the counts."""
+    def record_events(self, events: list[Event], now: float) -> RecordedEvents:
+        """Apply events to the registers, log them and update the counts."""
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
-        """From now on displays count in this epoch; the earlier ones weigh less."""
+        """Count new displays in this epoch. Earlier epochs lose weight."""
 
-    def import_counts(self, page: int, cells: list[Cell], displays: float, expected: int | None) -> int:
-        """Take these for all that was learnt: a snapshot. Displays issued before count no more. The new revision."""
+    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: int | None) -> int:
+        """Replace all counts by a snapshot; displays issued before no longer count. Returns the new revision."""
 
     def prune(self, now: float, most: int) -> int:
-        """Fold up to `most` displays whose time is over into the snapshot, and drop them; how many there were."""
+        """Fold up to `most` expired displays into the snapshot and delete them. Returns how many there were."""
 
-    def rates(self, page: int) -> list[Rate]:
+    def rates(self, page: int) -> list[HourlyRate]:
         """Click rates by hour and variant."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
-        """The registers of up to `most` displays that show something, their numbers above `after`, in order."""
+        """The registers of the next `most` displays with entries whose number is above `after`, in order."""
 
-    def beat(self) -> None:
-        """Write something, to see whether the store can."""
+    def check_writable(self) -> None:
+        """Write to the store; raises if it cannot be written."""
 
     def secrets(self) -> list[tuple[float, str]]:
-        """The secrets that sign tokens, oldest first, with the time each was made."""
+        """The secrets that sign tokens, oldest first, each with the time of its creation."""
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
-        """Keep these secrets and no others."""
+        """Replace all secrets by these."""
 
 
-Operation = Callable[[Ledger], Answer]
+Operation = Callable[[Ledger], ResultT]
+
+
+class StoreCallbacks(NamedTuple):
+    """Functions that a store calls on the event loop, in the order of the groups."""
+
+    committed: Callable[[int, float], None] = lambda _size, _seconds: None  # a group of this size, and its duration
+    failed: Callable[[], None] = lambda: None
+    recovered: Callable[[], None] = lambda: None
+    dropped: Callable[[list[Display]], None] = lambda _displays: None  # another display already had their id
+
+
+NO_CALLBACKS = StoreCallbacks()
 
 
 class Store(Protocol):
-    """Commits in groups, in the order of the calls."""
+    """Commits displays and operations in groups, in the order of the calls."""
 
     def add(self, display: Display) -> None:
-        """Commit a display with the next group; nobody waits for it."""
+        """Commit a display with the next group, without a result."""
 
-    def do(self, operation: Operation[Answer]) -> "asyncio.Future[Answer]":
-        """Run an operation in the next group; answered when the group is committed, else StoreDown."""
+    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
+        """Run an operation in the next group. The future completes after the commit, with StoreDown if it fails."""
 
-    async def read(self, operation: Operation[Answer]) -> Answer:
-        """Run an operation that only reads, beside the groups, on what is committed."""
+    async def read(self, operation: Operation[ResultT]) -> ResultT:
+        """Run a read-only operation on the committed data, in parallel to the groups."""
 
     def peek(self, id: str) -> Display | None:
-        """A committed display, at once."""
+        """A committed display, looked up at once on the calling thread."""
 
     @property
     def waiting(self) -> int:
-        """How much waits to be committed."""
+        """The number of displays and operations that wait for their commit."""
 
     async def close(self) -> None:
-        """Commit what waits, then let go of the store."""
+        """Commit everything that waits, then close the store."""
+
+
+async def commit_and_apply(store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+    """Commit an operation, and apply its result to memory in commit order, even if the caller is cancelled."""
+    future = store.do(operation)
+    future.add_done_callback(lambda done: None if done.exception() else apply(done.result()))
+    return await asyncio.shield(future)

@@ -3,14 +3,13 @@
 import asyncio
 import fcntl
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import Answer, Display, Operation
+from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, ResultT, StoreCallbacks
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.migrations import check_ours, migrate
 
@@ -18,7 +17,7 @@ PREFIX = "sqlite:///"
 
 
 def path_of(address: str) -> Path:
-    """The file that an address like sqlite:///shop.db names."""
+    """The path in an address like sqlite:///shop.db."""
     if not address.startswith(PREFIX) or not address[len(PREFIX) :] or "\0" in address:
         raise BadInput(f"store = {address!r} is not an address; sqlite:///PATH is needed, as in sqlite:///slotwise.db")
     path = Path(address[len(PREFIX) :])
@@ -28,20 +27,13 @@ def path_of(address: str) -> Path:
 
 
 class SqliteStore:
-    """Made inside a running event loop, on which it answers."""
+    """Create it inside a running event loop, which gets results and callbacks. `Store` describes the methods."""
 
-    def __init__(
-        self,
-        path: Path,
-        watch: Callable[[int, float], None] = lambda *_: None,
-        failed: Callable[[], None] = lambda: None,
-        recovered: Callable[[], None] = lambda: None,
-        dropped: Callable[[list[Display]], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, path: Path, callbacks: StoreCallbacks = NO_CALLBACKS) -> None:
         self._path = path
         self._lock = _lock(path)
         try:
-            self._writer = GroupCommit(lambda: _open(path), watch, failed, recovered, dropped)
+            self._writer = GroupCommit(lambda: _open(path), callbacks)
         except BaseException as error:
             self._lock.close()
             if isinstance(error, sqlite3.Error):
@@ -51,26 +43,22 @@ class SqliteStore:
 
     @property
     def waiting(self) -> int:
-        """How much waits to be committed."""
         return self._writer.waiting
 
     def add(self, display: Display) -> None:
-        """Commit a display with the next group; nobody waits for it."""
         self._writer.add(display)
 
-    def do(self, operation: Operation[Answer]) -> "asyncio.Future[Answer]":
-        """Run an operation in the next group; answered when the group is committed, else StoreDown."""
+    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
         return self._writer.do(operation)
 
-    async def read(self, operation: Operation[Answer]) -> Answer:
-        """Run an operation that only reads, beside the groups, on what is committed."""
+    async def read(self, operation: Operation[ResultT]) -> ResultT:
         try:
             return await asyncio.to_thread(read_store, self._path, operation)
         except sqlite3.Error as error:
             raise StoreDown from error
 
     def peek(self, id: str) -> Display | None:
-        """A committed display, at once: a look into the index takes less than handing it to a thread."""
+        """On this thread, because a lookup in the index takes less time than handing it to another one."""
         try:
             if self._reader is None:
                 self._reader = SqliteLedger(connect_to_read(self._path))
@@ -80,31 +68,30 @@ class SqliteStore:
             raise StoreDown from error
 
     async def close(self) -> None:
-        """Commit what waits, then let go of the store."""
         if self._reader is not None:
-            self._reader.close()  # first: whoever closes last folds the write-ahead log in, and a reader cannot
+            self._reader.close()  # first: the last connection to close checkpoints the WAL, which a reader cannot do
         await self._writer.close()
         self._lock.close()
 
 
-def read_store(path: Path, operation: Operation[Answer]) -> Answer:
-    """Run an operation that only reads, whether or not a service owns the store."""
+def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
+    """Run a read-only operation, whether or not a service owns the store."""
     connection = connect_to_read(path)
     try:
-        connection.execute("BEGIN")  # one view of the store, whatever is committed meanwhile
+        connection.execute("BEGIN")  # one consistent snapshot, whatever is committed meanwhile
         return operation(SqliteLedger(connection))
     finally:
         connection.close()
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, beside whoever owns the store."""
+    """A read-only connection, in parallel to the owner of the store."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
     connection = sqlite3.connect(path, isolation_level=None, timeout=5.0, cached_statements=256)
-    check_ours(connection, str(path))  # before anything in it is changed
+    check_ours(connection, str(path))  # before the file is changed in any way
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -114,8 +101,8 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """A lock that the operating system takes back when the process ends, however it ends."""
-    file = path.resolve()  # by whatever links it is called, a store has one lock
+    """A lock that the operating system releases when the process ends, even by a crash."""
+    file = path.resolve()  # a store has one lock, whichever link leads to it
     try:
         handle = file.with_name(file.name + ".lock").open("wb")
     except OSError as error:
@@ -124,5 +111,5 @@ def _lock(path: Path) -> IO[bytes]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         handle.close()
-        raise BadInput(f"the store {str(path)!r} is in use by another process; stop that one first") from None
+        raise BadInput(f"the store {str(path)!r} is in use by another process; stop that process first") from None
     return handle

@@ -1,0 +1,115 @@
+"""Displays and the events about them: issued from the pages in memory, recorded in the store."""
+
+from collections import Counter, OrderedDict
+from typing import NamedTuple
+
+from slotwise.service.clock import Clock
+from slotwise.service.errors import Conflict
+from slotwise.service.ids import RandomIds
+from slotwise.service.metrics import Metrics
+from slotwise.service.page_cache import PageCache
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.registers import EventStatus
+from slotwise.service.store.interface import Display, Event, RecordedEvents, Store, commit_and_apply
+from slotwise.service.store_health import StoreHealth
+
+MOST_RECENT = 20_000  # displays kept in memory, so that a repeated id gets its display at once
+MOST_WAITING = 10_000  # displays that wait for the disk; beyond that new ones are not learnt
+
+
+class IssuedDisplay(NamedTuple):
+    """A display and its page. `is_new` is False when the id of the request had been used before."""
+
+    model: PageModel
+    display: Display
+    is_new: bool
+
+
+class Displays:
+    """Issues displays and records events."""
+
+    def __init__(self, store: Store, pages: PageCache, health: StoreHealth, clock: Clock, metrics: Metrics) -> None:
+        self._store, self._pages, self._health = store, pages, health
+        self._clock, self._metrics = clock, metrics
+        self._ids = RandomIds()
+        self._recent: OrderedDict[str, Display] = OrderedDict()
+
+    async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
+        """A display for one page view; with `fill_all`, TooFewItems rather than one that leaves positions out."""
+        model = self._pages.by_name(page)
+        if model is None or not self._pages.ready:
+            model = await self._pages.current_model(page)
+        if request.id is not None:
+            issued = self._find_issued(request.id, self._clock())
+            if issued is not None:
+                return _repeat(model, issued, request)
+        now = self._clock()
+        if fill_all:
+            model.check_enough_items(request, now)
+        degraded = self._health.degraded or self._store.waiting > MOST_WAITING
+        display = model.choose(request, request.id or self._ids.display_id(now), self._ids.nonce(), now, degraded)
+        self._metrics.count_display(page, display.variant)
+        if degraded:
+            self._metrics.degraded.inc()
+        else:
+            self._store.add(display)
+        self._recent[display.id] = display
+        if len(self._recent) > MOST_RECENT:
+            self._recent.popitem(last=False)
+        return IssuedDisplay(model, display, is_new=True)
+
+    async def record_events(self, events: list[Event]) -> RecordedEvents:
+        """Commit events, and learn from them."""
+        now = self._clock()
+        return await commit_and_apply(self._store, lambda ledger: ledger.record_events(events, now), self._learn)
+
+    def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
+        """Add the statuses of events, each with its page number, to the metrics; the label of an unknown page is ""."""
+        for (status, page), number in Counter(events).items():
+            model = None if page is None else self._pages.by_number(page)
+            self._metrics.events.labels("" if model is None else model.page.name, status).inc(number)
+
+    def forget_all(self) -> None:
+        """Drop the cache of recent displays."""
+        self._recent.clear()
+
+    def forget_expired(self, now: float) -> None:
+        """Drop recent displays that the log has dropped: a clock that is set back later must not bring them back."""
+        for id in [id for id, display in self._recent.items() if display.drop_after < now]:
+            del self._recent[id]
+
+    def forget_dropped(self, displays: list[Display]) -> None:
+        """Drop displays that the store refused because their id was taken.
+
+        Their skips were counted in memory but not in the store, so their pages are loaded again.
+        """
+        for display in displays:
+            if self._recent.get(display.id) is display:
+                del self._recent[display.id]
+            model = self._pages.by_number(display.page)
+            if model is not None:
+                self._pages.evict(model.page.name)
+
+    def _find_issued(self, id: str, now: float) -> Display | None:
+        """The display that has this id, unless it has expired and is no longer in the log."""
+        recent = self._recent.get(id)
+        if recent is not None and now <= recent.drop_after:
+            return recent
+        return None if self._health.degraded else self._store.peek(id)
+
+    def _learn(self, recorded: RecordedEvents) -> None:
+        self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])
+        for page in {change.display.page for change in recorded.changes}:
+            model = self._pages.by_number(page)
+            if model is not None:
+                model.apply_changes([change for change in recorded.changes if change.display.page == page])
+
+
+def _repeat(model: PageModel, display: Display, request: RecommendationRequest) -> IssuedDisplay:
+    """The display that the id already has; Conflict if it was used for another page, layout or segment."""
+    segments = model.page.body.segments
+    same = display.page == model.page.number and request.layout in (None, display.layout)
+    if not same or (request.segment or "") != segments[display.segment]:  # the number is valid on its own page only
+        raise Conflict(f"the id {display.id!r} was used for another page, layout or segment")
+    return IssuedDisplay(model, display, is_new=False)

@@ -1,0 +1,200 @@
+"""The pages in memory: loaded from the store when they are needed, and changed as the store commits changes."""
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.service.clock import Clock
+from slotwise.service.errors import DoesNotFit, NotFound, NotReady, StaleVersion
+from slotwise.service.metrics import Metrics
+from slotwise.service.pages.compiler import TRIAL, Compiler
+from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec, check_limits
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, Store, StoredPage, commit_and_apply
+
+
+class _PageContent(NamedTuple):
+    """What a page model is made of."""
+
+    page: StoredPage
+    items: list[tuple[str, ItemSpec]]
+    counts: PageCounts
+
+
+class PageCache:
+    """Pages by name and by number. It does nothing until the kernels are compiled: `ready`."""
+
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics, seed: int | None) -> None:
+        self._store, self._clock, self._metrics = store, clock, metrics
+        self._rng = np.random.default_rng(seed)
+        self._compiler = Compiler()
+        self._by_name: dict[str, PageModel] = {}
+        self._by_number: dict[int, PageModel] = {}
+        self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
+        self.ready = False
+
+    async def compile(self) -> None:
+        """Compile the kernels of the default policy; then the cache is ready."""
+        await self._compiler.kernels(TRIAL)
+        self.ready = True
+
+    async def prepare(self, spec: PageSpec) -> None:
+        """Compile the kernels that a page with this definition needs, so that its first request does not wait."""
+        self._check_ready()
+        await asyncio.shield(self._compiler.kernels(spec))
+
+    # lookup
+
+    def loaded(self) -> list[PageModel]:
+        return list(self._by_name.values())
+
+    def by_name(self, name: str) -> PageModel | None:
+        """A page that is in memory."""
+        return self._by_name.get(name)
+
+    def by_number(self, number: int) -> PageModel | None:
+        """A page that is in memory."""
+        return self._by_number.get(number)
+
+    async def model(self, name: str) -> PageModel:
+        """A page, loaded from the store if it is not in memory; NotFound if it does not exist."""
+        self._check_ready()
+        model = self._by_name.get(name)
+        if model is None:
+            model = await self._load(name)
+        if model is None:
+            raise NotFound(f"there is no page {name!r}; PUT /v1/pages/... defines one")
+        return model
+
+    async def current_model(self, name: str) -> PageModel:
+        """The same, but certainly the one that is in memory when this returns: it may be evicted during a load."""
+        model = self._by_name.get(name)
+        while model is None or not self.ready or self._by_name.get(name) is not model:
+            model = await self.model(name)
+        return model
+
+    def evict(self, name: str) -> None:
+        """Load the page again when it is next needed."""
+        model = self._by_name.pop(name, None)
+        if model is not None:
+            del self._by_number[model.page.number]
+
+    def clear(self) -> None:
+        self._by_name.clear()
+        self._by_number.clear()
+
+    def _check_ready(self) -> None:
+        if not self.ready:
+            raise NotReady
+
+    async def _load(self, name: str) -> PageModel | None:
+        loading = self._loading.get(name)
+        if loading is None:
+            loading = self._loading[name] = asyncio.ensure_future(self._load_once(name))
+        return await asyncio.shield(loading)
+
+    async def _load_once(self, name: str) -> PageModel | None:
+        try:
+            while True:
+                content = await self._read(name)
+                if content is None:
+                    return None
+                kernels = self._compiler.kernels(content.page.body.spec)
+                if kernels.done():
+                    break
+                await asyncio.shield(kernels)  # then read again: commits in the meantime were applied to no model
+            model = PageModel(*content, self._rng)
+            self._by_name[name] = self._by_number[model.page.number] = model
+            self._metrics.pages.set(len(self._by_name))
+            return model
+        finally:
+            del self._loading[name]
+
+    def _read(self, name: str) -> "asyncio.Future[_PageContent | None]":
+        now = self._clock()
+        return self._store.do(lambda ledger: _read_page(ledger, name, now))
+
+    # changes
+
+    async def save_page(
+        self, name: str, change: Callable[[StoredPage | None], PageBody], expected: int | None, archived: bool = False
+    ) -> tuple[StoredPage, bool]:
+        """Replace a page by what `change` makes of it. Returns it, and whether it is new or was archived.
+
+        StaleVersion if its version is not `expected`; None accepts any.
+        """
+        now = self._clock()
+
+        def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
+            before = ledger.page(name)
+            exists = before is not None and not before.archived
+            if expected is not None and (before is None or not exists or before.version != expected):
+                raise StaleVersion
+            body = change(before)
+            if before is not None and exists and body is before.body and not archived:
+                return before, False  # nothing changed, so the version stays
+            if before is None or (body.columns, body.segments) != (before.body.columns, before.body.segments):
+                line = check_limits(body, 0 if before is None else len(ledger.items(before.number)))
+                if line is not None:
+                    raise DoesNotFit.at("", line)
+            saved = ledger.save_page(name, body, before and before.version, now, archived)
+            return saved, not exists
+
+        return await commit_and_apply(self._store, operation, lambda _: self.evict(name))
+
+    async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
+        """Add or change items. The result has, for each, whether it is new, or why the page cannot take it."""
+        name, number = model.page.name, model.page.number
+
+        def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
+            stored = ledger.page(name)
+            assert stored is not None  # it was loaded before, and pages are never deleted
+            full = check_limits(stored.body, stored.body.most_items + 1) or ""
+            return ledger.save_items(number, items, stored.body.most_items), full
+
+        def apply(result: tuple[list[tuple[int, bool] | None], str]) -> None:
+            current = self._by_name.get(name)
+            if current is not None:
+                saved = zip(result[0], items, strict=True)
+                current.set_items([(row[0], *item) for row, item in saved if row is not None])
+
+        rows, full = await commit_and_apply(self._store, operation, apply)
+        return [full if row is None else row[1] for row in rows]
+
+    async def import_counts(
+        self, model: PageModel, cells: list[CellCounts], displays: float, expected: int | None
+    ) -> int:
+        """Replace everything that a page has learnt. Returns the new revision."""
+        name, number = model.page.name, model.page.number
+        return await commit_and_apply(
+            self._store,
+            lambda ledger: ledger.import_counts(number, cells, displays, expected),
+            lambda _: self.evict(name),
+        )
+
+    async def begin_due_epoch(self, model: PageModel, now: float) -> None:
+        """Let the counts of a page fade if an epoch has passed."""
+        passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
+        if passed <= 0:
+            return
+        epoch = model.page.epoch + passed
+
+        def apply(_: None) -> None:
+            if self._by_name.get(model.page.name) is model:
+                model.begin_epoch(epoch, began)
+
+        number = model.page.number
+        await commit_and_apply(self._store, lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
+
+
+def _read_page(ledger: Ledger, name: str, now: float) -> _PageContent | None:
+    page = ledger.page(name)
+    if page is None or page.archived:
+        return None
+    passed, began = page.body.spec.epochs_since(page.epoch_began, now)
+    if passed > 0:
+        page = page._replace(epoch=page.epoch + passed, epoch_began=began)
+        ledger.begin_epoch(page.number, page.epoch, began)
+    return _PageContent(page, ledger.items(page.number), ledger.counts(page.number))

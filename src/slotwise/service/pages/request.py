@@ -1,0 +1,20 @@
+"""A request for a display: the body of the HTTP call, and what a page model takes."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from slotwise.service.pages.limits import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, Name
+
+ItemNames = Annotated[list[ItemName], Meta(max_length=MOST_NAMED)]
+
+
+class RecommendationRequest(Struct, forbid_unknown_fields=True):
+    """The constraints on a display: excluded beats pinned beats eligible. The same id always gives the same display."""
+
+    id: Identifier | None = None
+    layout: Name | None = None
+    segment: Name | None = None
+    eligible: ItemNames | None = None
+    excluded: ItemNames = []
+    pinned: Annotated[dict[Name, ItemName], Meta(max_length=MOST_POSITIONS)] = {}

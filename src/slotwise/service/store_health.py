@@ -1,0 +1,33 @@
+"""Whether the store can be written."""
+
+import math
+import time
+
+from slotwise.service.errors import StoreDown
+from slotwise.service.metrics import Metrics
+from slotwise.service.store.interface import Store
+
+CHECK_SECONDS = 1.0  # the least time between two test writes
+
+
+class StoreHealth:
+    """`degraded` while the store is down: displays issued meanwhile are not learnt."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics, self._checked_at = metrics, -math.inf
+        self.set_degraded(False)
+
+    def set_degraded(self, degraded: bool) -> None:
+        self.degraded = degraded
+        self._metrics.store_up.set(0 if degraded else 1)
+
+    async def check(self, store: Store) -> None:
+        """Write to the store, unless that was done a moment ago; StoreDown if it fails.
+
+        Without this a disk that fills up between two requests would not be noticed.
+        """
+        if self.degraded:
+            raise StoreDown
+        if time.monotonic() - self._checked_at > CHECK_SECONDS:
+            self._checked_at = time.monotonic()  # before the write: concurrent checks need not write as well
+            await store.do(lambda ledger: ledger.check_writable())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slotwise.arrange import EMPTY, arrange, arrange_among
+from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange, arrange_among, valid_pins
 
 SCORES = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0.0, 1.0))  # the few values give many ties
 fixed = settings(derandomize=True, deadline=None, max_examples=150)
@@ -126,3 +126,48 @@ def test_scores_may_be_of_any_sign(drawn: tuple[list[float], list[float], list[b
     theta, kappa, allowed, pinned = drawn
     below = [score - 3.0 for score in theta], [score - 3.0 for score in kappa]
     assert arranged_among(*below, allowed, pinned) == slow_arrange_among(*below, allowed, pinned)
+
+
+ACTIVE = np.array([True, True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("eligible", "excluded", "allowed"),
+    [
+        pytest.param(None, [], [0, 1, 2], id="all active items"),
+        pytest.param([1, 3], [], [1], id="eligible and active"),
+        pytest.param([], [], [], id="none eligible"),
+        pytest.param(None, [0], [1, 2], id="not excluded"),
+        pytest.param([0, 1], [0, 3], [1], id="excluded beats eligible"),
+    ],
+)
+def test_allowed_items(eligible: list[int] | None, excluded: list[int], allowed: list[int]) -> None:
+    before = ACTIVE.copy()
+    assert np.flatnonzero(allowed_items(ACTIVE, eligible, excluded)).tolist() == allowed
+    assert np.array_equal(ACTIVE, before)
+
+
+@pytest.mark.parametrize(
+    ("pinned", "excluded", "page_pins", "valid"),
+    [
+        pytest.param({0: 1}, [], {}, {0: 1}, id="a pin"),
+        pytest.param({0: 1}, [1], {}, {}, id="excluded beats pinned"),
+        pytest.param({0: 3, 1: 3}, [3], {}, {}, id="an excluded item is not checked"),
+        pytest.param({}, [], {0: 1, 1: 2}, {0: 1, 1: 2}, id="pins of the page"),
+        pytest.param({0: 2}, [], {0: 1, 1: 2}, {0: 2}, id="the request comes first"),
+        pytest.param({0: 2}, [2], {0: 1}, {}, id="also with a pin that is ignored"),
+        pytest.param({}, [1], {0: 1, 1: 3, 2: 2}, {2: 2}, id="excluded or inactive on the page"),
+        pytest.param({}, [], {0: 1, 1: 1}, {0: 1}, id="twice on the page"),
+    ],
+)
+def test_valid_pins(
+    pinned: dict[int, int], excluded: list[int], page_pins: dict[int, int], valid: dict[int, int]
+) -> None:
+    assert valid_pins(pinned, ACTIVE, excluded, page_pins) == valid
+
+
+@pytest.mark.parametrize(("pinned", "twice"), [({0: 0, 1: 3}, False), ({0: 2, 1: 2}, True)])
+def test_invalid_pins(pinned: dict[int, int], twice: bool) -> None:
+    with pytest.raises(InvalidPin) as caught:
+        valid_pins(pinned, ACTIVE, [])
+    assert (caught.value.position, caught.value.item, caught.value.twice) == (1, pinned[1], twice)

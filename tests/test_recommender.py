@@ -100,6 +100,23 @@ def test_constraints(constraints: dict[str, Any], shown: set[str], stand: dict[s
         assert stand.items() <= display.items()
 
 
+@pytest.mark.parametrize(
+    "pinned",
+    [
+        pytest.param({"hero": "belt"}, id="that is retired"),
+        pytest.param({"hero": "hat", "left": "hat"}, id="that is pinned at two positions"),
+    ],
+)
+def test_a_pin_of_an_excluded_item_is_ignored(pinned: dict[str, str]) -> None:
+    """Excluded beats pinned, whatever else is wrong with the pin; the service does the same."""
+    one = page()
+    one.retire("belt")
+    one.add("sock")
+    assert set(one.recommend(pinned=pinned, excluded=["belt", "hat"]).values()) == {"tie", "bag", "sock"}
+    with pytest.raises(sw.BadInput):
+        one.recommend(pinned=pinned)
+
+
 def test_constraints_hold_for_one_call_only() -> None:
     one = page()
     one.recommend(eligible=["hat"], excluded=["tie"], pinned={"right": "belt"})

@@ -1,4 +1,4 @@
-"""The contract of the registers in plain dictionaries: what a service must agree with, whatever was done to it."""
+"""A reference implementation of registers and counts in plain dictionaries, which a service must always agree with."""
 
 import copy
 from collections import defaultdict
@@ -16,12 +16,12 @@ CellKey = tuple[str, str, str, str]  # item, segment, layout, position
 
 @dataclass
 class PlainPage:
-    """What the counts of a page depend on."""
+    """The state of a page that its counts depend on."""
 
     half_life: float | None
     began: float
     epoch: int = 0
-    base: dict[CellKey, list[float]] = field(default_factory=dict)  # in the weights of `base_epoch`
+    base: dict[CellKey, list[float]] = field(default_factory=dict)  # weighted as of `base_epoch`
     base_displays: float = 0.0
     base_epoch: int = 0
 
@@ -59,12 +59,12 @@ class PlainDisplay:
         return begun and not self.discarded and bool(self.items)
 
     def total(self) -> tuple[int, int, int]:
-        """Displays, registers that count, clicks among them."""
+        """(displays, registers that count, clicks among them)."""
         return (1, len(self.items), len(self.clicked)) if self.counts() else (0, 0, 0)
 
 
 class PlainModel:
-    """All pages, all displays that are still in the log, and what was folded away."""
+    """All pages, all displays that are still in the log, and the snapshot of older ones."""
 
     def __init__(self) -> None:
         self.pages: dict[str, PlainPage] = {}
@@ -75,35 +75,35 @@ class PlainModel:
     def issue(self, display: PlainDisplay) -> None:
         assert display.id not in self.log
         self.log[display.id] = display
-        self._rate(display, (0, 0, 0))
+        self._update_rate(display, (0, 0, 0))
 
     def lose(self, ids: Iterable[str]) -> None:
-        """Displays that a crash took before they were committed: as if they had never been."""
+        """Remove displays that a crash lost before they were committed."""
         for id in ids:
             display = self.log.pop(id)
             before, display.discarded = display.total(), True
-            self._rate(display, before)
+            self._update_rate(display, before)
 
-    def receive(self, event: Event, now: float) -> str:
+    def record(self, event: Event, now: float) -> str:
         display = self.log.get(event.display)
         if display is None or event.nonce not in (None, display.nonce):
             return "unknown"
         if event.kind is EventKind.CLICK and event.position not in display.items:
             return "rejected"
-        about = (display.nonce, event.kind, event.position or "" if event.kind is EventKind.CLICK else "")
-        if event.id is not None and self.event_ids.get(event.id, about) != about:
+        key = (display.nonce, event.kind, event.position or "" if event.kind is EventKind.CLICK else "")
+        if event.id is not None and self.event_ids.get(event.id, key) != key:
             return "conflict"
         before = display.total()
-        status = self._move(display, event, now)
-        self._rate(display, before)
+        status = self._apply(display, event, now)
+        self._update_rate(display, before)
         if event.id is not None and event.id not in self.event_ids:
-            taken = [known for known, *_ in self.event_ids.values()].count(display.nonce)
-            if status != "accepted" and taken >= ledger.IDS_PER_EVENT * (len(display.items) + 2):
+            n_ids = [known for known, *_ in self.event_ids.values()].count(display.nonce)
+            if status != "accepted" and n_ids >= ledger.IDS_PER_EVENT * (len(display.items) + 2):
                 return "rejected"
-            self.event_ids[event.id] = about
+            self.event_ids[event.id] = key
         return status
 
-    def _move(self, display: PlainDisplay, event: Event, now: float) -> str:
+    def _apply(self, display: PlainDisplay, event: Event, now: float) -> str:
         if display.discarded:
             return "duplicate"
         if event.kind is EventKind.DISCARD:
@@ -119,7 +119,7 @@ class PlainModel:
             display.clicked.add(str(event.position))
         return "accepted"
 
-    def _rate(self, display: PlainDisplay, before: tuple[int, int, int]) -> None:
+    def _update_rate(self, display: PlainDisplay, before: tuple[int, int, int]) -> None:
         rate = self.rates[display.page][int(display.issued // HOUR), display.variant]
         for k, (new, old) in enumerate(zip(display.total(), before, strict=True)):
             rate[k] += new - old
@@ -127,10 +127,10 @@ class PlainModel:
     def pass_time(self, now: float) -> None:
         for page in self.pages.values():
             page.pass_time(now)
-        for display in [one for one in self.log.values() if one.drop_after < now]:
+        for display in [logged for logged in self.log.values() if logged.drop_after < now]:
             page, (cells, displays) = self.pages[display.page], self.counts(display.page)
             del self.log[display.id]
-            self.event_ids = {id: about for id, about in self.event_ids.items() if about[0] != display.nonce}
+            self.event_ids = {id: key for id, key in self.event_ids.items() if key[0] != display.nonce}
             rest, rest_displays = self.counts(display.page)
             for key, cell in cells.items():
                 kept, old = page.base.setdefault(key, [0.0, 0.0]), page.weight(page.base_epoch)

@@ -1,4 +1,4 @@
-"""A service in the test's own event loop, and a client of it; and a service in a process of its own."""
+"""A service in the event loop of the test with a client, and a service in a process of its own."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ class HandClock:
 
 
 class Client:
-    """Calls a service the way a website does, and says what went wrong."""
+    """Calls a service as a website does; a failed call fails the test with its answer."""
 
     def __init__(self, http: httpx.AsyncClient, service: Service, clock: HandClock) -> None:
         self.http, self.service, self.clock = http, service, clock
@@ -47,8 +47,8 @@ class Client:
         if rows:
             await self.ok("POST", f"/v1/pages/{name}/items:batch", {"items": rows})
 
-    async def recommend(self, name: str = "shop", **ask: Any) -> Any:
-        return await self.ok("POST", f"/v1/pages/{name}/recommendations", ask)
+    async def recommend(self, name: str = "shop", **request: Any) -> Any:
+        return await self.ok("POST", f"/v1/pages/{name}/recommendations", request)
 
     async def send(self, *events: dict[str, Any]) -> list[str]:
         answer = await self.ok("POST", "/v1/events", {"events": list(events)})
@@ -67,13 +67,13 @@ async def client(folder: Path, clock: HandClock | None = None) -> AsyncIterator[
 
 
 def play(folder: Path, story: Callable[[Client], Awaitable[None]], clock: HandClock | None = None) -> None:
-    """Tell a story to a service that lives as long as it."""
+    """Run a coroutine function with a client of a service that is started for it."""
 
-    async def tell() -> None:
+    async def run() -> None:
         async with client(folder, clock) as one:
             await story(one)
 
-    asyncio.run(tell())
+    asyncio.run(run())
 
 
 class Process:

@@ -1,4 +1,4 @@
-"""Clocks that jump by an hour, either way, do no harm."""
+"""A clock that jumps by an hour, forward or back, loses and duplicates nothing."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def clicks_and_skips(state: dict) -> tuple[float, float]:
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
 @pytest.mark.parametrize("back", [False, True], ids=["stays", "comes back"])
 def test_a_jump_of_an_hour_loses_nothing(tmp_path: Path, jump: float, back: bool) -> None:
-    """With the default window of a day: what was issued before can be clicked after, and the other way round."""
+    """With the default click window of a day, displays from before the jump can be clicked after it, and vice versa."""
 
     async def story(one: Client) -> None:
         await one.page()
@@ -39,7 +39,7 @@ def test_a_jump_of_an_hour_loses_nothing(tmp_path: Path, jump: float, back: bool
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
 def test_what_a_wrong_clock_called_late_is_accepted_when_it_is_right_again(tmp_path: Path, jump: float) -> None:
-    """And stays so after a restart, which reads it from the log."""
+    """It stays accepted after a restart, which reads the log."""
 
     async def story(one: Client) -> None:
         await one.page(click_window=600, retention=600)

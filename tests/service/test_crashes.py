@@ -1,4 +1,4 @@
-"""Kill -9 under load, again and again, and clean stops in between: what was acknowledged is there, once."""
+"""Kill -9 under load, repeatedly, with clean stops in between: every acknowledged event is there, and counted once."""
 
 import asyncio
 import json
@@ -17,8 +17,8 @@ from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.service.visitors import Visitor, check
 
 VISITORS = 4
-ENOUGH = 20  # events accepted before each end: less says little
-CLEAN = 4  # every fourth end is a clean one
+ENOUGH = 20  # events that must be accepted before each end, so that it can lose something
+CLEAN = 4  # every fourth end is a clean stop
 
 
 def define(server: Process) -> None:
@@ -39,26 +39,26 @@ async def visit_until(server: Process, visitors: list[Visitor], seconds: float, 
     assert server.process.wait(timeout=10) == (0 if clean else -end)
 
 
-async def ask_again(server: Process, visitors: list[Visitor]) -> None:
+async def send_again(server: Process, visitors: list[Visitor]) -> None:
     async with httpx.AsyncClient(base_url=server.address, timeout=20.0) as http:
-        await asyncio.gather(*[visitor.ask_again(http) for visitor in visitors])
+        await asyncio.gather(*[visitor.send_again(http) for visitor in visitors])
 
 
 def accepted(visitors: list[Visitor]) -> int:
     return sum(one.accepted for one in visitors)
 
 
-def told(server: Process) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def log_and_state(server: Process) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     lines = server.http.get("/v1/pages/shop/log").raise_for_status().text.splitlines()
     return [json.loads(line) for line in lines], server.http.get("/v1/pages/shop/state").raise_for_status().json()
 
 
 def assert_nothing_left(server: Process, children: list[psutil.Process]) -> None:
-    """Whatever process was started first is dead; none that it started may go on, or hold the port."""
+    """No child process may outlive the service or hold its port."""
     assert not psutil.wait_procs(children, timeout=2)[1], "a process of the service outlived it"
     host, port = server.address.removeprefix("http://").split(":")
     with socket.socket() as probe:
-        assert probe.connect_ex((host, int(port))) != 0, "somebody still listens"
+        assert probe.connect_ex((host, int(port))) != 0, "the port is still open"
     server.kill()
 
 
@@ -76,8 +76,8 @@ def test_nothing_acknowledged_is_lost_or_counted_twice(tmp_path: Path, cycles: i
             assert_nothing_left(server, children)
         assert verify(store).differences == []
     with process(store) as server:
-        asyncio.run(ask_again(server, visitors))
-        lost = check(visitors, *told(server))
+        asyncio.run(send_again(server, visitors))
+        lost = check(visitors, *log_and_state(server))
         assert server.stop() == 0
     verdict = verify(store)
     assert verdict.differences == []

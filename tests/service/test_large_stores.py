@@ -1,4 +1,4 @@
-"""Large stores: ready soon after a crash with very many events, and very many pages in little memory."""
+"""Large stores: a quick start after a crash with very many events, and little memory for very many pages."""
 
 import asyncio
 import shutil
@@ -38,7 +38,7 @@ def a_display(k: int, page: int, now: float) -> Display:
 
 
 async def fill(path: Path, image: Path, events: int) -> None:
-    """Two clicks for each display, in large groups; then the files as a crash leaves them, the end of it in the WAL."""
+    """Two clicks for each display, in large groups; then copy the files as a crash leaves them, with a WAL."""
     now = time.time()
     store = SqliteStore(path)
     page = await store.do(lambda ledger: define(ledger, "shop", now))
@@ -47,9 +47,9 @@ async def fill(path: Path, image: Path, events: int) -> None:
         for k in clicked:
             store.add(a_display(k, page, now))
         batch = [
-            Event(EventKind.CLICK, f"view-{k}", None, None, place, f"{k}:{place}")
+            Event(EventKind.CLICK, f"view-{k}", None, None, position, f"{k}:{position}")
             for k in clicked
-            for place in ("one", "two")
+            for position in ("one", "two")
         ]
         answer = store.do(lambda ledger, batch=batch: ledger.record_events(batch, now))
         if start % (4 * BATCH) == 0:
@@ -90,7 +90,7 @@ async def define_many(path: Path, pages: int) -> None:
 
 @pytest.mark.parametrize("pages", [500, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_ten_thousand_pages_fit_into_half_a_gigabyte(tmp_path: Path, pages: int) -> None:
-    """Fewer than that are counted up to it: what the process has without pages, and what each one adds."""
+    """Extrapolated from fewer: the memory of the process without pages, plus the memory of each page."""
     asyncio.run(define_many(tmp_path / "store.db", pages))
     with process(tmp_path / "store.db") as server:
         show(server.http, 0)
@@ -100,7 +100,7 @@ def test_ten_thousand_pages_fit_into_half_a_gigabyte(tmp_path: Path, pages: int)
             show(server.http, k)
         each = (memory().rss - before) / pages
     print(f"{pages:,} pages: {before / 1e6:.0f} MB without, {each / 1e3:.1f} kB each")
-    assert each > 2_400  # counts of 50 items at 6 places: less than that and nothing was loaded
+    assert each > 2_400  # the counts of 50 items in 6 columns: less would mean that nothing was loaded
     assert before + 10_000 * each < MOST_BYTES
 
 

@@ -1,6 +1,6 @@
-"""Everything at once on one loop: visitors, merchandisers, impatient clients, a disk that fills up and empties again.
+"""Everything at once on one loop: visitors, page changes, timeouts of clients, a disk that fills up and empties again.
 
-Afterwards memory, store and log must agree, and every event that was answered is as it was answered.
+Afterwards memory, store and log must agree, and every event must have the effect that its answer said.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from tests.service.running_service import ITEMS, POSITIONS, Client, client, play
 PLENTY = 1 << 30  # pages of the database
 
 
-class Crowd:
-    """All that happens, and what was answered."""
+class Traffic:
+    """Concurrent calls of a service, and the clicks that it accepted."""
 
     def __init__(self, service: Service, seed: int) -> None:
         self.service, self.rng = service, random.Random(seed)
@@ -47,12 +47,12 @@ class Crowd:
             await self.click([Event(EventKind.VIEW, display.id, display.nonce, None, None, None), *events])
 
     async def click(self, events: list[Event]) -> None:
-        """Until there is an answer; one that was refused has not happened, one that nobody waited for may have."""
-        impatient = self.rng.random() < 0.2
+        """Send until there is an answer. A refused batch had no effect; a batch that timed out may have had one."""
+        times_out = self.rng.random() < 0.2
         for attempt in range(100):
             try:
-                patience = 0.0005 if impatient and attempt == 0 else 20.0
-                answer = await asyncio.wait_for(self.service.record_events(events), patience)
+                timeout = 0.0005 if times_out and attempt == 0 else 20.0
+                answer = await asyncio.wait_for(self.service.record_events(events), timeout)
             except StoreDown:
                 self.refused += 1
                 await asyncio.sleep(0.02)
@@ -67,7 +67,7 @@ class Crowd:
             return
         raise AssertionError("the store never came back")
 
-    async def merchandiser(self) -> None:
+    async def page_editor(self) -> None:
         while not self.over:
             await asyncio.sleep(self.rng.choice([0.0, 0.002, 0.02]))
             try:
@@ -84,8 +84,8 @@ class Crowd:
         assert page is not None
         return page.body.with_spec(msgspec.structs.replace(page.body.spec, holdout=0.25))
 
-    async def saboteur(self) -> None:
-        """Fills the disk, and frees it."""
+    async def disk_filler(self) -> None:
+        """Fill the disk and free it, repeatedly."""
         while not self.over:
             await asyncio.sleep(0.15)
             await self._limit(1)
@@ -93,7 +93,7 @@ class Crowd:
             await self._limit(PLENTY)
 
     async def _limit(self, pages: int) -> None:
-        """SQLite lowers a limit below its present size to that size, so nothing that is there is harmed."""
+        """SQLite raises a limit that is below the current size to that size, so existing data is safe."""
 
         def operation(ledger: Any) -> None:
             ledger._run(f"PRAGMA max_page_count = {pages}")
@@ -107,7 +107,7 @@ class Crowd:
                 return
 
 
-async def assert_agreement(one: Client, crowd: Crowd, pages: tuple[str, ...] = ("shop", "feed")) -> None:
+async def assert_agreement(one: Client, traffic: Traffic, pages: tuple[str, ...] = ("shop", "feed")) -> None:
     for name in pages:
         model = await one.service.model(name)
         number = model.page.number
@@ -115,7 +115,7 @@ async def assert_agreement(one: Client, crowd: Crowd, pages: tuple[str, ...] = (
         cells = {cell[:3]: cell[3:] for cell in kept.cells if cell.clicks or cell.skips}
         assert {cell[:3]: cell[3:] for cell in model.cells()} == cells
         assert model.counts().displays == kept.displays
-    for id, nonce, position in crowd.accepted:
+    for id, nonce, position in traffic.accepted:
         display = await one.service.store.do(lambda ledger, id=id: ledger.display(id))
         assert display is not None
         assert display.nonce == nonce
@@ -129,27 +129,27 @@ def test_memory_store_and_log_agree_after_everything_at_once(tmp_path: Path, ful
         async with client(tmp_path) as one:
             await one.page("shop", holdout=0.2)
             await one.page("feed", count="viewed")
-            crowd = Crowd(one.service, seed=5)
-            others = [asyncio.create_task(crowd.merchandiser())]
+            traffic = Traffic(one.service, seed=5)
+            others = [asyncio.create_task(traffic.page_editor())]
             if full:
-                others.append(asyncio.create_task(crowd.saboteur()))
-            await asyncio.gather(*[crowd.visitor(f"visitor{k}", rounds) for k in range(8)])
-            crowd.over = True
+                others.append(asyncio.create_task(traffic.disk_filler()))
+            await asyncio.gather(*[traffic.visitor(f"visitor{k}", rounds) for k in range(8)])
+            traffic.over = True
             await asyncio.gather(*others)
             while one.service.degraded:
                 await asyncio.sleep(0.01)
-            await assert_agreement(one, crowd)
-            print(f"{len(crowd.accepted)} clicks accepted, {crowd.refused} refused, {crowd.cancelled} cancelled")
-            assert len(crowd.accepted) > 4 * rounds
-            assert crowd.cancelled > 0
-            assert (crowd.refused > 0) == full
+            await assert_agreement(one, traffic)
+            print(f"{len(traffic.accepted)} clicks accepted, {traffic.refused} refused, {traffic.cancelled} cancelled")
+            assert len(traffic.accepted) > 4 * rounds
+            assert traffic.cancelled > 0
+            assert (traffic.refused > 0) == full
 
     asyncio.run(story())
     assert verify(tmp_path / "store.db").differences == []
 
 
 def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> None:
-    """Kill -9 cannot show whether the disk was asked to keep it: power loss could."""
+    """Only a power failure would show whether commits reach the disk; kill -9 does not."""
 
     async def story() -> tuple[int, str]:
         async with client(tmp_path) as one:
@@ -160,11 +160,11 @@ def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> No
 
             return await one.service.store.do(operation)
 
-    assert asyncio.run(story()) == (2, "wal")  # FULL: the log is synchronised at every commit
+    assert asyncio.run(story()) == (2, "wal")  # FULL: the write-ahead log is synchronised at every commit
 
 
 def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
-    """Each fits the page as it was; whichever comes second is refused, and the page can still be read."""
+    """Each patch is valid alone; the second to be committed is refused, and the page can still be read."""
 
     async def story(one: Client) -> None:
         await one.page()
@@ -187,7 +187,7 @@ def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
     ],
 )
 def test_a_page_that_is_archived_meanwhile_stays_so(tmp_path: Path, method: str, path: str, body: Any) -> None:
-    """Both calls find the page; whichever is committed second does not bring it back."""
+    """Both calls find the page; the one that is committed second does not restore it."""
 
     async def story(one: Client) -> None:
         await one.page()
@@ -200,19 +200,19 @@ def test_a_page_that_is_archived_meanwhile_stays_so(tmp_path: Path, method: str,
 
 
 def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -> None:
-    """Memory forgot the first one before it was on the disk: only the disk can tell that the id was used."""
+    """Memory evicted the first display before it was on disk, so only the disk knows that the id is used."""
 
     async def story(one: Client) -> None:
         await one.page()
         await one.recommend()
         _, first, _ = await one.service.recommend("shop", RecommendationRequest("view-1"))
-        one.service._displays.forget_all()  # as if thousands of others had come in between
+        one.service._displays.forget_all()  # as thousands of other displays would do
         _, second, fresh = await one.service.recommend("shop", RecommendationRequest("view-1"))
         assert fresh
         assert second.nonce != first.nonce
         click = Event(EventKind.CLICK, "view-1", first.nonce, None, "hero", None)
         assert [outcome.status for outcome in (await one.service.record_events([click])).outcomes] == ["accepted"]
-        await assert_agreement(one, Crowd(one.service, seed=0), ("shop",))
+        await assert_agreement(one, Traffic(one.service, seed=0), ("shop",))
         model, again, fresh = await one.service.recommend("shop", RecommendationRequest("view-1"))
         assert (again.nonce, fresh) == (first.nonce, False)
         assert model.counts().displays == 2.0

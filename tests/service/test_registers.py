@@ -1,4 +1,4 @@
-"""Registers: they only move up, and what they count does not depend on order or repetition."""
+"""Registers only increase, and what they count does not depend on the order or repetition of events."""
 
 import itertools
 

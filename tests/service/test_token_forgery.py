@@ -1,4 +1,4 @@
-"""Tokens that were altered, made up, or made for something else: rejected, and nothing is learnt from them."""
+"""Altered, forged and misused tokens are rejected, and nothing is learnt from them."""
 
 import random
 import string
@@ -49,7 +49,7 @@ def test_no_character_of_a_token_can_be_changed_left_out_or_added(tmp_path: Path
 
 
 def test_a_token_of_another_store_is_rejected(tmp_path: Path) -> None:
-    """Even of one that has the same pages and the same display."""
+    """Even if the other store has the same pages and the same display."""
     tokens: list[str] = []
 
     async def first(one: Client) -> None:
@@ -111,7 +111,7 @@ def test_a_token_ends_with_the_click_window_also_after_the_window_was_changed(tm
 
 
 def test_a_token_of_the_longest_window_is_good_until_its_last_second(tmp_path: Path) -> None:
-    """Signed by a secret just before it is replaced, ten minutes late as the service may be."""
+    """Signed just before the secret is replaced, which the service may do ten minutes late."""
 
     async def story(one: Client) -> None:
         window = 30 * 86400.0

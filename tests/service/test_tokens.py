@@ -1,4 +1,4 @@
-"""Tokens: what is believed, for how long, and what they do not allow."""
+"""Tokens: which are valid, for how long, and what they allow."""
 
 import hashlib
 from pathlib import Path
@@ -9,7 +9,7 @@ from slotwise.service.tokens import TokenClaims, Tokens
 from tests.service.running_service import Client, play
 
 
-def test_only_a_token_of_this_display_is_believed(tmp_path: Path) -> None:
+def test_only_a_token_of_this_display_is_valid(tmp_path: Path) -> None:
     async def story(one: Client) -> None:
         await one.page(click_window=100)
         mine, other = await one.recommend(), await one.recommend()
@@ -42,7 +42,7 @@ def test_secrets_rotate_and_old_tokens_stay_good(tmp_path: Path) -> None:
 
 
 def test_tokens_are_those_of_the_library() -> None:
-    """Whoever has the secret can read them with itsdangerous alone."""
+    """With the secret, itsdangerous alone can read them."""
     for secret in ("short", "x" * 43, "long" * 40):
         token = Tokens([(0.0, secret)]).sign(TokenClaims("d", 7, 1), 100.0)
         assert Signer(secret, key_derivation="none", digest_method=hashlib.sha256).unsign(token) == b"d.7.1.64"

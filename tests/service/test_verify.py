@@ -1,4 +1,4 @@
-"""`verify` finds what was tampered with, and says where; the commands around it refuse what they cannot do."""
+"""`verify` finds and locates every manipulation; commands refuse invalid stores with one line."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ def slotwise(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "slotwise", *arguments], capture_output=True, text=True)
 
 
-def test_the_command_says_it_with_its_exit_code(store: Path) -> None:
+def test_the_command_reports_differences_by_its_exit_code(store: Path) -> None:
     good = slotwise("verify", "--store", f"sqlite:///{store}", "--json")
     assert good.returncode == 0
     assert json.loads(good.stdout)["differences"] == []
@@ -81,7 +81,7 @@ def test_the_command_says_it_with_its_exit_code(store: Path) -> None:
         (["verify", "--store", "sqlite:///nothing-here.db"], "there is no store"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(arguments: list[str], said: str) -> None:
+def test_invalid_arguments_get_one_line(arguments: list[str], said: str) -> None:
     answer = slotwise(*arguments)
     assert answer.returncode == 2
     assert said in answer.stderr

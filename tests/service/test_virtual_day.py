@@ -1,7 +1,7 @@
-"""A day of virtual time, as fast as it goes: late clicks, fading, retention; nothing grows, nothing differs.
+"""A day of virtual time: late clicks, fading, retention. Nothing grows, and counts equal the log.
 
-Measured at every virtual hour: the pages that the database has, and the blocks that Python has allocated; once the
-first displays are dropped, three hours after they were issued, both must stay as they are.
+Every virtual hour the test measures the pages of the database and the blocks that Python has allocated. Both must stay
+constant after the first displays are dropped, three hours after they were issued.
 """
 
 import asyncio
@@ -24,33 +24,33 @@ from tests.service.running_service import POSITIONS, START, Client, HandClock, c
 
 HOUR = 3600.0
 WAL_BYTES = 32e6
-STEADY = 5  # the hour from which on nothing may grow
+STEADY = 5  # from this hour on nothing may grow
 
 
 class Day:
-    """Displays at even times, clicks on them minutes later, some of them twice, late or taken back."""
+    """Displays at regular times, and clicks on them minutes later, some of them repeated, late or discarded."""
 
     def __init__(self, one: Client, displays: int) -> None:
         self.one, self.gap, self.rng = one, 24 * HOUR / displays, random.Random(11)
-        self.due: list[tuple[float, int, Event, float]] = []  # when, a number, what, the end of its window
+        self.due: list[tuple[float, int, Event, float]] = []  # (time, sequence number, event, end of its click window)
         self.numbers = itertools.count()
         self.statuses = Counter[tuple[EventKind, str]]()
         self.measured: list[tuple[int, int, int]] = []
 
-    async def live(self) -> None:
+    async def run(self) -> None:
         clock = self.one.clock
         for hour in range(24):
             while clock.now < START + (hour + 1) * HOUR:
                 for _ in range(20):
                     clock.now += self.gap
-                    await self._show()
+                    await self._request_display()
                 await self._send(clock.now)
                 await self.one.service.tick()
             self.measured.append(await self._measure())
-        clock.now += 2 * HOUR  # the last clicks, all of them late
+        clock.now += 2 * HOUR  # the last clicks are all late
         await self._send(clock.now)
 
-    async def _show(self) -> None:
+    async def _request_display(self) -> None:
         page = self.rng.choice(["shop", "feed"])
         _, display, _ = await self.one.service.recommend(page, RecommendationRequest())
         self._plan(Event(EventKind.VIEW, display.id, None, None, None, None), display.until, 10.0)
@@ -80,7 +80,7 @@ class Day:
             assert status in wanted, (event, now - until)
 
     async def _measure(self) -> tuple[int, int, int]:
-        """Bytes of the database, blocks that Python has, bytes of the process."""
+        """(bytes of the database, blocks allocated by Python, bytes of the process)."""
         gc.collect()
         pages = await self.one.service.store.do(lambda ledger: ledger._run("PRAGMA page_count").fetchone()[0])
         return 4096 * pages, sys.getallocatedblocks(), psutil.Process().memory_info().rss
@@ -94,7 +94,7 @@ def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
             await one.page("shop", holdout=0.1, **times)
             await one.page("feed", count="viewed", **times)
             day = Day(one, displays)
-            await day.live()
+            await day.run()
             for name in ("shop", "feed"):
                 await assert_memory_is_the_store(one, name)
             return day

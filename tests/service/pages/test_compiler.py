@@ -1,4 +1,4 @@
-"""Policies are compiled beside the loop: while one is, the other pages are served, and nothing is missed."""
+"""Policies are compiled in the background: meanwhile other pages are served, and no event is lost."""
 
 import asyncio
 import time
@@ -18,19 +18,19 @@ from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, play
 
-LONGEST = 1 / 3  # of the compiler's time that anybody may wait; it keeps Python's lock for a tenth of it at a time
+LONGEST = 1 / 3  # of the compile time: the longest wait; the compiler holds Python's lock for a tenth of it at a time
 
 
 @pytest.fixture
 def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """One that nobody has compiled yet: a file that is younger than this process is not cached."""
+    """A policy that is not compiled yet: a file younger than this process is not cached."""
     (tmp_path / "fresh.py").write_text(Path(uniform.__file__).read_text())
     monkeypatch.chdir(tmp_path)
     return "fresh.py"
 
 
 async def define(service: Service, name: str, policy: str, **spec: Any) -> None:
-    """Without the interface, which knows the policies of the package only."""
+    """Define a page without the HTTP interface, which accepts the policies of the package only."""
     body = NO_PAGE.with_spec(PageSpec(positions=POSITIONS, policy=policy, **spec))
     await service.save_page(name, lambda _: body, None)
     page = await service.store.do(lambda ledger: ledger.page(name))
@@ -39,7 +39,7 @@ async def define(service: Service, name: str, policy: str, **spec: Any) -> None:
 
 
 async def a_display(one: Client) -> float:
-    """Some milliseconds from now, and how long a visitor waits for it."""
+    """Request a display in some milliseconds. Returns how long the visitor waits for it."""
     asked = time.perf_counter() + 0.005
     await asyncio.sleep(0.005)
     await one.recommend()
@@ -83,7 +83,7 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
         for display in shown:
             click = Event(EventKind.CLICK, display["id"], None, None, "hero", None)
             assert (await one.service.record_events([click])).outcomes[0].status == "accepted"
-        assert not waiting.done(), "all of it came while the policy was compiled"
+        assert not waiting.done(), "all events came while the policy was compiled"
         model, *_ = await waiting
         kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))
         assert {cell[:3]: cell[3:] for cell in model.cells()} == {cell[:3]: cell[3:] for cell in kept.cells}
@@ -114,7 +114,7 @@ def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
         assert (await patch)["policy"] == "uniform"
         assert (await one.ok("PUT", "/v1/pages/more", {"positions": POSITIONS, "policy": "uniform"}))["version"] == 1
         refused = await one.http.patch("/v1/pages/shop", json={"policy": "pbm_ts"})
-        assert refused.status_code == 422, "it needs a parameter, which is told before anything is compiled"
+        assert refused.status_code == 422, "it needs a parameter, which is checked before anything is compiled"
         assert compiled == ["uniform"], "once"
 
     play(tmp_path, story)

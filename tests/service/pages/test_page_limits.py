@@ -1,4 +1,4 @@
-"""What a page may hold: its counts are all in memory and swept for every display, so they have a limit."""
+"""The size of a page is limited: all its counts are in memory and swept for every display."""
 
 import asyncio
 import time
@@ -10,20 +10,21 @@ import pytest
 
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec, check_limits, check_page
-from slotwise.service.pages.page_model import PRIOR, PageModel
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import PageCounts, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, Client, play
 
-ROOM = 30  # counts: the page of these tests has 5 items x 1 segment x 4 columns
+LIMIT = 30  # counts: the page of these tests has 5 items x 1 segment x 4 columns
 
 
 @pytest.fixture
-def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", ROOM)
+def low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", LIMIT)
 
 
 def largest() -> PageBody:
-    """As much as one request can name."""
+    """The largest page that one request can define."""
     layouts = {f"layout{k}": [f"position{j}" for j in range(50)] for k in range(10)}
     return NO_PAGE.with_spec(PageSpec(layouts=layouts, segments=[f"segment{k}" for k in range(50)]))
 
@@ -54,16 +55,16 @@ def test_names_given_up_count_for_their_counts_are_kept() -> None:
     assert "segments" in str(check_limits(body.with_spec(PageSpec(positions=["one"], segments=more)), 1))
 
 
-@pytest.mark.usefixtures("little_room")
+@pytest.mark.usefixtures("low_limit")
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 @pytest.mark.parametrize(
-    ("growth", "told"),
+    ("growth", "message"),
     [
         ({"segments": ["new"]}, "40 counts (5 items x 2 segments x 4 columns)"),
         ({"positions": [*POSITIONS, "a", "b", "c"]}, "35 counts (5 items x 1 segments x 7 columns)"),
     ],
 )
-def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str, growth: Any, told: str) -> None:
+def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str, growth: Any, message: str) -> None:
     async def story(one: Client) -> None:
         await one.page()
         before = await one.ok("GET", "/v1/pages/shop")
@@ -71,7 +72,7 @@ def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str
         refused = await one.http.request(method, "/v1/pages/shop", json=body)
         assert refused.status_code == 422
         problem = refused.json()
-        assert all(words in problem["detail"] for words in (told, "30 fit", "several pages"))
+        assert all(words in problem["detail"] for words in (message, "30 fit", "several pages"))
         assert problem["errors"] == [{"pointer": "", "detail": problem["detail"]}]
         assert await one.ok("GET", "/v1/pages/shop") == before
         await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
@@ -80,15 +81,14 @@ def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str
     play(tmp_path, story)
 
 
-@pytest.mark.usefixtures("little_room")
+@pytest.mark.usefixtures("low_limit")
 def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path) -> None:
     async def story(one: Client) -> None:
         await one.page()
         rows = [{"item": "a"}, {"item": "hat", "state": "paused"}, {"item": "b"}, {"item": "c"}, {"item": "b"}]
         rows = [rows[0], {"item": "bad", "prior": {"clicks": 2, "views": 1}}, *rows[1:], {"item": "a"}]
         answer = await one.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
-        told = [(row["item"], row["status"]) for row in answer["results"]]
-        assert told == [
+        assert [(row["item"], row["status"]) for row in answer["results"]] == [
             ("a", "created"), ("bad", "invalid"), ("hat", "changed"), ("b", "created"), ("c", "invalid"),
             ("b", "changed"), ("a", "changed"),
         ]  # fmt: skip
@@ -104,9 +104,9 @@ def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path)
     play(tmp_path, story)
 
 
-@pytest.mark.usefixtures("little_room")
+@pytest.mark.usefixtures("low_limit")
 def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
-    """Whoever comes second is judged by what the first one left."""
+    """The second change is checked against the result of the first."""
 
     async def story(one: Client) -> None:
         await one.page()
@@ -120,7 +120,7 @@ def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
     play(tmp_path, story)
 
 
-@pytest.mark.usefixtures("little_room")
+@pytest.mark.usefixtures("low_limit")
 def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(one: Client) -> None:
         await one.page()
@@ -136,7 +136,7 @@ def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monk
 
 
 def test_many_items_at_once_are_as_one_after_the_other() -> None:
-    """The counts are copied once for all of them, else a batch for a large page keeps everybody waiting."""
+    """Growing copies all counts, so a batch does it once; otherwise a large page would block the event loop."""
     rows = [
         (1, "tie", ItemSpec(prior=ItemPrior(1.0, 4.0))),
         (0, "hat", ItemSpec(prior=ItemPrior(2.0, 3.0))),
@@ -162,7 +162,7 @@ def a_model() -> PageModel:
 
 
 def test_the_longest_order_is_checked_at_once() -> None:
-    """Everybody waits meanwhile."""
+    """The check blocks the event loop."""
     order = [f"item{k}" for k in range(MOST_ITEMS)]
     began = time.process_time()
     assert check_page(PageSpec(positions=POSITIONS, default_order=order)) == []

@@ -1,4 +1,4 @@
-"""What every store must do. A new store joins by a line in STORES."""
+"""The contract of every store. Add a new store to STORES."""
 
 import asyncio
 import contextlib
@@ -29,25 +29,25 @@ from slotwise.service.verify import verify
 STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteStore(folder / "store.db")}
 BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))
 NOW = 1000.0
-Story = Callable[[Store], Awaitable[None]]
+Scenario = Callable[[Store], Awaitable[None]]
 
 
 @pytest.fixture(params=sorted(STORES))
-def tell(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
-    """Tell stories to a store, which is closed and opened again between them."""
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
+    """Run scenarios on a store, which is closed and opened again between them."""
 
-    def run(*stories: Story) -> None:
+    def run_all(*scenarios: Scenario) -> None:
         async def one_after_another() -> None:
-            for story in stories:
+            for scenario in scenarios:
                 store = STORES[request.param](tmp_path)
                 try:
-                    await story(store)
+                    await scenario(store)
                 finally:
                     await store.close()
 
         asyncio.run(one_after_another())
 
-    return run
+    return run_all
 
 
 def display(id: str = "d", counting: Counting = Counting.ISSUED, epoch: int = 0, **fields: Any) -> Display:
@@ -76,7 +76,7 @@ async def cells(store: Store) -> dict[tuple[int, int], tuple[float, float]]:
     return {(cell.item, cell.column): (cell.clicks, cell.skips) for cell in counts.cells if cell.clicks or cell.skips}
 
 
-def test_pages_and_items_are_kept(tell: Callable[..., None]) -> None:
+def test_pages_and_items_are_kept(run: Callable[..., None]) -> None:
     async def again(store: Store) -> None:
         page = await store.do(lambda ledger: ledger.page("shop"))
         assert page is not None
@@ -91,10 +91,10 @@ def test_pages_and_items_are_kept(tell: Callable[..., None]) -> None:
         assert await store.read(lambda ledger: ledger.page_names()) == ["shop"]
         assert await store.do(lambda ledger: ledger.page("other")) is None
 
-    tell(defined, again)
+    run(defined, again)
 
 
-def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(tell: Callable[..., None]) -> None:
+def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(run: Callable[..., None]) -> None:
     async def story(store: Store) -> None:
         await defined(store)
         stale = store.do(lambda ledger: ledger.save_page("shop", BODY, 9, NOW))
@@ -103,10 +103,10 @@ def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(tell: Calla
             await stale
         assert (await good).name == "other"
 
-    tell(story)
+    run(story)
 
 
-def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(tell: Callable[..., None]) -> None:
+def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(run: Callable[..., None]) -> None:
     async def first(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -119,7 +119,7 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(tel
         assert found is not None
         assert (found.nonce, found.entries, found.registers.clicked) == (7, display().entries, 3)
 
-    tell(first, second)
+    run(first, second)
 
 
 @pytest.mark.parametrize(
@@ -134,16 +134,16 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(tel
         (Event(EventKind.CLICK, "e", None, None, "hero", None), NOW, "unknown"),
     ],
 )
-def test_what_becomes_of_an_event(tell: Callable[..., None], event: Event, now: float, status: str) -> None:
+def test_what_becomes_of_an_event(run: Callable[..., None], event: Event, now: float, status: str) -> None:
     async def story(store: Store) -> None:
         await defined(store)
         store.add(display())
         assert await statuses(store, event, now=now) == [status]
 
-    tell(story)
+    run(story)
 
 
-def test_an_event_id_names_one_event(tell: Callable[..., None]) -> None:
+def test_an_event_id_names_one_event(run: Callable[..., None]) -> None:
     async def story(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -151,10 +151,10 @@ def test_an_event_id_names_one_event(tell: Callable[..., None]) -> None:
         assert await statuses(store, *events) == ["accepted", "duplicate", "conflict"]
         assert await statuses(store, click("left", id="e")) == ["conflict"]
 
-    tell(story)
+    run(story)
 
 
-def test_fading_pruning_and_import_are_snapshots(tell: Callable[..., None]) -> None:
+def test_fading_pruning_and_import_are_snapshots(run: Callable[..., None]) -> None:
     async def fade(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -180,24 +180,24 @@ def test_fading_pruning_and_import_are_snapshots(tell: Callable[..., None]) -> N
         assert await cells(store) == {(1, 0): (2, 3), (0, 0): (0, 1), (1, 1): (0, 1)}
         assert (await store.do(lambda ledger: ledger.counts(1))).displays == 6.0
 
-    tell(fade, prune, take)
+    run(fade, prune, take)
 
 
 def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
-    """SQLite alone: `max_page_count` gives the errors of a full disk."""
+    """For SQLite only: `max_page_count` gives the errors of a full disk."""
     states = []
 
     async def story() -> None:
         callbacks = StoreCallbacks(failed=lambda: states.append("down"), recovered=lambda: states.append("up"))
         store = SqliteStore(tmp_path / "store.db", callbacks)
         await defined(store)
-        await store.do(_room_for(1))
+        await store.do(_limit_pages(1))
         for k in range(500):
             store.add(display(f"d{k}"))
         with pytest.raises(StoreDown):
             await statuses(store, click())
         assert states == ["down"]
-        await store.do(_room_for(1_000_000))
+        await store.do(_limit_pages(1_000_000))
         assert states == ["down", "up"]
         assert await statuses(store, Event(EventKind.CLICK, "d1", None, None, "hero", None)) == ["unknown"]
         assert await cells(store) == {}
@@ -208,14 +208,14 @@ def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def _room_for(pages: int) -> Callable[[Ledger], None]:
+def _limit_pages(pages: int) -> Callable[[Ledger], None]:
     def operation(ledger: Any) -> None:
         ledger._run(f"PRAGMA max_page_count = {pages}")
 
     return operation
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that nobody can write to is needed")
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that cannot be written")
 def test_a_folder_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(BadInput, match="cannot open the store"):
         SqliteStore(Path("/proc/store.db"))
@@ -282,7 +282,7 @@ def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, ref
     asyncio.run(story())
 
 
-def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[..., None]) -> None:
+def test_an_operation_that_breaks_takes_nothing_else_with_it(run: Callable[..., None]) -> None:
     async def story(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -291,13 +291,13 @@ def test_an_operation_that_breaks_takes_nothing_else_with_it(tell: Callable[...,
         second = store.do(lambda ledger: ledger.record_events([click("left")], NOW))
         with pytest.raises(ZeroDivisionError):
             await broken
-        assert [(await job).outcomes[0].status for job in (first, second)] == ["accepted", "accepted"]
+        assert [(await clicked).outcomes[0].status for clicked in (first, second)] == ["accepted", "accepted"]
         assert await cells(store) == {(0, 0): (1.0, 0.0), (1, 1): (1.0, 0.0)}
 
-    tell(story)
+    run(story)
 
 
-def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None]) -> None:
+def test_an_id_stays_with_the_display_that_had_it_first(run: Callable[..., None]) -> None:
     async def story(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -309,14 +309,14 @@ def test_an_id_stays_with_the_display_that_had_it_first(tell: Callable[..., None
         assert kept.issued == NOW
         assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (0.0, 2.0)}
 
-    tell(story)
+    run(story)
 
 
 def view(id: str | None = None) -> Event:
     return Event(EventKind.VIEW, "d", None, None, None, id)
 
 
-def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(tell: Callable[..., None]) -> None:
+def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(run: Callable[..., None]) -> None:
     async def first(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -334,10 +334,10 @@ def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(tell: Cal
         assert await statuses(store, click("left", id="late")) == ["duplicate"]
         assert await cells(store) == {(0, 0): (1, 1), (1, 1): (1, 1)}
 
-    tell(first, second)
+    run(first, second)
 
 
-def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(tell: Callable[..., None]) -> None:
+def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(run: Callable[..., None]) -> None:
     async def story(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -346,12 +346,12 @@ def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(tell: Callabl
         assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 1
         assert await statuses(store, Event(EventKind.CLICK, "other", None, None, "hero", "e")) == ["accepted"]
 
-    tell(story)
+    run(story)
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-def test_endless_ids_are_refused_and_nothing_else_is(tell: Callable[..., None], at_once: bool) -> None:
-    """A display of two places has four events; four ids are kept for each, and what moves a register always counts."""
+def test_endless_ids_are_refused_and_nothing_else_is(run: Callable[..., None], at_once: bool) -> None:
+    """A display of two entries has four possible events, each of which keeps four ids. Accepted events always count."""
 
     async def story(store: Store) -> None:
         await defined(store)
@@ -376,10 +376,10 @@ def test_endless_ids_are_refused_and_nothing_else_is(tell: Callable[..., None], 
         assert "too many event ids" in recorded.outcomes[0].detail
         assert await cells(store) == {(0, 0): (2, 0), (1, 1): (1, 1)}
 
-    tell(story)
+    run(story)
 
 
-def test_a_database_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_refused_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with contextlib.closing(sqlite3.connect(path)) as other, other:
         other.execute("CREATE TABLE pages (title TEXT)")

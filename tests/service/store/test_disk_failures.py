@@ -1,4 +1,4 @@
-"""Disks that are really full, read-only, or turn so: file systems of their own, where one may mount them."""
+"""Disks that are full or read-only, or become so: real file systems, where the tests may mount them."""
 
 import subprocess
 import sys
@@ -17,35 +17,35 @@ from tests.service.running_service import ITEMS, POSITIONS, Process, process
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of four megabytes."""
-    place = tmp_path / "disk"
-    place.mkdir()
+    folder = tmp_path / "disk"
+    folder.mkdir()
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)], capture_output=True, text=True
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, text=True
     )
     if done.returncode != 0:
         pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
     try:
-        yield place
+        yield folder
     finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-class Medium:
-    """An ext4 file system in a file, which the kernel can make fail: nobody may remount one that has open files."""
+class Ext4Image:
+    """An ext4 file system in a file, which the kernel can make fail. With open files it cannot be remounted."""
 
     def __init__(self, folder: Path) -> None:
-        self.image, self.place = folder / "image", folder / "medium"
-        self.place.mkdir()
-        with self.image.open("wb") as file:
+        self.file, self.folder = folder / "image", folder / "mounted"
+        self.folder.mkdir()
+        with self.file.open("wb") as file:
             file.truncate(32 << 20)
-        self._mounting = ["mount", "-o", "loop,errors=remount-ro", str(self.image), str(self.place)]
-        needed("mkfs.ext4", "-q", str(self.image))
-        needed(*self._mounting)
+        self._mounting = ["mount", "-o", "loop,errors=remount-ro", str(self.file), str(self.folder)]
+        run_or_skip("mkfs.ext4", "-q", str(self.file))
+        run_or_skip(*self._mounting)
 
     def turn_read_only(self) -> None:
-        """An error of the file system: from now on whoever writes is told EROFS, files that are open included."""
-        needed("sync", "-f", str(self.place))  # so that memory shared with a file has to ask before it is written again
-        device = Path(needed("findmnt", "-n", "-o", "SOURCE", str(self.place)).strip()).name
+        """Trigger an error of the file system: from now on every write fails with EROFS, also to open files."""
+        run_or_skip("sync", "-f", str(self.folder))  # so that memory mapped to a file faults before it is written again
+        device = Path(run_or_skip("findmnt", "-n", "-o", "SOURCE", str(self.folder)).strip()).name
         trigger = Path("/sys/fs/ext4") / device / "trigger_fs_error"
         try:
             trigger.write_text("a test")
@@ -53,15 +53,15 @@ class Medium:
             pytest.skip(f"a file system cannot be made to fail here: {error}")
 
     def repair(self) -> None:
-        """What an administrator does: take it away, check it, bring it back."""
-        subprocess.run(["umount", str(self.place)], check=True)
-        checked = subprocess.run(["e2fsck", "-f", "-y", str(self.image)], capture_output=True, text=True)
+        """Do what an administrator does: unmount, check, mount."""
+        subprocess.run(["umount", str(self.folder)], check=True)
+        checked = subprocess.run(["e2fsck", "-f", "-y", str(self.file)], capture_output=True, text=True)
         assert checked.returncode in (0, 1), checked.stdout  # clean, or repaired
         subprocess.run(self._mounting, check=True)
 
 
-def needed(*command: str) -> str:
-    """Run what only some machines and users may."""
+def run_or_skip(*command: str) -> str:
+    """Run a command that only some machines and users can run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
@@ -72,12 +72,12 @@ def needed(*command: str) -> str:
 
 
 @pytest.fixture
-def medium(tmp_path: Path) -> Iterator[Medium]:
-    one = Medium(tmp_path)
+def image(tmp_path: Path) -> Iterator[Ext4Image]:
+    mounted = Ext4Image(tmp_path)
     try:
-        yield one
+        yield mounted
     finally:
-        subprocess.run(["umount", "--lazy", str(one.place)], check=True)
+        subprocess.run(["umount", "--lazy", str(mounted.folder)], check=True)
 
 
 def fill(disk: Path) -> Path:
@@ -119,16 +119,16 @@ def test_a_full_disk_refuses_events_and_goes_on_recommending(disk: Path) -> None
         early = [recommend(server) for _ in range(20)]
         assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
         ballast = fill(disk)
-        degraded = cannot_write(server, early, seconds=2.5)  # longer than anything that the service does by itself
+        degraded = assert_degraded(server, early, seconds=2.5)  # longer than all intervals of the service
         ballast.unlink()
-        goes_on(server, early, degraded)
+        assert_recovers(server, early, degraded)
         fill(disk)
         server.kill()
     assert verify(store).differences == []
 
 
-def cannot_write(server: Process, early: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
-    """Whatever is asked, nothing is acknowledged and every display says that it is not learnt."""
+def assert_degraded(server: Process, early: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+    """No write is acknowledged, and every display is marked as degraded."""
     refuse = click(server, early[0], "right")
     assert refuse.status_code == 503, refuse.text
     shown, ends = [], time.monotonic() + seconds
@@ -143,7 +143,7 @@ def cannot_write(server: Process, early: list[dict[str, Any]], seconds: float) -
             assert answer.headers["content-type"] == "application/problem+json"
             assert int(answer.headers["retry-after"]) > 0
         read = server.http.get("/v1/pages/shop/state")
-        assert read.status_code == 200, "what only reads works, and must not make it think that the disk is back"
+        assert read.status_code == 200, "reading works, and must not be taken as a sign that the disk is back"
         shown.append(recommend(server))
         assert shown[-1]["degraded"]
         assert server.http.get("/livez").status_code == 200
@@ -151,11 +151,13 @@ def cannot_write(server: Process, early: list[dict[str, Any]], seconds: float) -
     return shown
 
 
-def goes_on(server: Process, early: list[dict[str, Any]], degraded: list[dict[str, Any]]) -> None:
-    """By itself, with all that it had acknowledged and nothing else."""
+def assert_recovers(server: Process, early: list[dict[str, Any]], degraded: list[dict[str, Any]]) -> None:
+    """Without help, with everything that was acknowledged and nothing else."""
     ends = time.monotonic() + 5.0
     while server.http.get("/readyz").status_code != 200:
-        assert time.monotonic() < ends, "it can write again, and has not noticed within five seconds"
+        assert time.monotonic() < ends, (
+            "the disk can be written again, but the service has not noticed within five seconds"
+        )
         time.sleep(0.02)
     assert [status(click(server, shown)) for shown in early] == ["duplicate"] * 20
     assert [status(click(server, shown, "left")) for shown in early] == ["accepted"] * 20
@@ -201,17 +203,17 @@ def test_a_new_store_on_a_full_disk_is_refused_in_one_line(disk: Path) -> None:
     assert "cannot open the store" in refused.stderr
 
 
-def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(medium: Medium) -> None:
-    """It does so under a running service, by an error of the file system; that ends only with a new mount."""
-    store = medium.place / "store.db"
+def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(image: Ext4Image) -> None:
+    """It does so while the service runs, by an error of the file system, which ends only with a new mount."""
+    store = image.folder / "store.db"
     with process(store) as server:
         define(server)
         early = [recommend(server) for _ in range(20)]
         assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
-        medium.turn_read_only()
-        degraded = cannot_write(server, early, seconds=2.5)
+        image.turn_read_only()
+        degraded = assert_degraded(server, early, seconds=2.5)
         server.kill()
-    medium.repair()
+    image.repair()
     assert verify(store).differences == []
     with process(store) as server:
         assert [status(click(server, shown)) for shown in early] == ["duplicate"] * 20
@@ -224,26 +226,26 @@ def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(medium: Med
     assert verify(store).differences == []
 
 
-def test_files_that_turn_read_only_and_back_are_noticed(medium: Medium) -> None:
-    """Whoever writes is told EPERM, files that are open included; the service goes on by itself when that ends."""
-    store = medium.place / "store.db"
+def test_files_that_turn_read_only_and_back_are_noticed(image: Ext4Image) -> None:
+    """Every write fails with EPERM, also to open files; the service recovers by itself when that ends."""
+    store = image.folder / "store.db"
     with process(store) as server:
         define(server)
         early = [recommend(server) for _ in range(20)]
         assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
         files = [str(store), f"{store}-wal"]
-        needed("chattr", "+i", *files)
-        degraded = cannot_write(server, early, seconds=2.5)
-        needed("chattr", "-i", *files)
-        goes_on(server, early, degraded)
+        run_or_skip("chattr", "+i", *files)
+        degraded = assert_degraded(server, early, seconds=2.5)
+        run_or_skip("chattr", "-i", *files)
+        assert_recovers(server, early, degraded)
         server.kill()
     assert verify(store).differences == []
 
 
-def test_a_disk_that_fills_up_while_nobody_calls_is_noticed(disk: Path) -> None:
+def test_a_disk_that_fills_up_between_calls_is_noticed(disk: Path) -> None:
     with process(disk / "store.db") as server:
         define(server)
-        time.sleep(1.2)  # after the last time that it was tried
+        time.sleep(1.2)  # after the last test write
         ballast = fill(disk)
         assert server.http.get("/readyz").status_code == 503
         assert recommend(server)["degraded"]

@@ -35,26 +35,27 @@ PAGES = {
     "viewed": PageSpec(layouts=BOTH, segments=["new"], count="viewed", **TIMES),
     "fading": PageSpec(layouts=BOTH, segments=["new"], half_life=HALF_LIFE, holdout=0.3, **TIMES),
 }
-QUICK = [Phase.explicit, Phase.generate]  # shrinking takes minutes; do it when there is something to shrink
-MEMORY = Path("/dev/shm")  # where there is one, a disk that costs nothing
+QUICK = [Phase.explicit, Phase.generate]  # shrinking takes minutes: enable it when a history fails
+MEMORY = Path("/dev/shm")  # a file system in memory, where the machine has one
 
 pages = st.sampled_from(list(PAGES))
 few_ids = st.sampled_from([None, None, "a", "b", "c"])
-asks = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]))
+requests = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]))
 kinds = st.sampled_from([EventKind.CLICK, EventKind.CLICK, EventKind.CLICK, EventKind.VIEW, EventKind.DISCARD])
 event_ids = st.sampled_from([None, None, None, *"stuvwxyz"])
-which = st.integers(0, 11)  # among the last displays that were answered
+which = st.integers(0, 11)  # which of the last displays, counted from the newest
 events = st.tuples(which, kinds, st.sampled_from(POSITIONS), event_ids, st.booleans())
 
 
 class History(RuleBasedStateMachine):
-    """One service at a time, over a store that goes on."""
+    """One service after another on the same store."""
 
     @initialize()
     def begin(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.runner, self.clock, self.plain, self.crashes = asyncio.Runner(), HandClock(), PlainModel(), 0
-        self.path, self.answered = self.folder / "store.db", [("nothing", 0)]  # (id, nonce), lost ones too
+        self.path = self.folder / "store.db"
+        self.answered = [("nothing", 0)]  # (id, nonce) of all displays, including those lost by a crash
         self.runner.run(self._open())
         self.runner.run(self._define())
 
@@ -80,10 +81,10 @@ class History(RuleBasedStateMachine):
 
     # displays
 
-    @rule(asked=st.lists(asks, min_size=1, max_size=4))
-    def issue(self, asked: list[Any]) -> None:
-        for ask in asked:
-            self.runner.run(self._issue(*ask))
+    @rule(requested=st.lists(requests, min_size=1, max_size=4))
+    def issue(self, requested: list[Any]) -> None:
+        for request in requested:
+            self.runner.run(self._issue(*request))
 
     async def _issue(self, page: str, id: str | None, small: bool, new: bool, eligible: list[str] | None) -> None:
         spec = (await self.service.model(page)).page.body.spec
@@ -138,31 +139,31 @@ class History(RuleBasedStateMachine):
         ]
 
     def _wanted(self, plain: PlainModel, events: list[Event]) -> list[str]:
-        return [plain.receive(event, self.clock.now) for event in events]
+        return [plain.record(event, self.clock.now) for event in events]
 
-    # ends and beginnings
+    # stops, crashes and restarts
 
     @rule(
-        asked=st.lists(asks, max_size=4),
+        requested=st.lists(requests, max_size=4),
         about=st.lists(events, max_size=4),
         wait=st.sampled_from([None, 0.0, 0.0005, 0.002, 1.0]),
     )
-    def end(self, asked: list[Any], about: list[Any], wait: float | None) -> None:
-        """A clean one, or a crash while events wait. What was lost is asked for again, events without an answer are
-        sent again and count once."""
+    def end(self, requested: list[Any], about: list[Any], wait: float | None) -> None:
+        """A clean stop, or a crash while events wait to be committed. Lost displays are requested again. Events without
+        an answer are sent again and count once."""
         issued, events = len(self.answered), self._events(about)
-        for ask in asked:
-            self.runner.run(self._issue(*ask))
-        told = self.runner.run(self._stop(events) if wait is None else self._crash(events, wait))
+        for request in requested:
+            self.runner.run(self._issue(*request))
+        answered = self.runner.run(self._stop(events) if wait is None else self._crash(events, wait))
         self.runner.run(self._open())
         lost = {id for id, _ in self.answered[issued:] if not self.runner.run(self._committed(id))}
-        assert not (told and lost), "displays are committed before the events that came after them"
+        assert not (answered and lost), "displays are committed before the events that came after them"
         self.plain.lose(lost)
-        for ask in asked:
-            self.runner.run(self._issue(*ask))
+        for request in requested:
+            self.runner.run(self._issue(*request))
         once, twice = self._wanted(self.plain, events), self._wanted(copy.deepcopy(self.plain), events)
         recorded = self.runner.run(self.service.record_events(events))
-        assert [outcome.status for outcome in recorded.outcomes] in ([twice] if told else [once, twice])
+        assert [outcome.status for outcome in recorded.outcomes] in ([twice] if answered else [once, twice])
 
     async def _stop(self, events: list[Event]) -> bool:
         sending = asyncio.ensure_future(self.service.record_events(events))
@@ -172,21 +173,21 @@ class History(RuleBasedStateMachine):
         return True
 
     async def _crash(self, events: list[Event], wait: float) -> bool:
-        """Whether the events were answered before it."""
+        """Copy the files as a crash leaves them. Returns whether the events were answered before."""
         sending = asyncio.ensure_future(self.service.record_events(events))
         await asyncio.wait([sending], timeout=wait)
-        told, image = sending.done(), self.folder / f"after-crash-{self.crashes}.db"
+        answered, image = sending.done(), self.folder / f"after-crash-{self.crashes}.db"
         for ending in ("", "-wal"):
             shutil.copy(f"{self.path}{ending}", f"{image}{ending}")
         await sending
         await self.service.close()
         self.path, self.crashes = image, self.crashes + 1
-        return told
+        return answered
 
     async def _committed(self, id: str) -> bool:
         return await self.service.store.do(lambda ledger: ledger.display(id)) is not None
 
-    # time and people
+    # time and changes of pages
 
     @rule(seconds=st.sampled_from([1.0, 30.0, 60.0, 110.0, -110.0, 3600.0, -3600.0, KEPT + DROP_MARGIN + 1.0]))
     def pass_time(self, seconds: float) -> None:
@@ -211,13 +212,13 @@ class History(RuleBasedStateMachine):
     def import_counts(self, name: str, segment: int, clicks: int, skips: float) -> None:
         async def take() -> tuple[str, str, str, str]:
             model = await self.service.model(name)
-            there = min(segment, len(model.page.body.segments) - 1)
-            await self.service.import_counts(model, [CellCounts(1, there, 0, clicks, skips)], 7.0, None)
-            return (model.names[1], model.page.body.segments[there], *model.page.body.columns[0])
+            segment_number = min(segment, len(model.page.body.segments) - 1)
+            await self.service.import_counts(model, [CellCounts(1, segment_number, 0, clicks, skips)], 7.0, None)
+            return (model.names[1], model.page.body.segments[segment_number], *model.page.body.columns[0])
 
         self.plain.import_counts(name, {self.runner.run(take()): [float(clicks), skips]}, 7.0)
 
-    # what always holds
+    # invariants
 
     @invariant()
     def memory_store_and_model_agree(self) -> None:
@@ -235,10 +236,10 @@ class History(RuleBasedStateMachine):
             assert named(model, model.cells()) == near(wanted)
             assert kept.displays == pytest.approx(displays)
             assert model.counts().displays == pytest.approx(displays)
-            told = {
+            stored = {
                 (rate.hour, rate.variant): [rate.displays, rate.shown, rate.clicks] for rate in rates if rate.displays
             }
-            assert told == {key: rate for key, rate in self.plain.rates[name].items() if rate[0]}
+            assert stored == {key: rate for key, rate in self.plain.rates[name].items() if rate[0]}
 
 
 def _in_mode(page: StoredPage | None, mode: Any) -> PageBody:
@@ -247,7 +248,7 @@ def _in_mode(page: StoredPage | None, mode: Any) -> PageBody:
 
 
 def named(model: Any, cells: list[CellCounts]) -> dict[tuple[str, ...], Any]:
-    """Counts by name; what faded to nothing is nothing."""
+    """Counts by name, without those that have faded to zero."""
     body = model.page.body
     return {
         (model.names[item], body.segments[segment], *body.columns[column]): pytest.approx([clicks, skips], abs=1e-9)

@@ -1,4 +1,4 @@
-"""A store has one owner: a second process is refused with a clear line, and the first one is not disturbed."""
+"""A store has one owner: a second process is refused with one line, and the first one is not disturbed."""
 
 import asyncio
 import os
@@ -65,6 +65,6 @@ def test_the_store_is_in_use_by_whatever_name_it_is_called(tmp_path: Path, how: 
         with pytest.raises(BadInput, match="in use by another process"):
             SqliteStore(names[how])
         await first.close()
-        await SqliteStore(names[how]).close()  # and free when the owner is gone
+        await SqliteStore(names[how]).close()  # it is free when the owner has closed it
 
     asyncio.run(story())

@@ -13,7 +13,8 @@ from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Named, Posterior, posterior
 from slotwise.service.pages.page import ItemSpec
-from slotwise.service.pages.page_model import PRIOR, PageModel
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import HourlyRate
 
 DRAWS, LEAST_DRAWS = 1000, 20
@@ -263,5 +264,5 @@ def _note(inputs: InsightInputs, draws: Posterior) -> str:
         size = draws.theta.shape[1] * draws.kappa.shape[1]
         return f"{size:,} counts are too many for intervals while the page serves; run `slotwise fit` on its log"
     if inputs.mode == "shadow":
-        return "in shadow mode items never change position, so clicks determine theta x kappa only, not each of them"
+        return "items never change position in shadow mode, so clicks determine only the products of theta and kappa"
     return draws.note

@@ -47,7 +47,7 @@ def rng_handle(rng: np.random.Generator) -> Any:
     return _PlainRngHandle(rng) if numba_config.DISABLE_JIT else _make_handle(rng)  # type: ignore[no-untyped-call]
 
 
-class Sampler(NamedTuple):
+class SamplerArguments(NamedTuple):
     """A policy's settings and memory, its source of randomness, the arrays it scores into, and rows per item."""
 
     params: Any
@@ -70,8 +70,8 @@ def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...
     """A kernel that draws a sample, arranges a display of one layout for one segment, and counts its skips."""
 
     @kernel(depends=(policy,), nogil=False)
-    def serve(sampler, layout, segment, allowed, pinned, count):  # type: ignore[no-untyped-def]
-        params, state, handle, theta, kappa, n_segments = sampler
+    def serve(arguments, layout, segment, allowed, pinned, count):  # type: ignore[no-untyped-def]
+        params, state, handle, theta, kappa, n_segments = arguments
         columns, display = layout
         policy.score(params, state, handle.rng, theta, kappa)
         arrange_among(theta[segment::n_segments].copy(), kappa[columns], allowed, pinned, display)
@@ -91,8 +91,8 @@ def build_warm_up(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[.
     """A kernel that advances a chain by some sweeps."""
 
     @kernel(depends=(policy,))
-    def warm_up(sampler, sweeps):  # type: ignore[no-untyped-def]
-        params, state, handle, theta, kappa, _ = sampler
+    def warm_up(arguments, sweeps):  # type: ignore[no-untyped-def]
+        params, state, handle, theta, kappa, _ = arguments
         for _sweep in range(sweeps):
             policy.score(params, state, handle.rng, theta, kappa)
 

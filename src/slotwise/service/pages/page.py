@@ -160,7 +160,7 @@ def check_page(spec: PageSpec) -> list[tuple[str, str]]:
     """Problems of a definition beyond the types of its fields, as (pointer, line)."""
     problems = []
     if (spec.positions is None) == (spec.layouts is None):
-        problems.append(("/positions", "give either positions or layouts, not both"))
+        problems.append(("/positions", "either positions or layouts are needed, not both"))
     for name, positions in spec.all_layouts().items():
         pointer = "/positions" if spec.layouts is None else f"/layouts/{name}"
         problems += [(pointer, line) for line in _repeated("position", positions)]
@@ -226,7 +226,7 @@ def _policy_problems(spec: PageSpec) -> list[tuple[str, str]]:
         is_known = spec.policy in policies()
         problem = f"policy {spec.policy} cannot serve a page" if is_known else f"unknown policy {spec.policy!r}"
         usable = ", ".join(name for name in policies() if can_serve(find(name)))
-        return [("/policy", f"{problem}; policies that can: {usable}")]
+        return [("/policy", f"{problem}; those that can: {usable}")]
     return [("/params", line) for line in _params_problems(spec)]
 
 
@@ -238,7 +238,7 @@ def _params_problems(spec: PageSpec) -> list[str]:
         return [str(error)]
     sweeps = getattr(params, "sweeps", 1)
     if sweeps > MOST_SWEEPS:
-        return [f"sweeps = {sweeps} is above the limit of {MOST_SWEEPS}: each display would take too long"]
+        return [f"sweeps = {sweeps} take too long for one display; the limit is {MOST_SWEEPS}"]
     return []
 
 

@@ -1,29 +1,21 @@
-"""A page in memory: its count matrix, its sampler, and the displays that it chooses.
-
-Rows of the matrix are (item, segment), columns are (layout, position), so one sampler serves the whole page: layouts
-share thetas, segments share kappas. Column 0 holds the priors of items. It acts as one more position, of unknown
-visibility relative to the positions of the page, and the store does not count it.
-"""
+"""A page in memory: its items, its constraints, and the displays that it chooses."""
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, NO_PINS, InvalidPin, allowed_items, arrange_among, valid_pins
 from slotwise.checks import BadInput, Floats, Ints, known
-from slotwise.counts import Counts, fade, restore, shift_many
-from slotwise.jit import direct
-from slotwise.policies._contract import find, make_params, serving_params
+from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
-from slotwise.service.fading import weight
-from slotwise.service.pages.kernels import Sampler, build_serve, build_warm_up, rng_handle
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page import ItemPrior, ItemSpec
 from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.sampler import PageSampler
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     CellCounts,
@@ -34,10 +26,7 @@ from slotwise.service.store.interface import (
     StoredPage,
 )
 
-WARM_UP_SWEEPS, LEAST_SWEEPS = 200, 20  # before the first display, because the chain itself is not stored
-_CELLS_SWEPT = 10_000_000  # during the warm-up, which blocks the event loop: about 0.1 s
 DROP_MARGIN = 7200.0  # seconds: a clock that jumps by an hour must not drop displays that can still be clicked
-PRIOR = 0  # the column of the priors
 _DEFAULT_SPEC = ItemSpec()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 
@@ -56,22 +45,19 @@ class PageModel:
     def __init__(
         self, page: StoredPage, items: list[tuple[str, ItemSpec]], counts: PageCounts, rng: np.random.Generator
     ) -> None:
-        self.page, self._rng, self._rng_handle = page, rng, rng_handle(rng)
+        self.page, self._rng = page, rng
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
         spec = page.body.spec
         self._counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
         self._keep_seconds = max(spec.click_window, spec.keep_seconds())
-        self._policy = find(spec.policy)
-        self._params = make_params(self._policy, serving_params(self._policy, spec.params), None)
         self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
-        self._n_segments = len(page.body.segments)
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
-        self.state: Any = None
         self._active_from, self._active_until = 0.0, -math.inf
-        self._reset(counts)
+        self._sampler = PageSampler(page.body, rng)
+        self._start(counts)
 
     # displays
 
@@ -143,17 +129,16 @@ class PageModel:
 
     def _fill(self, layout: Layout, segment: int, variant: str, constraints: _Constraints, count: bool) -> None:
         """Fill the display of the layout by the rule of the variant, and count its skips."""
-        columns, display = layout.arrays
         if not self.specs:
-            display.fill(EMPTY)
+            layout.arrays.display.fill(EMPTY)
         elif variant == "learnt":
-            self._serve(self._sampler, layout.arrays, segment, constraints.allowed, constraints.pins, count)
+            self._sampler.serve(layout.arrays, segment, constraints.allowed, constraints.pins, count)
         else:
             at_random = variant == "holdout" and self.page.body.spec.holdout_order == "random"
             scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-            arrange_among(scores, layout.in_order, constraints.allowed, constraints.pins, display)
+            arrange_among(scores, layout.in_order, constraints.allowed, constraints.pins, layout.arrays.display)
             if count:
-                self._count_skips(segment, columns, display)
+                self._sampler.count_skips(layout.arrays, segment)
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order they were added."""
@@ -162,12 +147,6 @@ class PageModel:
             if name in self.items:
                 scores[self.items[name]] = 1.0 + rank
         return scores
-
-    def _count_skips(self, segment: int, columns: Ints, display: Ints) -> None:
-        filled = display != EMPTY
-        rows = display[filled] * self._n_segments + segment
-        n = rows.size
-        shift_many(self.state.counts, rows, columns[filled], np.zeros(n), np.ones(n), float(n > 0))
 
     def _entries(self, layout: Layout, pinned: Mapping[int, int], reason: str) -> list[DisplayEntry]:
         positions, numbers = layout.positions, layout.numbers
@@ -237,23 +216,7 @@ class PageModel:
 
     def apply_changes(self, changes: list[DisplayChange]) -> None:
         """Apply changes of counts that the store has committed."""
-        cells, displays = [], 0.0
-        for display, entry_changes, counted in changes:
-            faded = weight(self.page.epoch - display.epoch)
-            displays += faded * counted
-            for index, clicks, skips in entry_changes:
-                entry = display.entries[index]
-                cells.append((self.row(entry.item, display.segment), entry.column + 1, faded * clicks, faded * skips))
-        if cells or displays:
-            rows, columns, clicked, skipped = zip(*cells, strict=True) if cells else ((), (), (), ())
-            shift_many(
-                self.state.counts,
-                np.array(rows, np.int64),
-                np.array(columns, np.int64),
-                np.array(clicked, np.float64),
-                np.array(skipped, np.float64),
-                displays,
-            )
+        self._sampler.apply_changes(changes, self.page.epoch)
 
     def begin_epoch(self, epoch: int, began: float) -> None:
         """Let the past lose weight. Priors do not fade."""
@@ -261,32 +224,17 @@ class PageModel:
         if passed > 0:
             self.page = self.page._replace(epoch=epoch, epoch_began=began)
             if self.specs:
-                fade(self.state.counts, weight(passed))
-                self._set_priors()
+                self._sampler.fade(passed, self.specs)
 
     def counts(self) -> Counts:
         """A copy of all counts, with the priors in column 0."""
-        return Counts.of(self.state.counts)
-
-    def row(self, item: int, segment: int) -> int:
-        return item * self._n_segments + segment
+        return self._sampler.counts()
 
     def cells(self) -> list[CellCounts]:
-        """The counts above zero as the store has them: without priors, in its numbers of columns."""
-        clicks, skips = self.state.counts.clicks, self.state.counts.skips
-        return [
-            CellCounts(
-                int(row) // self._n_segments,
-                int(row) % self._n_segments,
-                int(column) - 1,
-                clicks[row, column],
-                skips[row, column],
-            )
-            for row, column in np.argwhere((clicks > 0.0) | (skips > 0.0))
-            if column != PRIOR
-        ]
+        """The counts above zero as the store has them."""
+        return self._sampler.cells()
 
-    # items and their priors
+    # items
 
     def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
         """Add or change items by their numbers, new ones in order; takes effect at once."""
@@ -300,72 +248,23 @@ class PageModel:
             else:
                 priors_before.setdefault(number, self.specs[number].prior)
                 self.specs[number] = _shared(spec)
+        self._active_until = -math.inf
         if size_before == 0:
-            self._reset(PageCounts([], 0.0, self.revision))
+            self._start(PageCounts([], 0.0, self.revision))
             return
         if len(self.specs) > size_before:  # once for all of them, because growing copies all counts
-            rows = len(self.specs) * self._n_segments
-            self.state = self._policy.grow(self._params, self.state, rows, self.page.body.n_columns, self._rng)
-            self._make_sampler()
+            self._sampler.grow(len(self.specs))
         for number, prior in priors_before.items():
-            self._change_prior(number, prior, self.specs[number].prior)
-        self._active_until = -math.inf
+            self._sampler.change_prior(number, prior, self.specs[number].prior)
 
-    def _change_prior(self, number: int, before: ItemPrior | None, after: ItemPrior | None) -> None:
-        (old_clicks, old_views), (new_clicks, new_views) = _prior_counts(before), _prior_counts(after)
-        clicks, views = new_clicks - old_clicks, new_views - old_views
-        if clicks or views:
-            size = self._n_segments
-            rows = np.arange(size) + number * size
-            changes = np.full(size, clicks), np.full(size, views - clicks)
-            shift_many(self.state.counts, rows, np.full(size, PRIOR), *changes, 0.0)
-
-    def _set_priors(self) -> None:
-        counts = self.state.counts
-        clicks, skips = counts.clicks.copy(), counts.skips.copy()
-        priors = np.array([_prior_counts(spec.prior) for spec in self.specs])
-        prior_clicks, views = np.repeat(priors, self._n_segments, axis=0).T
-        clicks[:, PRIOR], skips[:, PRIOR] = prior_clicks, views - prior_clicks
-        restore(counts, clicks, skips, counts.displays[0])
-
-    # the sampler
-
-    def _reset(self, counts: PageCounts) -> None:
-        """Start a new chain on these counts."""
-        self._active_from, self._active_until = 0.0, -math.inf
-        if not self.specs:
-            return
-        rows, columns = len(self.specs) * self._n_segments, self.page.body.n_columns
-        self.state = self._policy.init(self._params, rows, columns, self._rng)
-        clicks, skips = np.zeros((rows, columns)), np.zeros((rows, columns))
-        for cell in counts.cells:
-            where = self.row(cell.item, cell.segment), cell.column + 1
-            clicks[where], skips[where] = cell.clicks, cell.skips
-        restore(self.state.counts, clicks, skips, counts.displays)
-        self._set_priors()
-        self._make_sampler()
-        sweeps = min(WARM_UP_SWEEPS, max(LEAST_SWEEPS, _CELLS_SWEPT // (rows * columns)))
-        build_warm_up(self._policy, self._policy.score)(self._sampler, sweeps)
-        self._serve = self._compiled_serve()
-
-    def _compiled_serve(self) -> Callable[..., None]:
-        """The serving kernel. One call here compiles it for the types of all later calls."""
-        serve, layout = build_serve(self._policy, self._policy.score), self._layouts[self._first_layout]
-        serve(self._sampler, layout.arrays, 0, np.ones(len(self.specs), np.bool_), layout.no_pins, False)
-        return direct(serve)
-
-    def _make_sampler(self) -> None:
-        theta, kappa = np.empty(len(self.specs) * self._n_segments), np.empty(self.page.body.n_columns)
-        self._sampler = Sampler(self._params, self.state, self._rng_handle, theta, kappa, self._n_segments)
+    def _start(self, counts: PageCounts) -> None:
+        if self.specs:
+            self._sampler.start(self.specs, counts, self._layouts[self._first_layout].arrays)
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:
     """One object for all items with default settings, which most items of most pages have: it saves memory."""
     return _DEFAULT_SPEC if spec == _DEFAULT_SPEC else spec
-
-
-def _prior_counts(prior: ItemPrior | None) -> tuple[float, float]:
-    return (0.0, 0.0) if prior is None else (prior.clicks, prior.views)
 
 
 def _unknown(what: str, name: object, names: Iterable[str]) -> str:

@@ -160,7 +160,7 @@ def check_page(spec: PageSpec) -> list[tuple[str, str]]:
     """Problems of a definition beyond the types of its fields, as (pointer, line)."""
     problems = []
     if (spec.positions is None) == (spec.layouts is None):
-        problems.append(("/positions", "either positions or layouts are needed, not both"))
+        problems.append(("/positions", "either positions or layouts are needed, and not both"))
     for name, positions in spec.all_layouts().items():
         pointer = "/positions" if spec.layouts is None else f"/layouts/{name}"
         problems += [(pointer, line) for line in _repeated("position", positions)]

@@ -6,8 +6,9 @@ callbacks in the order of the groups. A page that is loaded in between has there
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from slotwise.service.clock import Clock
 from slotwise.service.displays import Displays, IssuedDisplay
@@ -135,9 +136,11 @@ class Service:
 
     # displays
 
-    async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
+    def recommend(
+        self, page: str, request: RecommendationRequest, fill_all: bool = False
+    ) -> Coroutine[Any, Any, IssuedDisplay]:
         """A display for one page view; with `fill_all`, TooFewItems rather than one that leaves positions out."""
-        return await self._displays.recommend(page, request, fill_all)
+        return self._displays.recommend(page, request, fill_all)
 
     def token(self, display: Display) -> str:
         """The token with which a browser reports that the display was viewed or clicked."""

@@ -102,8 +102,10 @@ class PageModel:
     def left_out(self, display: Display) -> list[str]:
         """The positions of a display's layout, as it is now, that show no item."""
         layout = self._layouts.get(display.layout)
-        shown = {entry.position for entry in display.entries}
-        return [] if layout is None else [position for position in layout.positions if position not in shown]
+        shown = [entry.position for entry in display.entries]
+        if layout is None or shown == layout.positions:
+            return []
+        return [position for position in layout.positions if position not in shown]
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now; recomputed only when the validity of an item begins or ends."""
@@ -149,10 +151,12 @@ class PageModel:
         return scores
 
     def _entries(self, layout: Layout, pinned: Mapping[int, int], reason: str) -> list[DisplayEntry]:
-        positions, numbers = layout.positions, layout.numbers
+        cells = zip(layout.positions, layout.numbers, layout.arrays.display.tolist(), strict=True)
+        if not pinned:
+            return [DisplayEntry(position, column, item, reason) for position, column, item in cells if item != EMPTY]
         return [
-            DisplayEntry(positions[k], numbers[k], item, "pinned" if k in pinned else reason)
-            for k, item in enumerate(layout.arrays.display.tolist())
+            DisplayEntry(position, column, item, "pinned" if layout.index_of[position] in pinned else reason)
+            for position, column, item in cells
             if item != EMPTY
         ]
 

@@ -1,1 +1,1 @@
-"""Where the service keeps its pages, its log and its counts: one small interface, one file for each store."""
+"""Stores: where the service keeps pages, log and counts. `interface` is what every store implements."""

@@ -13,9 +13,9 @@ EventKey = tuple[int, int, int]  # the display's number, the kind of the event, 
 class EventIds:
     """The ids in one batch of events, looked up with one statement; `write` stores the new ones."""
 
-    def __init__(self, connection: Connection, batch: list[tuple[str | None, Display | None]]) -> None:
+    def __init__(self, connection: Connection, events: list[tuple[str | None, Display]]) -> None:
         self._connection = connection
-        known = [(id, display.number) for id, display in batch if id is not None and display is not None]
+        known = [(id, display.number) for id, display in events if id is not None]
         self._displays = {display for _, display in known}
         self._ids_per_display: Counter[int] | None = None  # computed only when a limit has to be checked
         self._keys: dict[str, EventKey] = {}

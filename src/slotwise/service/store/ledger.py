@@ -29,20 +29,18 @@ from slotwise.service.store.interface import (
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
 KEEP_RATES = 90 * 24  # hours
-IDS_PER_EVENT = 4  # a display has size + 2 possible events: each click, view, discard; so many ids are kept for each
+IDS_PER_EVENT = 4  # ids kept for each possible event of a display: a click on each entry, a view, a discard
 _DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, counting, entries"
 _entries = msgspec.json.Decoder(list[DisplayEntry])
 _encode = msgspec.json.Encoder().encode
 _TOO_MANY_IDS = "too many event ids for this display; repeat the event with the id it had first"
-_ACCEPTED = EventOutcome("accepted", "", None)
 
 
 class _Target(NamedTuple):
-    """The display and the entry (-1: none) that an event is about. Without a display, `outcome` gives the reason."""
+    """The display that an event is about, and the index of the entry, or -1."""
 
-    display: Display | None
+    display: Display
     entry: int
-    outcome: EventOutcome
 
 
 class SqliteLedger(Definitions):
@@ -128,13 +126,16 @@ class SqliteLedger(Definitions):
     def record_events(self, events: list[Event], now: float) -> RecordedEvents:
         targets = [self._find_target(event) for event in events]
         pairs = list(zip(events, targets, strict=True))
-        ids = EventIds(self._connection, [(event.id, target.display) for event, target in pairs])
+        ids = EventIds(
+            self._connection, [(event.id, target.display) for event, target in pairs if isinstance(target, _Target)]
+        )
         recorded = RecordedEvents([], [])
         rows: list[tuple[int, int, int, bool, float]] = []
-        for event, (display, entry, outcome) in pairs:
-            if display is None:
-                recorded.outcomes.append(outcome)
+        for event, target in pairs:
+            if isinstance(target, EventOutcome):
+                recorded.outcomes.append(target)
                 continue
+            display, entry = target
             key = (display.number, int(event.kind), entry)
             status: EventStatus
             detail = ""
@@ -144,10 +145,7 @@ class SqliteLedger(Definitions):
                 status = self._apply_event(display, event.kind, entry, now, recorded.changes)
                 most = None if status == "accepted" else IDS_PER_EVENT * (display.registers.size + 2)
                 if event.id is not None and not ids.claim(event.id, key, most):
-                    status, detail = (
-                        "rejected",
-                        _TOO_MANY_IDS,
-                    )
+                    status, detail = "rejected", _TOO_MANY_IDS
                 elif status != "duplicate":
                     rows.append((*key, status == "accepted", now))
             recorded.outcomes.append(EventOutcome(status, detail, display.page))
@@ -160,17 +158,18 @@ class SqliteLedger(Definitions):
         ids.write()
         return recorded
 
-    def _find_target(self, event: Event) -> "_Target":
+    def _find_target(self, event: Event) -> _Target | EventOutcome:
+        """What an event is about, or the outcome of an event that is about nothing known."""
         display = self.display(event.display)
         if display is None or event.nonce not in (None, display.nonce):
-            return _Target(None, -1, EventOutcome("unknown", "no such display", None))
+            return EventOutcome("unknown", "no such display", None)
         if event.page not in (None, display.page):
-            return _Target(None, -1, EventOutcome("rejected", "the token is for another page", None))
+            return EventOutcome("rejected", "the token is for another page", None)
         entry = -1 if event.position is None else display.entry_index(event.position)
         needs_entry = event.kind is EventKind.CLICK or (event.kind is EventKind.VIEW and event.position is not None)
         if needs_entry and entry < 0:
-            return _Target(None, -1, EventOutcome("rejected", "the display shows no item at this position", None))
-        return _Target(display, entry if event.kind is EventKind.CLICK else -1, _ACCEPTED)
+            return EventOutcome("rejected", "the display shows no item at this position", None)
+        return _Target(display, entry if event.kind is EventKind.CLICK else -1)
 
     def _apply_event(
         self, display: Display, kind: EventKind, entry: int, now: float, changed: list[DisplayChange]
@@ -196,9 +195,9 @@ class SqliteLedger(Definitions):
         """Displays from the tables, with their registers recomputed from the log."""
         rows = self._run(f"SELECT {_DISPLAY} FROM displays {where}", arguments)
         displays = {row[0]: _display(row) for row in rows}
-        counted_from = (
-            dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0")) if displays else {}
-        )
+        if not displays:
+            return []
+        counted_from = dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0"))
         for display in displays.values():
             if display.number < counted_from.get(display.page, 0):
                 display.registers.counting = Counting.NEVER

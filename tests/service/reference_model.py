@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from slotwise.service.registers import EventKind
-from slotwise.service.store import ledger
+from slotwise.service.store import display_log
 from slotwise.service.store.interface import Event
 
 STEPS = 8  # epochs in a half-life
@@ -98,7 +98,7 @@ class PlainModel:
         self._update_rate(display, before)
         if event.id is not None and event.id not in self.event_ids:
             n_ids = [known for known, *_ in self.event_ids.values()].count(display.nonce)
-            if status != "accepted" and n_ids >= ledger.IDS_PER_EVENT * (len(display.items) + 2):
+            if status != "accepted" and n_ids >= display_log.IDS_PER_EVENT * (len(display.items) + 2):
                 return "rejected"
             self.event_ids[event.id] = key
         return status

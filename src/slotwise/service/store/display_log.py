@@ -1,0 +1,245 @@
+"""The log in the SQLite store: displays and the events about them, and how they change the counts."""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from slotwise.service.registers import NOTHING, Counting, EventKind, EventStatus, Registers, changes
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.definitions import Definitions, decode_body
+from slotwise.service.store.deltas import Deltas
+from slotwise.service.store.event_ids import EventIds
+from slotwise.service.store.interface import (
+    Display,
+    DisplayChange,
+    DisplayEntry,
+    Event,
+    EventOutcome,
+    LogRow,
+    RecordedEvents,
+)
+
+MOST_CACHED = 20_000  # displays with their registers, kept in memory
+IDS_PER_EVENT = 4  # ids kept for each possible event of a display: a click on each entry, a view, a discard
+_DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, counting, entries"
+_entries = msgspec.json.Decoder(list[DisplayEntry])
+_encode = msgspec.json.Encoder().encode
+_TOO_MANY_IDS = "too many event ids for this display; repeat the event with the id it had first"
+
+
+class _Target(NamedTuple):
+    """The display that an event is about, and the index of the entry, or -1."""
+
+    display: Display
+    entry: int
+
+
+class DisplayLog(Definitions):
+    """The operations of a ledger on displays and events. `Ledger` describes them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self._cached: OrderedDict[str, Display] = OrderedDict()
+        self._deltas = Deltas()
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all caches: only the tables count."""
+        self._cached.clear()
+        self._deltas.clear()
+        self._dropped: list[Display] = []
+        self._last: int | None = None
+
+    def _last_number(self) -> int:
+        """The highest number that any display ever had."""
+        if self._last is None:
+            row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
+            self._last = row[0] if row else 0
+        return self._last
+
+    def flush(self) -> None:
+        """Write the changes of counts summed so far."""
+        self._deltas.write(self._connection)
+
+    def add(self, displays: list[Display]) -> None:
+        """Add displays to the log, and count those that count from their issue.
+
+        An id that is already in the log stays with the display that had it first, which the caller's cache may have
+        evicted. The later display is dropped.
+        """
+        first = self._last_number() + 1
+        for number, display in enumerate(displays, first):
+            display.number = number
+            if display.registers.any_accepted:  # in a group that was rolled back and is now tried again
+                display.registers = Registers(display.registers.size, display.registers.counting)
+        self._last = first + len(displays) - 1
+        before = self._connection.total_changes
+        insert(
+            self._connection,
+            f"displays ({_DISPLAY})",
+            [_row(display) for display in displays],
+            "ON CONFLICT (id) DO NOTHING",
+        )
+        if self._connection.total_changes - before < len(displays):
+            added = {number for (number,) in self._run("SELECT number FROM displays WHERE number >= ?", (first,))}
+            self._dropped += [display for display in displays if display.number not in added]
+            displays = [display for display in displays if display.number in added]
+        for display in displays:
+            self._cache(display)
+            if display.registers.totals() is not NOTHING:
+                self._deltas.issue(display)
+
+    def take_dropped(self) -> list[Display]:
+        """The displays dropped since the last call."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def display(self, id: str) -> Display | None:
+        cached = self._cached.get(id)
+        if cached is not None:
+            self._cached.move_to_end(id)
+            return cached
+        rows = self.load("WHERE id = ?", (id,))
+        if not rows:
+            return None
+        self._cache(rows[0])
+        return rows[0]
+
+    def record_events(self, events: list[Event], now: float) -> RecordedEvents:
+        targets = [self._find_target(event) for event in events]
+        pairs = list(zip(events, targets, strict=True))
+        ids = EventIds(
+            self._connection, [(event.id, target.display) for event, target in pairs if isinstance(target, _Target)]
+        )
+        recorded = RecordedEvents([], [])
+        rows: list[tuple[int, int, int, bool, float]] = []
+        for event, target in pairs:
+            if isinstance(target, EventOutcome):
+                recorded.outcomes.append(target)
+                continue
+            display, entry = target
+            key = (display.number, int(event.kind), entry)
+            status: EventStatus
+            detail = ""
+            if event.id is not None and ids.is_taken(event.id, key):
+                status, detail = "conflict", "this event id was used for another event"
+            else:
+                status = self._apply_event(display, event.kind, entry, now, recorded.changes)
+                most = None if status == "accepted" else IDS_PER_EVENT * (display.registers.size + 2)
+                if event.id is not None and not ids.claim(event.id, key, most):
+                    status, detail = "rejected", _TOO_MANY_IDS
+                elif status != "duplicate":
+                    rows.append((*key, status == "accepted", now))
+            recorded.outcomes.append(EventOutcome(status, detail, display.page))
+        insert(  # a late event that is repeated in time, because the clock was set back, is accepted after all
+            self._connection,
+            "events",
+            rows,
+            "ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), received = excluded.received",
+        )
+        ids.write()
+        return recorded
+
+    def _find_target(self, event: Event) -> _Target | EventOutcome:
+        """What an event is about, or the outcome of an event that is about nothing known."""
+        display = self.display(event.display)
+        if display is None or event.nonce not in (None, display.nonce):
+            return EventOutcome("unknown", "no such display", None)
+        if event.page not in (None, display.page):
+            return EventOutcome("rejected", "the token is for another page", None)
+        entry = -1 if event.position is None else display.entry_index(event.position)
+        needs_entry = event.kind is EventKind.CLICK or (event.kind is EventKind.VIEW and event.position is not None)
+        if needs_entry and entry < 0:
+            return EventOutcome("rejected", "the display shows no item at this position", None)
+        return _Target(display, entry if event.kind is EventKind.CLICK else -1)
+
+    def _apply_event(
+        self, display: Display, kind: EventKind, entry: int, now: float, changed: list[DisplayChange]
+    ) -> EventStatus:
+        """Apply an event to the registers of its display; a change of what they count is appended to `changed`."""
+        registers = display.registers
+        before = registers.totals()
+        status = registers.apply(kind, entry, now <= display.until)
+        if status == "accepted":
+            after = registers.totals()
+            if after != before:
+                change = DisplayChange(display, changes(before, after), after.displays - before.displays)
+                self._deltas.change(*change)
+                changed.append(change)
+        return status
+
+    def _cache(self, display: Display) -> None:
+        self._cached[display.id] = display
+        if len(self._cached) > MOST_CACHED:
+            self._cached.popitem(last=False)
+
+    def load(self, where: str, arguments: tuple[object, ...]) -> list[Display]:
+        """Displays from the tables, with their registers recomputed from the log."""
+        rows = self._run(f"SELECT {_DISPLAY} FROM displays {where}", arguments)
+        displays = {row[0]: _display(row) for row in rows}
+        if not displays:
+            return []
+        counted_from = dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0"))
+        for display in displays.values():
+            if display.number < counted_from.get(display.page, 0):
+                display.registers.counting = Counting.NEVER
+        marks = ", ".join("?" * len(displays))
+        events = f"SELECT display, kind, entry FROM events WHERE accepted AND display IN ({marks})"
+        for number, kind, entry in self._run(events, list(displays)):
+            displays[number].registers.apply(EventKind(kind), entry, True)
+        return list(displays.values())
+
+    def log(self, page: int, after: int, most: int) -> list[LogRow]:
+        items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
+        (body,) = self._run("SELECT body FROM pages WHERE page = ?", (page,)).fetchone()
+        segments = decode_body(body).segments
+        # without displays that have no entries: `most` of those would give no rows and look like the end of the log
+        displays = self.load(
+            "WHERE page = ? AND number > ? AND entries != '[]' ORDER BY number LIMIT ?", (page, after, most)
+        )
+        return [row for display in displays for row in _log_rows(display, items, segments)]
+
+
+def _row(display: Display) -> tuple[object, ...]:
+    return (
+        display.number,
+        display.id,
+        display.nonce,
+        display.page,
+        display.layout,
+        display.segment,
+        display.issued,
+        display.until,
+        display.drop_after,
+        display.variant,
+        display.epoch,
+        int(display.registers.counting),
+        _encode(display.entries).decode(),
+    )
+
+
+def _display(row: tuple[object, ...]) -> Display:
+    number, *fields, counting, text = row
+    entries = _entries.decode(text)  # type: ignore[arg-type]
+    return Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[arg-type, call-arg]
+
+
+def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterable[LogRow]:
+    totals, registers = display.registers.totals(), display.registers
+    for index, entry in enumerate(display.entries):
+        yield LogRow(
+            display.number,
+            display.id,
+            display.issued,
+            display.layout,
+            segments[display.segment],
+            display.variant,
+            entry.position,
+            items[entry.item],
+            totals.displays > 0,
+            bool(registers.clicked >> index & 1),
+            registers.discarded,
+        )

@@ -20,7 +20,7 @@ ITEMS = ["hat", "tie", "bag", "belt", "sock"]
 POSITIONS = ["hero", "left", "right"]
 
 
-class HandClock:
+class ManualClock:
     """A clock that a test sets."""
 
     def __init__(self, now: float = START) -> None:
@@ -33,7 +33,7 @@ class HandClock:
 class Client:
     """Calls a service as a website does; a failed call fails the test with its answer."""
 
-    def __init__(self, http: httpx.AsyncClient, service: Service, clock: HandClock) -> None:
+    def __init__(self, http: httpx.AsyncClient, service: Service, clock: ManualClock) -> None:
         self.http, self.service, self.clock = http, service, clock
 
     async def ok(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
@@ -56,8 +56,8 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def client(folder: Path, clock: HandClock | None = None) -> AsyncIterator[Client]:
-    clock = clock or HandClock()
+async def client(folder: Path, clock: ManualClock | None = None) -> AsyncIterator[Client]:
+    clock = clock or ManualClock()
     async with running(folder / "store.db", clock, seed=0) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
@@ -66,12 +66,12 @@ async def client(folder: Path, clock: HandClock | None = None) -> AsyncIterator[
             yield Client(http, service, clock)
 
 
-def play(folder: Path, story: Callable[[Client], Awaitable[None]], clock: HandClock | None = None) -> None:
+def run_scenario(folder: Path, scenario: Callable[[Client], Awaitable[None]], clock: ManualClock | None = None) -> None:
     """Run a coroutine function with a client of a service that is started for it."""
 
     async def run() -> None:
         async with client(folder, clock) as one:
-            await story(one)
+            await scenario(one)
 
     asyncio.run(run())
 

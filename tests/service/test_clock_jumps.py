@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from slotwise.service.verify import verify
-from tests.service.running_service import Client, HandClock, play
+from tests.service.running_service import Client, ManualClock, run_scenario
 
 HOUR = 3600.0
 
@@ -19,7 +19,7 @@ def clicks_and_skips(state: dict) -> tuple[float, float]:
 def test_a_jump_of_an_hour_loses_nothing(tmp_path: Path, jump: float, back: bool) -> None:
     """With the default click window of a day, displays from before the jump can be clicked after it, and vice versa."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         before = await one.recommend()
         one.clock.now += jump
@@ -33,7 +33,7 @@ def test_a_jump_of_an_hour_loses_nothing(tmp_path: Path, jump: float, back: bool
         assert await one.send({"type": "click", "display": before["id"], "position": "left"}) == ["accepted"]
         assert clicks_and_skips(await one.ok("GET", "/v1/pages/shop/state")) == (3.0, 3.0)
 
-    play(tmp_path, story, HandClock())
+    run_scenario(tmp_path, scenario, ManualClock())
     assert verify(tmp_path / "store.db").differences == []
 
 
@@ -41,7 +41,7 @@ def test_a_jump_of_an_hour_loses_nothing(tmp_path: Path, jump: float, back: bool
 def test_what_a_wrong_clock_called_late_is_accepted_when_it_is_right_again(tmp_path: Path, jump: float) -> None:
     """It stays accepted after a restart, which reads the log."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(click_window=600, retention=600)
         clock = one.clock.now
         shown = await one.recommend()
@@ -56,13 +56,13 @@ def test_what_a_wrong_clock_called_late_is_accepted_when_it_is_right_again(tmp_p
         state = await one.ok("GET", "/v1/pages/shop/state")
         assert clicks_and_skips(state) == (1.0, 2.0)
 
-    play(tmp_path, story, HandClock())
-    play(tmp_path, after, HandClock())
+    run_scenario(tmp_path, scenario, ManualClock())
+    run_scenario(tmp_path, after, ManualClock())
     assert verify(tmp_path / "store.db").differences == []
 
 
 def test_counts_fade_no_further_when_the_clock_goes_back(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(half_life=8 * HOUR, click_window=600)
         await one.recommend()
         state = []
@@ -72,11 +72,11 @@ def test_counts_fade_no_further_when_the_clock_goes_back(tmp_path: Path) -> None
             state.append(clicks_and_skips(await one.ok("GET", "/v1/pages/shop/state"))[1])
         assert state == [pytest.approx(3.0 * 0.5 ** (1 / 8))] * 5  # one hour is one step, and it passed once
 
-    play(tmp_path, story, HandClock())
+    run_scenario(tmp_path, scenario, ManualClock())
 
 
 def test_a_display_that_was_dropped_is_not_brought_back_by_a_clock_that_goes_back(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(click_window=600, retention=600)
         old = await one.recommend(id="view-1")
         one.clock.now += 600 + 2 * HOUR + 1
@@ -88,5 +88,5 @@ def test_a_display_that_was_dropped_is_not_brought_back_by_a_clock_that_goes_bac
         assert await one.send({"type": "click", "token": new["token"], "position": "hero"}) == ["accepted"]
         assert clicks_and_skips(await one.ok("GET", "/v1/pages/shop/state")) == (1.0, 5.0)
 
-    play(tmp_path, story, HandClock())
+    run_scenario(tmp_path, scenario, ManualClock())
     assert verify(tmp_path / "store.db").differences == []

@@ -18,7 +18,7 @@ from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event, StoredPage
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, Client, client, play
+from tests.service.running_service import ITEMS, POSITIONS, Client, client, run_scenario
 
 PLENTY = 1 << 30  # pages of the database
 
@@ -125,7 +125,7 @@ async def assert_agreement(one: Client, traffic: Traffic, pages: tuple[str, ...]
 @pytest.mark.parametrize("full", [False, True], ids=["writable", "full"])
 @pytest.mark.parametrize("rounds", [60, pytest.param(5000, marks=pytest.mark.soak)])
 def test_memory_store_and_log_agree_after_everything_at_once(tmp_path: Path, full: bool, rounds: int) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with client(tmp_path) as one:
             await one.page("shop", holdout=0.2)
             await one.page("feed", count="viewed")
@@ -144,14 +144,14 @@ def test_memory_store_and_log_agree_after_everything_at_once(tmp_path: Path, ful
             assert traffic.cancelled > 0
             assert (traffic.refused > 0) == full
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert verify(tmp_path / "store.db").differences == []
 
 
 def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> None:
     """Only a power failure would show whether commits reach the disk; kill -9 does not."""
 
-    async def story() -> tuple[int, str]:
+    async def scenario() -> tuple[int, str]:
         async with client(tmp_path) as one:
 
             def operation(ledger: Any) -> tuple[int, str]:
@@ -160,13 +160,13 @@ def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> No
 
             return await one.service.store.do(operation)
 
-    assert asyncio.run(story()) == (2, "wal")  # FULL: the write-ahead log is synchronised at every commit
+    assert asyncio.run(scenario()) == (2, "wal")  # FULL: the write-ahead log is synchronised at every commit
 
 
 def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
     """Each patch is valid alone; the second to be committed is refused, and the page can still be read."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.ok("PATCH", "/v1/pages/shop", {"retention": 3600.0, "click_window": 3600.0})
         patches = [{"click_window": 1800.0, "retention": 1800.0}, {"click_window": 3000.0}]
@@ -174,7 +174,7 @@ def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
         assert sorted(answer.status_code for answer in answers) == [200, 422]
         await one.recommend()
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.parametrize(
@@ -189,20 +189,20 @@ def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
 def test_a_page_that_is_archived_meanwhile_stays_so(tmp_path: Path, method: str, path: str, body: Any) -> None:
     """Both calls find the page; the one that is committed second does not restore it."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         other = one.http.request(method, f"/v1/pages/shop{path}", json=body)
         archived, late = await asyncio.gather(one.http.delete("/v1/pages/shop"), other)
         assert (archived.status_code, late.status_code) == (204, 404)
         assert (await one.http.get("/v1/pages/shop")).status_code == 404
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -> None:
     """Memory evicted the first display before it was on disk, so only the disk knows that the id is used."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.recommend()
         _, first, _ = await one.service.recommend("shop", RecommendationRequest("view-1"))
@@ -217,5 +217,5 @@ def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -
         assert (again.nonce, fresh) == (first.nonce, False)
         assert model.counts().displays == 2.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
     assert verify(tmp_path / "store.db").differences == []

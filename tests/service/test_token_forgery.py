@@ -7,7 +7,7 @@ from typing import Any
 
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
-from tests.service.running_service import Client, play
+from tests.service.running_service import Client, run_scenario
 
 CLICK = {"type": "click", "position": "hero"}
 
@@ -22,7 +22,7 @@ async def learnt(one: Client) -> float:
 
 
 def test_no_character_of_a_token_can_be_changed_left_out_or_added(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         token, rng = (await one.recommend())["token"], random.Random(3)
         letters = string.ascii_letters + string.digits + ".-_~ é\0"
@@ -45,7 +45,7 @@ def test_no_character_of_a_token_can_be_changed_left_out_or_added(tmp_path: Path
         assert await learnt(one) == 0.0
         assert await one.send(*clicks(token)) == ["accepted"]
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_token_of_another_store_is_rejected(tmp_path: Path) -> None:
@@ -61,13 +61,13 @@ def test_a_token_of_another_store_is_rejected(tmp_path: Path) -> None:
         assert await one.send(*clicks(*tokens)) == ["rejected", "accepted"]
         assert await learnt(one) == 1.0
 
-    for name, story in (("one", first), ("other", second)):
+    for name, scenario in (("one", first), ("other", second)):
         (tmp_path / name).mkdir()
-        play(tmp_path / name, story)
+        run_scenario(tmp_path / name, scenario)
 
 
 def test_a_token_names_one_display_of_one_page(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page("shop")
         await one.page("other")
         mine, other = await one.recommend("shop"), await one.recommend("other")
@@ -78,11 +78,11 @@ def test_a_token_names_one_display_of_one_page(tmp_path: Path) -> None:
         assert [outcome.status for outcome in (await one.service.record_events([wrong_page])).outcomes] == ["rejected"]
         assert await learnt(one) == 0.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_token_allows_clicks_and_views_and_no_discard(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         shown = await one.recommend()
         discard = {"type": "discard", "token": shown["token"]}
@@ -92,11 +92,11 @@ def test_a_token_allows_clicks_and_views_and_no_discard(tmp_path: Path) -> None:
         assert await one.send({"type": "discard", "display": shown["id"]}) == ["accepted"]
         assert await learnt(one) == 0.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_token_ends_with_the_click_window_also_after_the_window_was_changed(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(click_window=100)
         first, second = await one.recommend(), await one.recommend()
         await one.ok("PATCH", "/v1/pages/shop", {"click_window": 1000})
@@ -107,13 +107,13 @@ def test_a_token_ends_with_the_click_window_also_after_the_window_was_changed(tm
         assert await one.send({**CLICK, "display": second["id"]}) == ["late"]
         assert await learnt(one) == 1.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_token_of_the_longest_window_is_good_until_its_last_second(tmp_path: Path) -> None:
     """Signed just before the secret is replaced, which the service may do ten minutes late."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         window = 30 * 86400.0
         await one.page(click_window=window)
         one.clock.now += 86400.0 + 599.0
@@ -123,4 +123,4 @@ def test_a_token_of_the_longest_window_is_good_until_its_last_second(tmp_path: P
             await one.service.tick()
         assert await one.send(*clicks(shown["token"])) == ["accepted"]
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)

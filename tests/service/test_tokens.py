@@ -6,11 +6,11 @@ from pathlib import Path
 from itsdangerous import Signer
 
 from slotwise.service.tokens import TokenClaims, Tokens
-from tests.service.running_service import Client, play
+from tests.service.running_service import Client, run_scenario
 
 
 def test_only_a_token_of_this_display_is_valid(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(click_window=100)
         mine, other = await one.recommend(), await one.recommend()
         token = mine["token"]
@@ -24,11 +24,11 @@ def test_only_a_token_of_this_display_is_valid(tmp_path: Path) -> None:
         assert await one.send({**click, "token": token}) == ["rejected"]
         assert (await one.service.model("shop")).counts().clicks.sum() == 0.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_secrets_rotate_and_old_tokens_stay_good(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(click_window=10 * 86400)
         first = await one.recommend()
         one.clock.now += 2 * 86400
@@ -38,7 +38,7 @@ def test_secrets_rotate_and_old_tokens_stay_good(tmp_path: Path) -> None:
         assert await one.send(*clicks) == ["accepted", "accepted"]
         assert len(await one.service.store.read(lambda ledger: ledger.secrets())) == 2
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_tokens_are_those_of_the_library() -> None:

@@ -24,7 +24,7 @@ TAMPERINGS = {
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    async def story() -> None:
+    async def scenario() -> None:
         async with client(tmp_path) as one:
             await one.page()
             await clicks(one)
@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Path:
             shown = await one.recommend()
             assert await one.send({"type": "click", "token": shown["token"], "position": position}) == ["accepted"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     return tmp_path / "store.db"
 
 

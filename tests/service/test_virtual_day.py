@@ -20,7 +20,7 @@ from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
-from tests.service.running_service import POSITIONS, START, Client, HandClock, client
+from tests.service.running_service import POSITIONS, START, Client, ManualClock, client
 
 HOUR = 3600.0
 WAL_BYTES = 32e6
@@ -88,8 +88,8 @@ class Day:
 
 @pytest.mark.parametrize("displays", [8_000, pytest.param(500_000, marks=pytest.mark.soak)])
 def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
-    async def story() -> Day:
-        async with client(tmp_path, HandClock()) as one:
+    async def scenario() -> Day:
+        async with client(tmp_path, ManualClock()) as one:
             times = {"click_window": HOUR, "retention": HOUR, "half_life": 6 * HOUR}
             await one.page("shop", holdout=0.1, **times)
             await one.page("feed", count="viewed", **times)
@@ -99,7 +99,7 @@ def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
                 await assert_memory_is_the_store(one, name)
             return day
 
-    day = asyncio.run(story())
+    day = asyncio.run(scenario())
     verdict = verify(tmp_path / "store.db")
     assert verdict.differences == []
     assert verdict.displays < displays / 6  # those of the last hours

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, Client, HandClock, client, play
+from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, client, run_scenario
 
 
 def test_a_page_recommends_and_learns(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         shown = await one.recommend()
         assert [row["position"] for row in shown["items"]] == POSITIONS
@@ -24,7 +24,7 @@ def test_a_page_recommends_and_learns(tmp_path: Path) -> None:
         assert counts.clicks.sum() == 1.0
         assert counts.skips.sum() == 2.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
     assert verify(tmp_path / "store.db").differences == []
 
 
@@ -43,13 +43,13 @@ def test_the_same_id_gives_the_same_display_also_after_a_restart(tmp_path: Path)
         assert answer.status_code == 409
 
     shown: list[dict] = []
-    play(tmp_path, first)
-    play(tmp_path, second)
+    run_scenario(tmp_path, first)
+    run_scenario(tmp_path, second)
     assert shown[0] == shown[1] == shown[2]
 
 
 def test_a_late_click_is_late_and_an_unknown_display_unknown(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(click_window=100)
         shown = await one.recommend()
         one.clock.now += 101
@@ -58,16 +58,16 @@ def test_a_late_click_is_late_and_an_unknown_display_unknown(tmp_path: Path) -> 
         one.clock.now -= 10
         assert await one.send(click) == ["accepted"]
 
-    play(tmp_path, story, HandClock())
+    run_scenario(tmp_path, scenario, ManualClock())
 
 
-def run(story: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(story())
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("state", ["paused", "retired"])
 def test_a_change_of_an_item_takes_effect_on_the_next_recommendation(tmp_path: Path, state: str) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with client(tmp_path) as one:
             await one.page(items=POSITIONS[:3])
             await one.ok("PUT", "/v1/pages/shop/items/new", {})
@@ -81,7 +81,7 @@ def test_a_change_of_an_item_takes_effect_on_the_next_recommendation(tmp_path: P
         answers = [await one.recommend() for _ in range(rounds)]
         return {row["item"] for answer in answers for row in answer["items"]}
 
-    run(story)
+    run(scenario)
 
 
 # what may be shown
@@ -106,7 +106,7 @@ ASKS = {
 def test_precedence_and_reasons(tmp_path: Path, name: str) -> None:
     ask, items, stand, reason = ASKS[name]
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         for _ in range(5):
             shown = {row["position"]: (row["item"], row["reason"]) for row in (await one.recommend(**ask))["items"]}
@@ -115,11 +115,11 @@ def test_precedence_and_reasons(tmp_path: Path, name: str) -> None:
                 assert why == ("pinned" if position in stand else reason)
                 assert stand.get(position, item) == item
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_too_few_items_leave_positions_out_or_are_refused(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         shown = await one.recommend(eligible=["hat"], pinned={"right": "tie"})
         assert {row["item"] for row in shown["items"]} == {"hat", "tie"}
@@ -130,11 +130,11 @@ def test_too_few_items_leave_positions_out_or_are_refused(tmp_path: Path) -> Non
         assert (await one.http.post(path, json={})).status_code == 201
         assert (await one.service.model("shop")).counts().skips.sum() == 5.0  # nothing was counted for the refusal
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_page_pin_stands_until_it_is_taken_away(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "sock"})
         elsewhere = await one.http.put("/v1/pages/shop/pins/default/hero", json={"item": "sock"})
@@ -154,11 +154,11 @@ def test_a_page_pin_stands_until_it_is_taken_away(tmp_path: Path) -> None:
         stale = await one.http.delete("/v1/pages/shop/pins/default/left", headers={"if-match": '"1"'})
         assert stale.status_code == 412
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_items_come_and_go_by_the_clock(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(items=["hat", "tie", "bag"])
         await one.ok(
             "PUT", "/v1/pages/shop/items/gift", {"valid_from": one.clock.now + 60, "valid_until": one.clock.now + 90}
@@ -168,11 +168,11 @@ def test_items_come_and_go_by_the_clock(tmp_path: Path) -> None:
             shown = await one.recommend(eligible=["gift"])
             assert bool(shown["items"]) == there
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_layouts_and_segments_have_columns_and_rows_of_their_own(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(positions=None, layouts={"desktop": POSITIONS, "mobile": ["top", "hero"]}, segments=["new"])
         for layout, segment in (("desktop", None), ("mobile", "new")):
             shown = await one.recommend(layout=layout, **({} if segment is None else {"segment": segment}))
@@ -188,12 +188,12 @@ def test_layouts_and_segments_have_columns_and_rows_of_their_own(tmp_path: Path)
         await one.recommend(segment="old")
         assert (await one.ok("GET", "/v1/pages/shop/state"))["counts"][0]["skips"] >= 0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.parametrize(("spec", "skips"), [({"mode": "off"}, 0), ({"mode": "shadow"}, 3), ({"count": "viewed"}, 0)])
 def test_what_a_display_counts_for_when_it_is_issued(tmp_path: Path, spec: dict, skips: int) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(**spec)
         shown = await one.recommend()
         assert (await one.service.model("shop")).counts().skips.sum() == skips
@@ -201,11 +201,11 @@ def test_what_a_display_counts_for_when_it_is_issued(tmp_path: Path, spec: dict,
         viewed = 3 if spec.get("count") == "viewed" else skips
         assert (await one.service.model("shop")).counts().skips.sum() == viewed
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_prior_steers_and_is_no_count(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(positions=["hero"], items=[])
         for item, clicks in (("good", 400), ("bad", 4)):
             await one.ok("PUT", f"/v1/pages/shop/items/{item}", {"prior": {"clicks": clicks, "views": 1000}})
@@ -214,11 +214,11 @@ def test_a_prior_steers_and_is_no_count(tmp_path: Path) -> None:
         state = await one.ok("GET", "/v1/pages/shop/state")
         assert sum(row["clicks"] + row["skips"] for row in state["counts"]) == 50
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_versions_guard_changes_and_an_archived_page_comes_back(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.recommend()
         etag = (await one.http.get("/v1/pages/shop")).headers["etag"]
@@ -230,21 +230,21 @@ def test_versions_guard_changes_and_an_archived_page_comes_back(tmp_path: Path) 
         assert [row["item"] for row in (await one.ok("GET", "/v1/pages/shop"))["items"]] == ITEMS
         assert (await one.service.model("shop")).counts().skips.sum() == 3.0
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_batch_has_a_result_for_each_row(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         rows = [{"item": "hat"}, {"item": "new"}, {"item": "bad", "prior": {"clicks": 2, "views": 1}}, {"item": "new"}]
         answer = await one.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
         assert [row["status"] for row in answer["results"]] == ["changed", "created", "invalid", "changed"]
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_operations(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         shown = await one.recommend()
         await one.send({"type": "view", "token": shown["token"]})
@@ -272,15 +272,15 @@ def test_operations(tmp_path: Path) -> None:
         nowhere = (await one.http.get("/v2/pages")).json()
         assert nowhere["detail"] == "there is no such path; /docs has all of them"
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("policy", ["pb_mhb", "uniform", "greedy"])
 def test_other_policies_serve_too(tmp_path: Path, policy: str) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(policy=policy, items=["hat", "tie"])
         shown = await one.recommend()
         assert len(shown["items"]) == 2
         assert await one.send({"type": "click", "token": shown["token"], "position": shown["items"][0]["position"]})
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)

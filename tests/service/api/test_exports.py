@@ -17,7 +17,7 @@ from slotwise.service.api.log import CHUNK
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, Client, HandClock, client, play
+from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, client, run_scenario
 
 
 async def some_traffic(one: Client, rounds: int = 60, **ask: str) -> None:
@@ -28,7 +28,7 @@ async def some_traffic(one: Client, rounds: int = 60, **ask: str) -> None:
 
 
 def test_insights_say_what_is_known_and_how_surely(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(holdout=0.3)
         await some_traffic(one)
         found = await one.ok("GET", "/v1/pages/shop/insights")
@@ -48,11 +48,11 @@ def test_insights_say_what_is_known_and_how_surely(tmp_path: Path) -> None:
             shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
             assert sum(shares) == pytest.approx(1.0)
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         layouts = {"desktop": POSITIONS, "mobile": ["top"]}
         await one.page(positions=None, layouts=layouts, segments=["new", "old"])
         await some_traffic(one, 20, segment="new", layout="desktop")
@@ -65,11 +65,11 @@ def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
         }
         assert {cell["segment"] for cell in found["counts"]} == {"new"}
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SqliteLedger, "rates", down)
@@ -79,16 +79,16 @@ def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
     def down(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_insights_before_there_is_anything(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(items=[])
         assert (await one.ok("GET", "/v1/pages/shop/insights"))["ready"] is False
         assert (await one.recommend())["left_out"] == POSITIONS
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(
     1,000 draws: a level has a standard error of 1.6 %, the threshold is five of them.
     """
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         items = [f"item{k}" for k in range(50)]
         await one.page(positions=list("abcde"), items=items)
         found = await one.ok("GET", "/v1/pages/shop/insights")
@@ -113,7 +113,7 @@ def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(
             assert sum(shares) == pytest.approx(1.0)
             assert max(shares) < 0.06
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def prior_below(x: float, places: int) -> float:
@@ -129,7 +129,7 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
     """All draws at once would be gigabytes; few of them support no interval."""
     monkeypatch.setattr("slotwise.service.pages.insights._NUMBERS_DRAWN", 100)
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await some_traffic(one, 10)
         found = await one.ok("GET", "/v1/pages/shop/insights")
@@ -137,11 +137,11 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
         assert not any(row["ready"] for row in found["theta"])
         assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in found["theta"])
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_shadow_mode_says_what_it_cannot_know(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(mode="shadow", default_order=ITEMS[::-1])
         shown = await one.recommend()
         assert [row["item"] for row in shown["items"]] == ITEMS[::-1][:3]
@@ -150,11 +150,11 @@ def test_shadow_mode_says_what_it_cannot_know(tmp_path: Path) -> None:
         assert "products" in found["note"]
         assert found["displays"] == 1
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.page("copy")
         await some_traffic(one)
@@ -174,7 +174,7 @@ def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
         model = await one.service.model("shop")
         assert model.counts().clicks.sum() == 20
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
     assert verify(tmp_path / "store.db").differences == []
 
 
@@ -183,20 +183,20 @@ def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
     [{"item": "nothing"}, {"position": "nowhere"}, {"layout": "nolayout"}, {"segment": "nobody"}, {"clicks": -1}],
 )
 def test_a_state_that_does_not_fit_is_refused(tmp_path: Path, cell: dict) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         good = {"item": "hat", "layout": "default", "position": "hero", "clicks": 1, "skips": 2}
         body = {"displays": 1, "counts": [good | cell]}
         assert (await one.http.put("/v1/pages/shop/state", json=body)).status_code == 422
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("format", ["slotwise", "parquet"])
 def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, format: str) -> None:
     """The loop closes: counted from the exported log, clicks and skips are those that the service has."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         for k in range(30):
             shown = await one.recommend()
@@ -218,11 +218,11 @@ def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, format: str) -> 
         assert {cell: counts for cell, counts in found.items() if sum(counts)} == cells
         assert query.counts.clicks.sum() > 5
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.page("empty")
         await some_traffic(one, 30)
@@ -239,11 +239,11 @@ def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
         assert (await one.http.get("/v1/pages/empty/log")).text == ""
         assert (await one.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page(items=[])
         for _ in range(CHUNK):
             await one.service.recommend("shop", RecommendationRequest())
@@ -253,12 +253,12 @@ def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None
         (line,) = (await one.http.get("/v1/pages/shop/log")).text.splitlines()
         assert f'"display":"{shown["id"]}"' in line
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_counts_fade_by_half_in_a_half_life(tmp_path: Path) -> None:
-    async def story() -> None:
-        clock = HandClock()
+    async def scenario() -> None:
+        clock = ManualClock()
         async with client(tmp_path, clock) as one:
             await one.page(half_life=86400, click_window=86400)
             await some_traffic(one)
@@ -278,13 +278,13 @@ def test_counts_fade_by_half_in_a_half_life(tmp_path: Path) -> None:
             assert again.clicks == pytest.approx(moved.clicks)
             assert again.displays == pytest.approx(moved.displays)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert verify(tmp_path / "store.db").differences == []
 
 
 def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
-    async def story() -> None:
-        clock = HandClock()
+    async def scenario() -> None:
+        clock = ManualClock()
         async with client(tmp_path, clock) as one:
             await one.page(click_window=60, retention=3600, half_life=3600)
             await some_traffic(one)
@@ -301,7 +301,7 @@ def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
             assert again.clicks == pytest.approx(memory.clicks)
             assert again.skips == pytest.approx(memory.skips)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     verdict = verify(tmp_path / "store.db")
     assert verdict.differences == []
     assert verdict.displays == 6

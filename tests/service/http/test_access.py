@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running_service import Client, play
+from tests.service.running_service import Client, run_scenario
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from tests.service.running_service import Client, play
     ],
 )
 def test_without_keys_only_this_machine_is_answered(tmp_path: Path, headers: dict, method: str, status: int) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         if method == "GET":
             answer = await one.http.get("/v1/version", headers=headers)
         else:
             answer = await one.http.put("/v1/pages/shop", headers=headers, json={"positions": ["a"]})
         assert answer.status_code == status
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)

@@ -264,7 +264,7 @@ def test_headers_after_a_body_have_an_end(server: Process, piece: bytes) -> None
 
 
 def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         async with client(tmp_path) as one:
             with bind("127.0.0.1", 0) as listener:
                 async with listening(make_app(one.service), listener):
@@ -278,7 +278,7 @@ def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("slotwise.service.http.server.KEEP_ALIVE_SECONDS", 0.3)
-        asyncio.run(story())
+        asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("raw", [b"\x16\x03\x01\x00\xff", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 10_000])

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from slotwise.service.http.endpoint import problem_of
-from tests.service.running_service import Client, play
+from tests.service.running_service import Client, run_scenario
 
 
 def many(name: str, row: str, times: int) -> str:
@@ -72,7 +72,7 @@ TOLD: dict[str, tuple[str, str]] = {  # what is wrong with a page -> the pointer
 
 
 def test_problems_say_where_and_what_would_be_right(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         for content, (pointer, words) in TOLD.items():
             answer = await one.http.put("/v1/pages/new", content=content, headers={"content-type": "application/json"})
             (wrong,) = answer.json()["errors"]
@@ -81,11 +81,11 @@ def test_problems_say_where_and_what_would_be_right(tmp_path: Path) -> None:
         answer = await one.http.put("/v1/pages/a%20b", json={"positions": ["a"]})
         assert "a letter or digit, then letters" in answer.json()["detail"]
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         for what, (method, path, content, headers, status) in BAD.items():
             given = {"content-type": "application/json", **headers}
@@ -96,7 +96,7 @@ def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
             assert (problem["status"], bool(problem["detail"]), bool(problem["request_id"])) == (status, True, True)
         assert await one.service.store.read(lambda ledger: ledger.page_names()) == ["shop"]
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_what_goes_wrong_here_is_in_the_log_under_the_id_that_was_answered(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,7 @@ from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, Client, play
+from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 
 LONGEST = 1 / 3  # of the compile time: the longest wait; the compiler holds Python's lock for a tenth of it at a time
 
@@ -47,7 +47,7 @@ async def a_display(one: Client) -> float:
 
 
 def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         await one.recommend()
         await define(one.service, "slow", policy)
@@ -62,7 +62,7 @@ def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
         assert worst < LONGEST * took
         assert len({id(model) for model, *_ in await asyncio.gather(*asking)}) == 1, "one page, one model"
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_what_is_committed_while_a_policy_is_compiled_counts_once(
@@ -74,7 +74,7 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
         compile_kernels(like)
         time.sleep(0.3)
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         shown = [await one.recommend() for _ in range(20)]
         monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
@@ -89,7 +89,7 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
         assert {cell[:3]: cell[3:] for cell in model.cells()} == {cell[:3]: cell[3:] for cell in kept.cells}
         assert (model.counts().clicks.sum(), model.counts().displays, kept.displays) == (20.0, 21.0, 21.0)
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
     assert verify(tmp_path / "store.db").differences == []
 
 
@@ -103,7 +103,7 @@ def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
         compile_kernels(like)
         compiled.append(like.policy)
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
         patch = asyncio.create_task(one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"}))
@@ -117,11 +117,11 @@ def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
         assert refused.status_code == 422, "it needs a parameter, which is checked before anything is compiled"
         assert compiled == ["uniform"], "once"
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_policy_that_could_not_be_compiled_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         with monkeypatch.context() as broken:
             broken.setattr("slotwise.service.pages.compiler.compile_kernels", lambda _: 1 // 0)
@@ -131,4 +131,4 @@ def test_a_policy_that_could_not_be_compiled_is_tried_again(tmp_path: Path, monk
         await one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"})
         assert (await one.recommend())["items"]
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)

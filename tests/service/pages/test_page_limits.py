@@ -13,7 +13,7 @@ from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, 
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import PageCounts, StoredPage
-from tests.service.running_service import ITEMS, POSITIONS, Client, play
+from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 
 LIMIT = 30  # counts: the page of these tests has 5 items x 1 segment x 4 columns
 
@@ -65,7 +65,7 @@ def test_names_given_up_count_for_their_counts_are_kept() -> None:
     ],
 )
 def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str, growth: Any, message: str) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         before = await one.ok("GET", "/v1/pages/shop")
         body = growth if method == "PATCH" else {"positions": POSITIONS} | growth
@@ -78,12 +78,12 @@ def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str
         await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
         await one.recommend()
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.usefixtures("low_limit")
 def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         rows = [{"item": "a"}, {"item": "hat", "state": "paused"}, {"item": "b"}, {"item": "c"}, {"item": "b"}]
         rows = [rows[0], {"item": "bad", "prior": {"clicks": 2, "views": 1}}, *rows[1:], {"item": "a"}]
@@ -101,14 +101,14 @@ def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path)
         assert (await one.http.put("/v1/pages/shop/items/a", json={})).status_code == 200
         await one.recommend(eligible=["a", "b"])
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.usefixtures("low_limit")
 def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
     """The second change is checked against the result of the first."""
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         grown = one.http.patch("/v1/pages/shop", json={"positions": [*POSITIONS, "below"]})  # 5 x 5
         more = one.http.post("/v1/pages/shop/items:batch", json={"items": [{"item": "a"}, {"item": "b"}]})  # 7 x 4
@@ -117,12 +117,12 @@ def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
         assert (page.status_code, created) in ((200, 1), (422, 2))
         await one.recommend()
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.usefixtures("low_limit")
 def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         await one.page()
         monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", 10)
         await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
@@ -132,7 +132,7 @@ def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monk
         assert shown["left"] == "tie"
         assert "hat" not in shown.values()
 
-    play(tmp_path, story)
+    run_scenario(tmp_path, scenario)
 
 
 def test_many_items_at_once_are_as_one_after_the_other() -> None:

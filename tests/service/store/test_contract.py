@@ -95,7 +95,7 @@ def test_pages_and_items_are_kept(run: Callable[..., None]) -> None:
 
 
 def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(run: Callable[..., None]) -> None:
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         stale = store.do(lambda ledger: ledger.save_page("shop", BODY, 9, NOW))
         good = store.do(lambda ledger: ledger.save_page("other", BODY, None, NOW))
@@ -103,7 +103,7 @@ def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(run: Callab
             await stale
         assert (await good).name == "other"
 
-    run(story)
+    run(scenario)
 
 
 def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(run: Callable[..., None]) -> None:
@@ -135,23 +135,23 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(run
     ],
 )
 def test_what_becomes_of_an_event(run: Callable[..., None], event: Event, now: float, status: str) -> None:
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
         assert await statuses(store, event, now=now) == [status]
 
-    run(story)
+    run(scenario)
 
 
 def test_an_event_id_names_one_event(run: Callable[..., None]) -> None:
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
         events = [click(id="e"), click(id="e"), click("left", id="e")]
         assert await statuses(store, *events) == ["accepted", "duplicate", "conflict"]
         assert await statuses(store, click("left", id="e")) == ["conflict"]
 
-    run(story)
+    run(scenario)
 
 
 def test_fading_pruning_and_import_are_snapshots(run: Callable[..., None]) -> None:
@@ -187,7 +187,7 @@ def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
     """For SQLite only: `max_page_count` gives the errors of a full disk."""
     states = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         callbacks = StoreCallbacks(failed=lambda: states.append("down"), recovered=lambda: states.append("up"))
         store = SqliteStore(tmp_path / "store.db", callbacks)
         await defined(store)
@@ -205,7 +205,7 @@ def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
         assert await cells(store) == {(0, 0): (0, 1), (1, 1): (0, 1)}
         await store.close()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def _limit_pages(pages: int) -> Callable[[Ledger], None]:
@@ -241,24 +241,24 @@ def test_an_older_store_is_brought_up_step_by_step(tmp_path: Path, monkeypatch: 
 
 
 def test_a_newer_store_is_refused(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         store = SqliteStore(tmp_path / "store.db")
         await store.do(lambda ledger: ledger._run("PRAGMA user_version = 99"))  # type: ignore[attr-defined]
         await store.close()
         with pytest.raises(BadInput, match="version 99"):
             SqliteStore(tmp_path / "store.db")
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_bytes(b"not a database, by far" * 100)
 
-    async def story() -> None:
+    async def scenario() -> None:
         with pytest.raises(BadInput, match="cannot open the store"):
             SqliteStore(tmp_path / "store.db")
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("refusal", [StaleVersion(), NotFound("no such page"), BadInput("not a number")])
@@ -268,7 +268,7 @@ def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, ref
     def refuse(_: Ledger) -> None:
         raise refusal
 
-    async def story() -> None:
+    async def scenario() -> None:
         store = SqliteStore(tmp_path / "store.db", StoreCallbacks(failed=lambda: failures.append("down")))
         with pytest.raises(type(refusal)) as caught:
             await store.do(refuse)
@@ -279,11 +279,11 @@ def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, ref
         assert failures == ["down"], "by the second operation alone"
         await store.close()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_an_operation_that_breaks_takes_nothing_else_with_it(run: Callable[..., None]) -> None:
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
         first = store.do(lambda ledger: ledger.record_events([click()], NOW))
@@ -294,11 +294,11 @@ def test_an_operation_that_breaks_takes_nothing_else_with_it(run: Callable[..., 
         assert [(await clicked).outcomes[0].status for clicked in (first, second)] == ["accepted", "accepted"]
         assert await cells(store) == {(0, 0): (1.0, 0.0), (1, 1): (1.0, 0.0)}
 
-    run(story)
+    run(scenario)
 
 
 def test_an_id_stays_with_the_display_that_had_it_first(run: Callable[..., None]) -> None:
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
         store.add(display(issued=NOW + 1.0))
@@ -309,7 +309,7 @@ def test_an_id_stays_with_the_display_that_had_it_first(run: Callable[..., None]
         assert kept.issued == NOW
         assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (0.0, 2.0)}
 
-    run(story)
+    run(scenario)
 
 
 def view(id: str | None = None) -> Event:
@@ -338,7 +338,7 @@ def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(run: Call
 
 
 def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(run: Callable[..., None]) -> None:
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
         store.add(display("other", drop_after=NOW + 999))
@@ -346,14 +346,14 @@ def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(run: Callable
         assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 1
         assert await statuses(store, Event(EventKind.CLICK, "other", None, None, "hero", "e")) == ["accepted"]
 
-    run(story)
+    run(scenario)
 
 
 @pytest.mark.parametrize("at_once", [False, True])
 def test_endless_ids_are_refused_and_nothing_else_is(run: Callable[..., None], at_once: bool) -> None:
     """A display of two entries has four possible events, each of which keeps four ids. Accepted events always count."""
 
-    async def story(store: Store) -> None:
+    async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
         store.add(display("other"))
@@ -376,7 +376,7 @@ def test_endless_ids_are_refused_and_nothing_else_is(run: Callable[..., None], a
         assert "too many event ids" in recorded.outcomes[0].detail
         assert await cells(store) == {(0, 0): (2, 0), (1, 1): (1, 1)}
 
-    run(story)
+    run(scenario)
 
 
 def test_a_database_of_another_program_is_refused_and_not_changed(tmp_path: Path) -> None:
@@ -385,11 +385,11 @@ def test_a_database_of_another_program_is_refused_and_not_changed(tmp_path: Path
         other.execute("CREATE TABLE pages (title TEXT)")
     before = path.read_bytes()
 
-    async def story() -> None:
+    async def scenario() -> None:
         with pytest.raises(BadInput, match="not a slotwise store"):
             SqliteStore(path)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     with pytest.raises(BadInput, match="not a slotwise store"):
         verify(path)
     assert path.read_bytes() == before

@@ -13,7 +13,7 @@ from slotwise.checks import BadInput
 from slotwise.service.pages.page import NO_PAGE, PageSpec
 from slotwise.service.store.migrations import APPLICATION, MIGRATIONS, migrate
 from slotwise.service.verify import verify
-from tests.service.running_service import START, Client, play
+from tests.service.running_service import START, Client, run_scenario
 
 ISSUED = START - 100.0
 DISPLAYS = [  # number, id, arm, items at hero and left, entries that were clicked
@@ -70,7 +70,7 @@ def store(tmp_path: Path) -> Path:
 def test_a_store_of_version_1_is_migrated_and_served(store: Path) -> None:
     seen: list[Any] = []
 
-    async def story(one: Client) -> None:
+    async def scenario(one: Client) -> None:
         lines = [json.loads(line) for line in (await one.http.get("/v1/pages/shop/log")).text.splitlines()]
         seen.append([(line["display"], line["variant"], line["position"], line["clicked"]) for line in lines])
         insights = await one.ok("GET", "/v1/pages/shop/insights")
@@ -82,7 +82,7 @@ def test_a_store_of_version_1_is_migrated_and_served(store: Path) -> None:
         fresh = {"type": "click", "display": "second", "position": "left"}
         assert await one.send(known, reused, fresh) == ["duplicate", "conflict", "accepted"]
 
-    play(store.parent, story)
+    run_scenario(store.parent, scenario)
     assert seen == [
         [
             ("first", "learnt", "hero", 1), ("first", "learnt", "left", 0), ("second", "holdout", "hero", 0),

@@ -25,7 +25,7 @@ from slotwise.service.service import Service
 from slotwise.service.store.interface import CellCounts, Event, StoredPage
 from slotwise.service.verify import verify
 from tests.service.reference_model import PlainDisplay, PlainModel, PlainPage
-from tests.service.running_service import ITEMS, POSITIONS, HandClock
+from tests.service.running_service import ITEMS, POSITIONS, ManualClock
 
 WINDOW, KEPT, HALF_LIFE = 100.0, 300.0, 400.0
 TIMES: dict[str, Any] = {"click_window": WINDOW, "retention": KEPT}
@@ -53,7 +53,7 @@ class History(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-        self.runner, self.clock, self.plain, self.crashes = asyncio.Runner(), HandClock(), PlainModel(), 0
+        self.runner, self.clock, self.plain, self.crashes = asyncio.Runner(), ManualClock(), PlainModel(), 0
         self.path = self.folder / "store.db"
         self.answered = [("nothing", 0)]  # (id, nonce) of all displays, including those lost by a crash
         self.runner.run(self._open())

@@ -60,11 +60,11 @@ def test_the_store_is_in_use_by_whatever_name_it_is_called(tmp_path: Path, how: 
         "linked folder": tmp_path / "linked" / "store.db",
     }
 
-    async def story() -> None:
+    async def scenario() -> None:
         first = SqliteStore(store)
         with pytest.raises(BadInput, match="in use by another process"):
             SqliteStore(names[how])
         await first.close()
         await SqliteStore(names[how]).close()  # it is free when the owner has closed it
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -13,7 +13,7 @@ from slotwise.checks import BadInput
 from slotwise.client.address import Address
 from slotwise.client.http_client import Remote, Unreachable
 from slotwise.client.load.fast_connection import Lost, Stream
-from slotwise.service.http.problems import STARTING
+from slotwise.service.errors import STARTING
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import msgspec
 
 from slotwise.checks import BadInput
 from slotwise.client.address import Address, phrase
-from slotwise.service.http.problems import STARTING
+from slotwise.service.errors import STARTING
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
 

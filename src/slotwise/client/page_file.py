@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.service.http.validation import misfit
+from slotwise.service.http.validation import describe_failure
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.pages.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, check_item, check_page
 
@@ -111,6 +111,6 @@ def _read(where: str, value: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        line, path = misfit(error, kind, _TABLES if not where else ())
+        line, path = describe_failure(error, kind, _TABLES if not where else ())
         place = (where + path.rpartition("$")[2]).strip(".")
         raise BadInput(f"{place}: {line}" if place else line) from None

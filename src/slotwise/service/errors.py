@@ -1,11 +1,14 @@
-"""What can go wrong with a request, in the terms of the service; `http.problems` maps each to an HTTP status."""
+"""The errors of the service, in its own terms; `http.problems` maps each class to an HTTP status."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
+
+STARTING = "starting: the kernels are not compiled yet"
 
 
-class FieldError(NamedTuple):
-    """One part of a request that is wrong: a JSON pointer to it, and what would be right."""
+class FieldError(Struct, frozen=True):
+    """One invalid field of a request: a JSON pointer to it, and what is wrong with it."""
 
     pointer: str
     detail: str
@@ -24,7 +27,11 @@ class NotFound(ServiceError):
 
 
 class Conflict(ServiceError):
-    """The request contradicts what is already there."""
+    """The request contradicts what is already stored."""
+
+
+class TooFewItems(Conflict):
+    """Fewer items may be shown than the layout has positions, and the caller wants all positions filled."""
 
 
 class DoesNotFit(ServiceError):
@@ -32,26 +39,22 @@ class DoesNotFit(ServiceError):
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> "DoesNotFit":
-        """One wrong part."""
+        """One invalid field; an empty pointer is the whole request."""
         return cls(detail, [FieldError(pointer, detail)])
 
 
-class TooFewItems(Conflict):
-    """Fewer items may be shown than the layout has positions, and the caller wants all positions filled."""
-
-
 class StaleVersion(ServiceError):
-    """The page changed after the caller read it."""
+    """What the caller wants to change has changed since the caller read it."""
 
     def __init__(self) -> None:
-        super().__init__("changed since it was read: the If-Match header does not match")
+        super().__init__("changed since it was read: the given version is not the current one")
 
 
 class NotReady(ServiceError):
     """The kernels are not compiled yet."""
 
     def __init__(self) -> None:
-        super().__init__("starting: the kernels are not compiled yet")
+        super().__init__(STARTING)
 
 
 class StoreDown(ServiceError):
@@ -59,3 +62,9 @@ class StoreDown(ServiceError):
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(detail or "the store cannot be written now; nothing was recorded: try again")
+
+
+def raise_field_errors(errors: Sequence[FieldError]) -> None:
+    """Raise `DoesNotFit` if there is any error; its detail is that of the first one."""
+    if errors:
+        raise DoesNotFit(errors[0].detail, errors)

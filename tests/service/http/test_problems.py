@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slotwise.service.http.endpoint import problem_of
+from slotwise.service.http.problems import problem_of
 from tests.service.running_service import Client, run_scenario
 
 
@@ -101,7 +101,7 @@ def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
 
 def test_what_goes_wrong_here_is_in_the_log_under_the_id_that_was_answered(caplog: pytest.LogCaptureFixture) -> None:
     problem = problem_of(ZeroDivisionError("a fault"))
-    answered = msgspec.json.decode(problem.body())
+    answered = msgspec.json.decode(problem.content())
     assert answered["status"] == 500
     assert answered["request_id"] in caplog.text
     assert "a fault" in caplog.text

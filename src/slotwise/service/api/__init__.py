@@ -1,1 +1,1 @@
-"""The HTTP interface: one file for each noun, every route described by data."""
+"""The HTTP interface: one file per resource, with its routes as data."""

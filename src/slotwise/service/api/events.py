@@ -2,10 +2,9 @@
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
-from slotwise.service.api.route import JSON, Answer, Call, Route, decode
+from slotwise.service.api.route import JSON, Call, Response, Route
 from slotwise.service.pages.limits import MOST_EVENTS, Identifier, Name
 from slotwise.service.registers import EventKind, EventStatus
 from slotwise.service.store.interface import Event, EventOutcome
@@ -42,25 +41,22 @@ class EventResults(Struct):
     results: list[EventResult]
 
 
-_batch = msgspec.json.Decoder(EventBatch)
-
-
-async def post(call: Call) -> Answer:
+async def post(call: Call[EventBatch]) -> Response:
     """Commit events, then return the result of each."""
     service, now = call.service, call.service.clock()
-    read = [_read_event(body, call, now) for body in decode(_batch, call.content).events]
+    read = [_read_event(body, call, now) for body in call.body.events]
     events = [event for event in read if not isinstance(event, str)]
     outcomes = iter((await service.record_events(events)).outcomes if events else [])
     service.count_events([("rejected", None)] * (len(read) - len(events)))
     results = [EventResult("rejected", event) if isinstance(event, str) else _result(next(outcomes)) for event in read]
-    return Answer(200, EventResults(results))
+    return Response(200, EventResults(results))
 
 
 def _result(outcome: EventOutcome) -> EventResult:
     return EventResult(outcome.status, outcome.detail)
 
 
-def _read_event(body: EventBody, call: Call, now: float) -> Event | str:
+def _read_event(body: EventBody, call: Call[EventBatch], now: float) -> Event | str:
     """The event as the store takes it, or the reason why it is rejected."""
     kind = _KINDS[body.type]
     if body.type == "click" and body.position is None:

@@ -1,4 +1,4 @@
-"""The log of a page: one line for each item that was shown at a position, as NDJSON or Parquet, streamed."""
+"""The log of a page: one line for each item and position of a display, streamed as NDJSON or Parquet."""
 
 import asyncio
 import os
@@ -9,19 +9,18 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from slotwise.service.api.route import NOT_FOUND, Answer, Call, Parameter, Route
-from slotwise.service.http.problems import Problem
+from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.service import Service
 from slotwise.service.store.interface import LogRow
 
-CHUNK = 1_000  # displays at a time: memory does not grow with the log
-_PIECE = 1 << 16  # bytes
+CHUNK = 1_000  # displays read at a time: memory does not grow with the log
+_FILE_CHUNK = 1 << 16  # bytes
 _encode = msgspec.json.Encoder().encode
-_FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson by default")
+_FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is the default")
 
 
 class LogLine(Struct):
-    """An item at a position: shown 1 (0 when the display was discarded or does not count), clicked 1 or 0."""
+    """An item at a position. `shown` is 0 for a display that is discarded or does not count; `clicked` is 0 or 1."""
 
     display: str
     issued: float
@@ -35,21 +34,18 @@ class LogLine(Struct):
     variant: str
 
 
-async def get(call: Call) -> Answer:
+async def get(call: Call[None]) -> Response:
     """Stream the log, oldest display first."""
     model = await call.service.model(call.path["page"])
-    form = call.query.get("format", "ndjson")
-    chunks = _chunks(call, model.page.name, model.page.number)
-    if form == "ndjson":
-        return Answer(200, _ndjson(chunks), media_type="application/x-ndjson")
-    if form == "parquet":
-        return Answer(200, _pieces(await _parquet(chunks)), media_type="application/vnd.apache.parquet")
-    raise Problem(422, f"format = {form!r} is neither ndjson nor parquet")
+    chunks = _chunks(call.service, model.page.name, model.page.number)
+    if call.query.get("format") == "parquet":
+        return Response(200, _file_chunks(await _parquet(chunks)), media_type="application/vnd.apache.parquet")
+    return Response(200, _ndjson(chunks), media_type="application/x-ndjson")
 
 
-async def _chunks(call: Call, name: str, page: int) -> AsyncIterator[list[LogLine]]:
+async def _chunks(service: Service, name: str, page: int) -> AsyncIterator[list[LogLine]]:
     last = 0
-    while rows := await _rows(call.service, page, last):
+    while rows := await _rows(service, page, last):
         last = rows[-1].number
         yield [_line(name, row) for row in rows]
 
@@ -72,13 +68,13 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
 
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
-    """Into a file without a name: a Parquet file is complete only with its last bytes."""
+    """The whole log in a temporary file: Parquet ends with its index, so it cannot be sent while it is written."""
     import pyarrow
     from pyarrow import parquet
 
-    kinds: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
-    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in LogLine.__annotations__.items()])
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever sends it closes it
+    types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
+    schema = pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - `_file_chunks` closes it
     with parquet.ParquetWriter(file, schema) as writer:
         async for lines in chunks:
             table = pyarrow.Table.from_pylist(msgspec.to_builtins(lines), schema=schema)
@@ -87,15 +83,15 @@ async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
     return file
 
 
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+async def _file_chunks(file: BinaryIO) -> AsyncIterator[bytes]:
     with file:
-        while piece := await asyncio.to_thread(file.read, _PIECE):
-            yield piece
+        while chunk := await asyncio.to_thread(file.read, _FILE_CHUNK):
+            yield chunk
 
 
 ROUTES = [
     Route(
-        "GET", "/v1/pages/{page}/log", "get_log", "The log, one line for each item shown at a position.", get,
+        "GET", "/v1/pages/{page}/log", "get_log", "The log: one line for each item and position of a display.", get,
         {200: ("lines, oldest first", "application/x-ndjson,application/vnd.apache.parquet")}, NOT_FOUND,
         parameters=(_FORMAT,), tag="learnt",
     ),

@@ -1,14 +1,14 @@
-"""Operations: is it alive, is it ready, what does it measure, which version is it."""
+"""Operations: liveness, readiness, metrics, version."""
 
 from msgspec import Struct
 
-from slotwise.service.api.route import OPERATIONS, Answer, Call, Route
+from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.errors import NotReady
 from slotwise.version import __version__
 
 
 class Health(Struct):
-    """All is well."""
+    """No problem is known."""
 
     status: str = "ok"
 
@@ -19,38 +19,44 @@ class Version(Struct):
     version: str
 
 
-async def livez(call: Call) -> Answer:
-    """The process answers."""
-    return Answer(200, Health())
+async def livez(call: Call[None]) -> Response:
+    """Respond."""
+    return Response(200, Health())
 
 
-async def readyz(call: Call) -> Answer:
-    """The kernels are compiled, the store is open and can be written."""
+async def readyz(call: Call[None]) -> Response:
+    """Check that the kernels are compiled and that the store can be written."""
     if not call.service.ready:
         raise NotReady
     await call.service.check_store()
-    return Answer(200, Health())
+    return Response(200, Health())
 
 
-async def metrics(call: Call) -> Answer:
-    """For Prometheus."""
+async def metrics(call: Call[None]) -> Response:
+    """Metrics in Prometheus' text format."""
     call.service.metrics.waiting.set(call.service.store.waiting)
-    return Answer(200, call.service.metrics.text(), {}, "text/plain; version=0.0.4; charset=utf-8")
+    return Response(200, call.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def version(call: Call) -> Answer:
-    """Which slotwise this is."""
-    return Answer(200, Version(__version__))
+async def version(call: Call[None]) -> Response:
+    """The version of the running service."""
+    return Response(200, Version(__version__))
 
 
 ROUTES = [
-    Route("GET", "/livez", "livez", "The process answers.", livez, {200: ("alive", Health)}, tag=OPERATIONS),
     Route(
-        "GET", "/readyz", "readyz", "The kernels are compiled, the store can be written.", readyz,
+        "GET", "/livez", "livez", "Liveness: the process responds.", livez, {200: ("alive", Health)}, tag=OPERATIONS
+    ),
+    Route(
+        "GET", "/readyz", "readyz", "Readiness: the kernels are compiled and the store can be written.", readyz,
         {200: ("ready", Health)}, tag=OPERATIONS,
     ),
-    Route("GET", "/metrics", "metrics", "For Prometheus.", metrics, {200: ("metrics", "text/plain")}, tag=OPERATIONS),
     Route(
-        "GET", "/v1/version", "version", "Which slotwise this is.", version, {200: ("it", Version)}, tag=OPERATIONS
+        "GET", "/metrics", "metrics", "Metrics for Prometheus.", metrics, {200: ("the metrics", "text/plain")},
+        tag=OPERATIONS,
+    ),
+    Route(
+        "GET", "/v1/version", "version", "The version of the service.", version, {200: ("the version", Version)},
+        tag=OPERATIONS,
     ),
 ]  # fmt: skip

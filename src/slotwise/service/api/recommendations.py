@@ -2,11 +2,9 @@
 
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from slotwise.service.api.route import NOT_FOUND, Answer, Call, Parameter, Route, decode
-from slotwise.service.errors import DoesNotFit
+from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.pages.request import RecommendationRequest
 
 
@@ -31,21 +29,15 @@ class Recommendation(Struct):
     degraded: bool
 
 
-_request = msgspec.json.Decoder(RecommendationRequest)
-_NO_CONSTRAINTS = RecommendationRequest()
 _ON_SHORTAGE = Parameter(
     "on_shortage", "query", Literal["leave_out", "error"], "with `error`, too few items are answered 409"
 )
 
 
-async def post(call: Call) -> Answer:
+async def post(call: Call[RecommendationRequest]) -> Response:
     """A display for one page view."""
-    page = call.path["page"]
-    request = decode(_request, call.content) if call.content else _NO_CONSTRAINTS
-    on_shortage = call.query.get("on_shortage", "leave_out")
-    if on_shortage not in ("leave_out", "error"):
-        raise DoesNotFit(f"on_shortage = {on_shortage!r} is neither leave_out nor error")
-    model, display, is_new = await call.service.recommend(page, request, fill_all=on_shortage == "error")
+    page, fill_all = call.path["page"], call.query.get("on_shortage") == "error"
+    model, display, is_new = await call.service.recommend(page, call.body, fill_all)
     names = model.names
     recommendation = Recommendation(
         display.id,
@@ -57,7 +49,7 @@ async def post(call: Call) -> Answer:
         model.left_out(display),
         display.degraded,
     )
-    return Answer(201 if is_new else 200, recommendation)
+    return Response(201 if is_new else 200, recommendation)
 
 
 ROUTES = [

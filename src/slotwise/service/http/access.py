@@ -1,4 +1,4 @@
-"""What makes `--dev`, serving without keys, safe: only this machine, and no web page of elsewhere, is answered."""
+"""Access control of `--dev` mode, which has no keys: only requests from this machine, and not from other websites."""
 
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -7,34 +7,34 @@ from slotwise.checks import BadInput
 from slotwise.service.http.problems import Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
-_READS = ("GET", "HEAD", "OPTIONS")
+_PROXY_HEADERS = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 def check_address(host: str) -> None:
-    """Without keys the service listens on this machine only."""
+    """Raise `BadInput` unless this is a loopback address: without keys the service listens on no other."""
     if host not in LOOPBACK:
         raise BadInput(f"--host {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
 
 
 def check_request(method: str, headers: dict[bytes, bytes]) -> None:
-    """403 for a request that a browser sent for another site, or that came by way of a proxy."""
+    """Raise 403 for a request that comes from another website in a browser, or through a proxy."""
     host = headers.get(b"host", b"").decode("latin-1")
     if _hostname(f"//{host}") not in LOOPBACK:
         raise Problem(403, f"the Host header {host[:100]!r} is not an address of this machine")
-    if not _FORWARDED.isdisjoint(headers):
-        name = min(_FORWARDED & headers.keys()).decode()
-        raise Problem(403, f"the {name} header is refused: this service runs without keys, not behind a proxy")
-    if method in _READS:
+    if not _PROXY_HEADERS.isdisjoint(headers):
+        name = min(_PROXY_HEADERS & headers.keys()).decode()
+        raise Problem(403, f"the {name} header is not allowed: without keys, this service does not run behind a proxy")
+    if method in _SAFE_METHODS:
         return
     if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
-        raise Problem(403, "the Sec-Fetch-Site header says that another site asks")
+        raise Problem(403, "the Sec-Fetch-Site header says that the request comes from another website")
     origin = headers.get(b"origin")
     if origin is not None and origin.decode("latin-1").partition("://")[2].lower() != host.lower():
-        raise Problem(403, "the Origin header names another site")
+        raise Problem(403, "the Origin header names another website")
 
 
-@lru_cache(100)  # clients call by the same name again and again
+@lru_cache(100)  # clients send the same Host header with every request
 def _hostname(address: str) -> str | None:
     try:
         parts = urlsplit(address)

@@ -1,4 +1,4 @@
-"""The human page of the HTTP interface: one file without scripts, made from the OpenAPI description."""
+"""The HTTP interface as a web page: one file without scripts, made from the OpenAPI document."""
 
 import base64
 import hashlib
@@ -21,17 +21,19 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>slotwise: the HTTP interface</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{{ style | safe }}</style></head><body>
 <h1>slotwise {{ document.info.version }}</h1>
-<p>{{ document.info.summary }} Every call below, for machines: <a href="/openapi.json">/openapi.json</a>.</p>
-{% for tag, calls in tags.items() %}<h2>{{ tag }}</h2>
-{% for path, method, call in calls %}<details id="{{ call.operationId }}"><summary>
-<span class="method">{{ method | upper }}</span> <code>{{ path }}</code> {{ call.summary }}</summary>
-{% if call.parameters %}<table>{% for one in call.parameters %}<tr><td><code>{{ one.name }}</code></td>
-<td>{{ one.in }}</td><td>{{ one.description or one.schema.description }}</td></tr>{% endfor %}</table>{% endif %}
-{% if call.requestBody %}<p>body</p>{% for kind, body in call.requestBody.content.items() %}{% if loop.first %}
-<pre>{{ shown(body.schema) }}</pre>{% endif %}{% endfor %}{% endif %}
-<table>{% for status, answer in call.responses.items() %}<tr><th>{{ status }}</th><td>{{ answer.description }}
-{% if status < "300" and answer.content %}{% for body in answer.content.values() %}{% if loop.first %}
-<pre>{{ shown(body.schema) }}</pre>{% endif %}{% endfor %}{% endif %}</td></tr>{% endfor %}</table></details>
+<p>{{ document.info.summary }} The same as an OpenAPI document: <a href="/openapi.json">/openapi.json</a>.</p>
+{% for tag, operations in tags.items() %}<h2>{{ tag }}</h2>
+{% for path, method, operation in operations %}<details id="{{ operation.operationId }}"><summary>
+<span class="method">{{ method | upper }}</span> <code>{{ path }}</code> {{ operation.summary }}</summary>
+{% if operation.parameters %}<table>{% for parameter in operation.parameters %}
+<tr><td><code>{{ parameter.name }}</code></td><td>{{ parameter.in }}</td>
+<td>{{ parameter.description or parameter.schema.description }}</td></tr>{% endfor %}</table>{% endif %}
+{% if operation.requestBody %}<p>request body</p>
+{% for body in operation.requestBody.content.values() %}{% if loop.first %}
+<pre>{{ schema_text(body.schema) }}</pre>{% endif %}{% endfor %}{% endif %}
+<table>{% for status, response in operation.responses.items() %}<tr><th>{{ status }}</th><td>{{ response.description }}
+{% if status < "300" and response.content %}{% for body in response.content.values() %}{% if loop.first %}
+<pre>{{ schema_text(body.schema) }}</pre>{% endif %}{% endfor %}{% endif %}</td></tr>{% endfor %}</table></details>
 {% endfor %}{% endfor %}</body></html>
 """
 _hash = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -39,25 +41,25 @@ CONTENT_SECURITY_POLICY = f"default-src 'none'; style-src 'sha256-{_hash}'; base
 
 
 def docs_page(document: dict[str, Any]) -> bytes:
-    """The page."""
+    """The page as HTML."""
     tags: dict[str, list[tuple[str, str, Any]]] = {}
     for path, methods in document["paths"].items():
-        for method, call in methods.items():
-            tags.setdefault(call["tags"][0], []).append((path, method, call))
+        for method, operation in methods.items():
+            tags.setdefault(operation["tags"][0], []).append((path, method, operation))
     template = Environment(autoescape=True).from_string(_PAGE)
 
-    def shown(schema: dict[str, Any]) -> str:
+    def schema_text(schema: dict[str, Any]) -> str:
         return json.dumps(_inlined(schema, document["components"]["schemas"]), indent=2)
 
-    return template.render(document=document, tags=tags, style=_STYLE, shown=shown).encode()
+    return template.render(document=document, tags=tags, style=_STYLE, schema_text=schema_text).encode()
 
 
-def _inlined(schema: Any, known: dict[str, Any]) -> Any:
-    """A schema with what it refers to put in its place; none of ours refers to itself."""
+def _inlined(schema: Any, components: dict[str, Any]) -> Any:
+    """A schema with its references replaced by what they refer to; no schema refers to itself."""
     if isinstance(schema, list):
-        return [_inlined(one, known) for one in schema]
+        return [_inlined(entry, components) for entry in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _inlined(known[schema["$ref"].rpartition("/")[2]], known)
-    return {key: _inlined(value, known) for key, value in schema.items()}
+        return _inlined(components[schema["$ref"].rpartition("/")[2]], components)
+    return {key: _inlined(value, components) for key, value in schema.items()}

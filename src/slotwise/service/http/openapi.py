@@ -1,44 +1,39 @@
-"""The OpenAPI 3.1 description, made from the routes."""
+"""The OpenAPI 3.1 document, made from the routes."""
 
 import re
 from typing import Any
 
 import msgspec
 
-from slotwise.service.api.route import Parameter, Route
+from slotwise.service.api.route import PATH_TYPES, Parameter, Route
 from slotwise.service.http.problems import MEDIA_TYPE, ProblemBody
-from slotwise.service.pages.limits import ItemName, Name
 from slotwise.version import __version__
 
-_ALWAYS = {
+_INVALID = {422: "valid JSON that does not fit the schema or the page: `errors` points to each invalid field"}
+_PROBLEMS_OF_ALL = {
     400: "malformed: the address, a header or the JSON",
-    403: "not allowed from where it came",
-    503: "the store cannot be written, or the service is starting: try again after Retry-After seconds",
+    403: "forbidden for requests from this origin",
+    503: "the store cannot be written, or the service is starting: retry after Retry-After seconds",
 }
-_WITH_BODY = {
+_PROBLEMS_OF_BODIES = {
     408: "the body did not arrive in time",
     413: "the body is too large",
-    415: "the body is not of a media type that this call takes",
-    422: "valid JSON, but not what this call takes: `errors` points to each part",
+    415: "the body has an unsupported media type",
+    **_INVALID,
 }
 _REF = "#/components/schemas/{name}"
+Schemas = dict[Any, Any]  # by type
 
 
-def problems_of(route: Route) -> dict[int, str]:
-    """Every status of an error that a route may answer."""
-    named = {422: _WITH_BODY[422]} if route.parameters or "{page}" in route.path else {}
-    return {**_ALWAYS, **named, **(_WITH_BODY if route.body is not None else {}), **route.problems}
-
-
-def description(routes: list[Route]) -> dict[str, Any]:
+def openapi_document(routes: list[Route[Any]]) -> dict[str, Any]:
     """The whole document."""
-    kinds = [kind for route in routes for kind in _kinds(route)] + [ProblemBody]
-    unique = list(dict.fromkeys(kinds))
-    schemas, components = msgspec.json.schema_components(unique, ref_template=_REF)
-    known = dict(zip(unique, schemas, strict=True))
+    types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody]
+    unique = list(dict.fromkeys(types))
+    references, components = msgspec.json.schema_components(unique, ref_template=_REF)
+    schemas = dict(zip(unique, references, strict=True))
     paths: dict[str, Any] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, known)
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -52,51 +47,64 @@ def description(routes: list[Route]) -> dict[str, Any]:
     }
 
 
-def _kinds(route: Route) -> list[Any]:
-    answered = [kind for _, kind in route.answers.values() if kind is not None and not isinstance(kind, str)]
-    return answered + ([] if route.body is None else [route.body])
+def _body_types(route: Route[Any]) -> list[Any]:
+    returned = [body for _, body in route.responses.values() if body is not None and not isinstance(body, str)]
+    return returned + ([] if route.body is None else [route.body])
 
 
-def _operation(route: Route, known: dict[Any, Any]) -> dict[str, Any]:
+def _operation(route: Route[Any], schemas: Schemas) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.name,
-        "summary": route.about,
+        "summary": route.summary,
         "tags": [route.tag],
         "parameters": [*_path_parameters(route.path), *map(_parameter, route.parameters)],
         "responses": {
-            **{str(status): _answer(status, *answer, known) for status, answer in route.answers.items()},
-            **{str(status): _problem(status, about, known) for status, about in sorted(problems_of(route).items())},
+            **{str(status): _response(*response, schemas) for status, response in route.responses.items()},
+            **{str(status): _problem(status, text, schemas) for status, text in sorted(_problems(route).items())},
         },
     }
     if route.body is not None:
-        content = {media_type: {"schema": known[route.body]} for media_type in route.media_types}
+        content = {media_type: {"schema": schemas[route.body]} for media_type in route.media_types}
         operation["requestBody"] = {"required": not route.body_optional, "content": content}
     return operation
 
 
-def _answer(status: int, about: str, kind: Any, known: dict[Any, Any]) -> dict[str, Any]:
-    if kind is None:
-        return {"description": about}
-    if isinstance(kind, str):
-        return {"description": about, "content": {one: {"schema": {"type": "string"}} for one in kind.split(",")}}
-    return {"description": about, "content": {"application/json": {"schema": known[kind]}}}
+def _problems(route: Route[Any]) -> dict[int, str]:
+    """Every error status that a route may return."""
+    of_parameters = _INVALID if route.parameters or "{page}" in route.path else {}
+    of_body = _PROBLEMS_OF_BODIES if route.body is not None else {}
+    return {**_PROBLEMS_OF_ALL, **of_parameters, **of_body, **route.problems}
 
 
-def _problem(status: int, about: str, known: dict[Any, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": about, "content": {MEDIA_TYPE: {"schema": known[ProblemBody]}}}
+def _response(description: str, body: Any, schemas: Schemas) -> dict[str, Any]:
+    if body is None:
+        return {"description": description}
+    if isinstance(body, str):
+        content: dict[str, Any] = {media_type: {"schema": {"type": "string"}} for media_type in body.split(",")}
+    else:
+        content = {"application/json": {"schema": schemas[body]}}
+    return {"description": description, "content": content}
+
+
+def _problem(status: int, description: str, schemas: Schemas) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": description, "content": {MEDIA_TYPE: {"schema": schemas[ProblemBody]}}}
     if status == 503:
-        answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
-    return answer
+        response["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
+    return response
 
 
 def _path_parameters(path: str) -> list[dict[str, Any]]:
-    kinds = {"item": ItemName}
     return [
-        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(kinds.get(name, Name))}
+        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(PATH_TYPES[name])}
         for name in re.findall(r"{(\w+)}", path)
     ]
 
 
-def _parameter(one: Parameter) -> dict[str, Any]:
-    schema = msgspec.json.schema(one.kind)
-    return {"name": one.name, "in": one.where, "required": False, "description": one.about, "schema": schema}
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": parameter.where,
+        "required": False,
+        "description": parameter.description,
+        "schema": msgspec.json.schema(parameter.type),
+    }

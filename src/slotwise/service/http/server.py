@@ -1,4 +1,4 @@
-"""The server: uvicorn, in this process, until a signal ends it."""
+"""The server: uvicorn, in this process, until a signal stops it."""
 
 import asyncio
 import errno
@@ -10,56 +10,56 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
-from slotwise.service.http.app import App, make_app, running
+from slotwise.service.http.app import make_app, running
 from slotwise.service.http.connection import Connection
 from slotwise.service.service import Service
 
-BACKLOG = 1024  # callers that wait to be accepted
-ACCEPTED_AT_ONCE = 16  # before the first of them is looked at, and sent away when there are too many
-KEEP_ALIVE_SECONDS = 75  # longer than those of most proxies, so that it is they who hang up
-PATIENT_SECONDS = 2.0  # without a word
-STOP_SECONDS = 5  # for what is under way when the service is stopped
-SWITCH_SECONDS = 0.0005  # the writer's thread keeps Python's lock that long at most while the event loop wants it
-GC_THRESHOLD = (10_000, 20, 20)  # objects made before the collector looks; requests leave no cycles
+BACKLOG = 1024  # connections that wait to be accepted
+ACCEPTED_AT_ONCE = 16  # before the first of them is handled, and rejected if there are too many
+KEEP_ALIVE_SECONDS = 75  # longer than the timeout of most proxies, so that the proxy closes idle connections
+COMPILE_NOTICE_SECONDS = 2.0  # of compiling before the service reports it
+SHUTDOWN_SECONDS = 5  # for requests in progress when the service stops
+SWITCH_SECONDS = 0.0005  # at most that long does the writer's thread keep the GIL while the event loop waits for it
+GC_THRESHOLD = (10_000, 20, 20)  # allocations between collections; requests leave no cycles
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket on this port, any free one for 0."""
+    """A listening socket on this port; 0 takes any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends at once, without waiting for more, only where it is told that this is TCP
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # with the protocol given, asyncio sets TCP_NODELAY on accepted connections; else small responses are delayed
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((host, port))
-        found.listen(BACKLOG)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
     except OSError as error:
-        found.close()
+        listener.close()
         hint = "; --port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
         raise BadInput(f"cannot listen on {host} port {port}: {error.strerror}{hint}") from None
-    return found
+    return listener
 
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to accept; asyncio knows one number only for how many wait and how many it accepts at once."""
         await super().startup(sockets)
-        for one in sockets or []:
-            one.listen(BACKLOG)
+        for listener in sockets or []:
+            listener.listen(BACKLOG)  # asyncio has one number for the backlog and for the connections accepted at once
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Whoever serves listens to signals."""
-        yield
+        yield  # `_serve_until_stopped` handles signals
 
 
 @asynccontextmanager
-async def listening(app: App, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
-    """Serve an application on a socket until the block ends; the task ends before that only when it fails."""
+async def listening(app: ASGIApp, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
+    """Serve an application on a socket until the block ends; the task ends earlier only if the server fails."""
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
@@ -72,7 +72,7 @@ async def listening(app: App, listener: socket.socket) -> AsyncIterator["asyncio
         server_header=False,
         backlog=ACCEPTED_AT_ONCE,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     server = _Server(config)
     serving = asyncio.create_task(server.serve([listener]))
@@ -87,29 +87,29 @@ async def serve(
     path: Path,
     host: str,
     port: int,
-    tell: Callable[[str], None],
-    more: Sequence[Route] = (),
+    report: Callable[[str], None],
+    extra_routes: Sequence[Route[Any]] = (),
     seed: int | None = None,
 ) -> None:
-    """Serve this store until SIGTERM or SIGINT; what was recommended until then is committed."""
+    """Serve this store until SIGTERM or SIGINT, then commit every issued display; `report` gets lines of progress."""
     with bind(host, port) as listener:
         async with running(path, seed=seed) as service:
-            telling = asyncio.create_task(_tell_when_ready(service, tell))
-            await _serve_until_stopped(make_app(service, more), listener, tell)
-            telling.cancel()
+            reporting = asyncio.create_task(_report_when_ready(service, report))
+            await _serve_until_stopped(make_app(service, extra_routes), listener, report)
+            reporting.cancel()
 
 
-async def _tell_when_ready(service: Service, tell: Callable[[str], None]) -> None:
+async def _report_when_ready(service: Service, report: Callable[[str], None]) -> None:
     try:
-        await asyncio.wait_for(service.compiled.wait(), PATIENT_SECONDS)
+        await asyncio.wait_for(service.compiled.wait(), COMPILE_NOTICE_SECONDS)
     except TimeoutError:
-        tell("compiling, once on this machine, for about half a minute")
+        report("compiling, once on this machine, for about half a minute")
         await service.compiled.wait()
-    tell("ready; /docs has every call, Ctrl-C ends it")
+    report("ready; /docs describes the HTTP interface, Ctrl-C stops the service")
 
 
-async def _serve_until_stopped(app: App, listener: socket.socket, tell: Callable[[str], None]) -> None:
-    gc.freeze()  # what was imported stays: the collector need not look at it again and again
+async def _serve_until_stopped(app: ASGIApp, listener: socket.socket, report: Callable[[str], None]) -> None:
+    gc.freeze()  # imported modules stay: the collector need not visit them again
     gc.set_threshold(*GC_THRESHOLD)
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()
@@ -117,9 +117,9 @@ async def _serve_until_stopped(app: App, listener: socket.socket, tell: Callable
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with listening(app, listener) as serving:
         host, port, *_ = listener.getsockname()
-        shown = f"[{host}]" if ":" in host else host
-        tell(f"slotwise serves on http://{shown}:{port}")
+        url_host = f"[{host}]" if ":" in host else host
+        report(f"slotwise serves on http://{url_host}:{port}")
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         if stopped.done():
-            tell("stopping")
+            report("stopping")

@@ -1,34 +1,34 @@
-"""A time limit for many short waits: one timer looks after all, since one for each costs more than the wait."""
+"""A timeout for many short waits with a single timer: a timer for each wait costs more than the wait itself."""
 
 import asyncio
 
 
-class Patience:
-    """Waits that take longer are cancelled, at most `seconds` / 10 after their time."""
+class SharedTimeout:
+    """Cancels tasks that wait longer than `seconds`, at most `seconds` / 10 too late."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._begun: dict[asyncio.Task[object], float] = {}
+        self._started: dict[asyncio.Task[object], float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> "asyncio.Task[object]":
-        """The present task begins to wait."""
+    def start(self) -> "asyncio.Task[object]":
+        """Start the time of the current task, which is returned."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
-        self._begun[task] = loop.time()
+        self._started[task] = loop.time()
         if self._timer is None:
-            self._timer = loop.call_later(self.seconds / 10, self._look)
+            self._timer = loop.call_later(self.seconds / 10, self._cancel_expired)
         return task
 
-    def end(self, task: "asyncio.Task[object]") -> bool:
-        """It waits no more; whether it was within its time."""
-        return self._begun.pop(task, None) is not None
+    def stop(self, task: "asyncio.Task[object]") -> bool:
+        """Stop the time of a task; False if this timeout has cancelled the task, or it was stopped before."""
+        return self._started.pop(task, None) is not None
 
-    def _look(self) -> None:
+    def _cancel_expired(self) -> None:
         loop, self._timer = asyncio.get_running_loop(), None
-        for task, begun in list(self._begun.items()):
-            if loop.time() - begun > self.seconds:
-                del self._begun[task]
+        for task, started in list(self._started.items()):
+            if loop.time() - started > self.seconds:
+                del self._started[task]
                 task.cancel()
-        if self._begun:
-            self._timer = loop.call_later(self.seconds / 10, self._look)
+        if self._started:
+            self._timer = loop.call_later(self.seconds / 10, self._cancel_expired)

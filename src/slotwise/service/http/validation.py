@@ -1,67 +1,111 @@
-"""Words for what does not fit a type: msgspec says what is wrong, this adds what would be right."""
+"""Validation of request bodies and names: msgspec says what is wrong, this module adds what would be right."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect
 
+from slotwise.service.errors import DoesNotFit
+from slotwise.service.http.problems import Problem
 
-class Misfit(NamedTuple):
-    """What is wrong, and where, as msgspec writes it: `$.positions[0]`, and after "key in" for a key."""
+Decoded = TypeVar("Decoded")
 
-    line: str
+
+class ValidationFailure(NamedTuple):
+    """What is wrong, and where: a path of msgspec, `$.positions[0]`, with "key in" before it for a mapping's key."""
+
+    detail: str
     path: str
 
 
-def misfit(error: msgspec.ValidationError, kind: Any, also: Iterable[str] = ()) -> Misfit:
-    """An error of reading something as this type, in words; `also` are fields that others read."""
-    line, _, path = str(error).partition(" - at ")
-    if line.startswith(("Invalid enum value", "Object contains unknown field", "Expected `str` matching regex")):
-        for found in _at(inspect.type_info(kind), path):
-            line = _words(line, found, also)
-    return Misfit(line, path.strip("`"))
+def body_decoder(type_: type[Decoded], is_optional: bool) -> Callable[[bytes], Decoded]:
+    """A function that decodes request bodies of this type; `type_()` stands for an empty body that is optional.
+
+    It raises 400 for a body that is not JSON, and `DoesNotFit` for JSON of another type.
+    """
+    decode_json = msgspec.json.Decoder(type_).decode
+    empty_body = type_() if is_optional else None
+
+    def decode(content: bytes) -> Decoded:
+        if not content and empty_body is not None:
+            return empty_body
+        try:
+            return decode_json(content)
+        except msgspec.ValidationError as error:
+            detail, path = describe_failure(error, type_)
+            raise DoesNotFit.at(_pointer(path), detail) from None
+        except RecursionError:
+            raise Problem(400, "the body is nested too deeply") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Problem(400, f"the body is not valid JSON: {error}") from None
+
+    return decode
 
 
-def _words(line: str, found: inspect.Type, also: Iterable[str]) -> str:
-    """The line with what this type allows, where it is about that."""
-    plain = _plain(found)
-    if isinstance(plain, inspect.LiteralType) and line.startswith("Invalid enum"):
-        return f"{line}; allowed: {', '.join(map(str, plain.values))}"
-    if isinstance(plain, inspect.StructType) and line.startswith("Object"):
-        fields = [field.encode_name for field in plain.fields] + list(also)
-        near = get_close_matches(line.split("`")[1], fields, n=1, cutoff=0.7)
-        return f"{line}; " + (f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(fields))}")
-    if isinstance(found, inspect.Metadata) and line.startswith("Expected"):
-        return f"this name is not allowed; needed: {(found.extra_json_schema or {})['description']}"
-    return line
+def check_value(name: str, value: str, type_: Any) -> None:
+    """Raise `DoesNotFit` if a parameter of the path or the query is not of this type."""
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        raise DoesNotFit(f"{name} = {value!r}: {describe_failure(error, type_).detail}") from None
 
 
-def _at(whole: inspect.Type, path: str) -> list[inspect.Type]:
-    """The types that msgspec may have meant by a path: several where there is a choice."""
-    found = _choices(whole)
+def describe_failure(error: msgspec.ValidationError, type_: Any, other_fields: Iterable[str] = ()) -> ValidationFailure:
+    """Describe why a value is not of this type; `other_fields` are allowed too, but decoded elsewhere."""
+    detail, _, path = str(error).partition(" - at ")
+    if detail.startswith(("Invalid enum value", "Object contains unknown field", "Expected `str` matching regex")):
+        for candidate in _types_at(inspect.type_info(type_), path):
+            detail = _with_allowed_values(detail, candidate, other_fields)
+    return ValidationFailure(detail, path.strip("`"))
+
+
+def _with_allowed_values(detail: str, candidate: inspect.Type, other_fields: Iterable[str]) -> str:
+    """The detail with what this type allows, where the detail is about such a type."""
+    bare = _without_metadata(candidate)
+    if isinstance(bare, inspect.LiteralType) and detail.startswith("Invalid enum"):
+        return f"{detail}; allowed: {', '.join(map(str, bare.values))}"
+    if isinstance(bare, inspect.StructType) and detail.startswith("Object"):
+        fields = [field.encode_name for field in bare.fields] + list(other_fields)
+        similar = get_close_matches(detail.split("`")[1], fields, n=1, cutoff=0.7)
+        return f"{detail}; " + (f"did you mean `{similar[0]}`?" if similar else f"known: {', '.join(sorted(fields))}")
+    if isinstance(candidate, inspect.Metadata) and detail.startswith("Expected"):
+        return f"this name is not allowed; needed: {(candidate.extra_json_schema or {})['description']}"
+    return detail
+
+
+def _types_at(root: inspect.Type, path: str) -> list[inspect.Type]:
+    """The types that msgspec may mean by a path: several where there is a union."""
+    candidates = _members(root)
     for field, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", path):
-        found = [inner for one in found for inner in _choices(_inside(_plain(one), field, index))]
+        inner = [_inner_type(_without_metadata(candidate), field, index) for candidate in candidates]
+        candidates = [member for type_ in inner for member in _members(type_)]
     if path.startswith("`key`"):
-        found = [one.key_type for one in map(_plain, found) if isinstance(one, inspect.DictType)]
-    return found
+        return [bare.key_type for bare in map(_without_metadata, candidates) if isinstance(bare, inspect.DictType)]
+    return candidates
 
 
-def _inside(plain: inspect.Type, field: str, index: str) -> inspect.Type | None:
-    if isinstance(plain, inspect.StructType) and field:
-        return next((one.type for one in plain.fields if one.encode_name == field), None)
-    if isinstance(plain, inspect.ListType) and index:
-        return plain.item_type
-    return plain.value_type if isinstance(plain, inspect.DictType) and index else None
+def _inner_type(bare: inspect.Type, field: str, index: str) -> inspect.Type | None:
+    if isinstance(bare, inspect.StructType) and field:
+        return next((known.type for known in bare.fields if known.encode_name == field), None)
+    if isinstance(bare, inspect.ListType) and index:
+        return bare.item_type
+    return bare.value_type if isinstance(bare, inspect.DictType) and index else None
 
 
-def _choices(found: inspect.Type | None) -> list[inspect.Type]:
-    if isinstance(found, inspect.UnionType):
-        return list(found.types)
-    return [] if found is None else [found]
+def _members(type_: inspect.Type | None) -> list[inspect.Type]:
+    if isinstance(type_, inspect.UnionType):
+        return list(type_.types)
+    return [] if type_ is None else [type_]
 
 
-def _plain(found: inspect.Type) -> inspect.Type:
-    return found.type if isinstance(found, inspect.Metadata) else found
+def _without_metadata(type_: inspect.Type) -> inspect.Type:
+    return type_.type if isinstance(type_, inspect.Metadata) else type_
+
+
+def _pointer(path: str) -> str:
+    """`$.positions[0]` as the JSON pointer /positions/0; msgspec does not name a mapping's keys, so they become -."""
+    inside = path.rpartition("$")[2].replace("[...]", "/-")
+    return re.sub(r"\[(\d+)\]", r"/\1", inside).replace(".", "/")

@@ -1,0 +1,57 @@
+"""All routes of one path, as a route of Starlette's router."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from slotwise.service.api.route import OPERATIONS, Call, Response, Route
+from slotwise.service.http.endpoint import Endpoint
+from slotwise.service.http.problems import Problem
+from slotwise.service.http.response import send_response
+from slotwise.service.service import Service
+
+_FULL = Match.FULL  # looked up once: access to members of an Enum is slow
+_NO_MATCH: tuple[Match, Scope] = (Match.NONE, {})
+
+
+class Resource(BaseRoute):
+    """One path with an endpoint for each method; it responds to OPTIONS, and with 405 to all other methods."""
+
+    def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service) -> None:
+        pattern = "".join(
+            f"(?P<{piece[1:-1]}>[^/]+)" if piece.startswith("{") else re.escape(piece)
+            for piece in re.split(r"({\w+})", path)
+        )
+        self._match = re.compile(f"{pattern}/?").fullmatch  # a slash at the end makes no difference
+        options: Route[Any] = Route("OPTIONS", path, "options", "The allowed methods.", self._respond_to_options, {})
+        self._endpoints = {route.method: Endpoint(route, service) for route in [*routes, options]}
+        if any(route.method == "GET" and route.tag == OPERATIONS for route in routes):
+            self._endpoints["HEAD"] = self._endpoints["GET"]  # health checks use it
+        self._allow = {"allow": ", ".join(sorted(self._endpoints))}
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match = self._match(scope["path"])
+        if match is None:
+            return _NO_MATCH
+        return _FULL, {"path_params": match.groupdict()}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._endpoints.get(scope["method"])
+        if endpoint is None:
+            detail = f"{scope['method']} is not allowed here; allowed: {self._allow['allow']}"
+            response = Problem(405, detail, headers=self._allow).response()
+        else:
+            response = await endpoint.respond(scope, receive)
+        await send_response(response, scope, receive, send)
+
+    async def _respond_to_options(self, _: Call[None]) -> Response:
+        return Response(204, headers=self._allow)
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Respond to a request for a path that does not exist."""
+    problem = Problem(404, "there is no such path; /docs lists all paths")
+    await send_response(problem.response(), scope, receive, send)

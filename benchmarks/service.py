@@ -1,4 +1,4 @@
-"""How fast the service is, against a constant of the same size from the same server, kept here as the yardstick."""
+"""The speed of the service. The yardstick is a constant of the same size, served by the same router and endpoint."""
 
 import asyncio
 import json
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.hammer import Hammered, hammer, request, times
+from benchmarks.epoll_client import Responses, encode_request, repeat, send_requests
 from benchmarks.measure import Row, report
-from slotwise.service.api.route import Answer, Call, Route
+from slotwise.service.api.route import Call, Response, Route
 from slotwise.service.http.app import running
 from slotwise.service.http.server import serve
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
@@ -26,31 +26,29 @@ from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event, RecordedEvents
 from slotwise.service.store.ledger import SqliteLedger
 
-NAMES = ("constant", "hot_constant", "recommendations")
 CONNECTIONS = 8
 REQUESTS = 4_000  # in a turn
 TURNS = 7
 BATCH, BATCHES, SENDERS = 100, 200, 16  # events
 PAGES = 10_000  # in memory
 EVENTS = 1_000_000  # in the log before a crash
-
-
-async def _constant(call: Call) -> Answer:
-    return Answer(201, CONSTANT)
-
-
+LEAST_THROUGHPUT, MOST_P99 = 0.7, 3.0  # of recommendations, relative to the constant
 CONSTANT = b"x" * 560
-YARDSTICKS = [  # one as every route is, and one that goes around the framework as recommendations do
-    Route(
-        "POST", f"/v1/pages/{{page}}/{name}", name, "The same bytes.", _constant, {201: ("bytes", "application/json")},
-        {}, RecommendationRequest, body_optional=True, hot=name == "hot_constant",
-    )
-    for name in ("constant", "hot_constant")
-]  # fmt: skip
+
+
+async def _constant(call: Call[RecommendationRequest]) -> Response:
+    return Response(201, CONSTANT)
+
+
+# it takes the same path as a recommendation: same router, same validation of the body, as early in the list of routes
+YARDSTICK = Route(
+    "POST", "/v1/pages/{page}/constant", "constant", "A constant.", _constant, {201: ("bytes", "application/json")},
+    {}, RecommendationRequest, body_optional=True, hot=True,
+)  # fmt: skip
 
 
 class Server:
-    """A service with the yardstick, in a process of its own."""
+    """A service with the yardstick, in its own process."""
 
     def __init__(self, store: Path) -> None:
         command = [sys.executable, "-m", "benchmarks.service", "--serve", str(store)]
@@ -66,8 +64,9 @@ class Server:
 
     def call(self, method: str, path: str, body: object = None) -> dict:
         content = b"" if body is None else json.dumps(body).encode()
-        (answer,) = hammer(self.port, times(1, request(path, content, method)), 1, keep=True).bodies
-        return json.loads(answer) if answer.startswith(b"{") else {}
+        request = encode_request(path, content, method)
+        (response,) = send_requests(self.port, repeat(request, 1), 1, keep_bodies=True).bodies
+        return json.loads(response) if response.startswith(b"{") else {}
 
     def define(self, page: str, n_items: int, n_positions: int = 5) -> None:
         self.call("PUT", f"/v1/pages/{page}", {"positions": [f"position-{k}" for k in range(n_positions)]})
@@ -99,50 +98,45 @@ def served(name: str = "store.db") -> Iterator[Server]:
             server.end()
 
 
-def turn(server: Server, wanted: bytes, number: int = REQUESTS) -> tuple[Hammered, float]:
-    """Answers, and processor seconds for one of them."""
+def turn(server: Server, request: bytes, number: int = REQUESTS) -> tuple[Responses, float]:
+    """The responses, and the server's processor seconds for one of them."""
     before = server.processor_seconds()
-    found = hammer(server.port, times(number, wanted), CONNECTIONS)
-    return found, (server.processor_seconds() - before) / number
+    responses = send_requests(server.port, repeat(request, number), CONNECTIONS)
+    return responses, (server.processor_seconds() - before) / number
 
 
 def recommending() -> list[Row]:
     """N=50, L=5, against the constant."""
     with served() as server:
         server.define("shop", 50)
-        contenders = {name: request(f"/v1/pages/shop/{name}", b"{}") for name in NAMES}
-        found: dict[str, list[tuple[Hammered, float]]] = {name: [] for name in contenders}
+        requests = {name: encode_request(f"/v1/pages/shop/{name}", b"{}") for name in ("constant", "recommendations")}
+        turns: dict[str, list[tuple[Responses, float]]] = {name: [] for name in requests}
         for k in range(TURNS + 1):
-            for name, wanted in contenders.items():
-                measured = turn(server, wanted)
-                if k:
-                    found[name].append(measured)
+            for name, request in requests.items():
+                measured = turn(server, request)
+                if k:  # the first turn warms up
+                    turns[name].append(measured)
     rows = [
-        Row(f"{name}, {what}", float(np.median([of(one) for one in found[name]])), unit)
-        for name in found
+        Row(f"{name}, {what}", float(np.median([of(measured) for measured in turns[name]])), unit)
+        for name in turns
         for what, unit, of in (
-            ("throughput", "/s", lambda one: one[0].rate),
-            ("processor time of the server", "us", lambda one: 1e6 * one[1]),
-            ("p50", "ms", lambda one: one[0].quantile(0.5)),
-            ("p99", "ms", lambda one: one[0].quantile(0.99)),
-            ("p99.9", "ms", lambda one: one[0].quantile(0.999)),
+            ("throughput", "/s", lambda measured: measured[0].rate),
+            ("processor time of the server", "us", lambda measured: 1e6 * measured[1]),
+            ("p50", "ms", lambda measured: measured[0].quantile(0.5)),
+            ("p99", "ms", lambda measured: measured[0].quantile(0.99)),
+            ("p99.9", "ms", lambda measured: measured[0].quantile(0.999)),
         )
     ]
-
-    for name, limits in (("constant", (0.7, 0.7, 3.0)), ("hot_constant", (None, None, None))):
-        both = list(zip(found["recommendations"], found[name], strict=True))
-        for what, ratios, limit in zip(
-            ("throughput", "1 / processor time of all threads", "p99"),
-            (
-                [a.rate / b.rate for (a, _), (b, _) in both],
-                [b / a for (_, a), (_, b) in both],
-                [a.quantile(0.99) / b.quantile(0.99) for (a, _), (b, _) in both],
-            ),
-            limits,
-            strict=True,
-        ):
-            rows.append(Row(f"recommend / {name}: {what}", float(np.median(ratios)), "x", limit, what == "p99"))
-    return rows
+    pairs = list(zip(turns["recommendations"], turns["constant"], strict=True))
+    throughput = [a.rate / b.rate for (a, _), (b, _) in pairs]
+    processor = [b / a for (_, a), (_, b) in pairs]
+    p99 = [a.quantile(0.99) / b.quantile(0.99) for (a, _), (b, _) in pairs]
+    return [
+        *rows,
+        Row("recommend / constant: throughput", float(np.median(throughput)), "x", LEAST_THROUGHPUT, False),
+        Row("recommend / constant: 1 / processor time of all threads", float(np.median(processor)), "x"),
+        Row("recommend / constant: p99", float(np.median(p99)), "x", MOST_P99),
+    ]
 
 
 def growing() -> list[Row]:
@@ -154,9 +148,8 @@ def growing() -> list[Row]:
         micros: dict[int, list[float]] = {size: [] for size in sizes}
         for _ in range(5):
             for size in sizes:
-                micros[size].append(
-                    1e6 * turn(server, request(f"/v1/pages/page-{size}/recommendations", b"{}"), 2000)[1]
-                )
+                request = encode_request(f"/v1/pages/page-{size}/recommendations", b"{}")
+                micros[size].append(1e6 * turn(server, request, 2000)[1])
     medians = {size: float(np.median(values)) for size, values in micros.items()}
     rows = [Row(f"recommend, N={size}", medians[size], "us of processor") for size in sizes]
     per_item = [(medians[b] - medians[a]) / (b - a) for a, b in ((50, 1000), (1000, 4000))]
@@ -165,7 +158,7 @@ def growing() -> list[Row]:
 
 
 def learning() -> list[Row]:
-    """Clicks in batches, each answered when it is on the disk; with an id of their own, and without."""
+    """Clicks in batches, each answered after it is committed; with and without event ids."""
     rates: dict[bool, list[float]] = {False: [], True: []}
     micros: dict[bool, list[float]] = {False: [], True: []}
     with served() as server:
@@ -173,11 +166,11 @@ def learning() -> list[Row]:
         for k in range(2 * TURNS):
             named = k % 2 == 1
             bodies = _clicks(server, named)
-            requests = iter([request("/v1/events", body) for body in bodies])
+            requests = iter([encode_request("/v1/events", body) for body in bodies])
             before = server.processor_seconds()
-            found = hammer(server.port, lambda requests=requests: next(requests, None), SENDERS)
+            responses = send_requests(server.port, lambda requests=requests: next(requests, None), SENDERS)
             if k > 1:
-                rates[named].append(BATCH * found.rate)
+                rates[named].append(BATCH * responses.rate)
                 micros[named].append(1e6 * (server.processor_seconds() - before) / (BATCH * BATCHES))
     rows = []
     for named, how in ((False, "durable clicks in batches of 100"), (True, "the same with event ids")):
@@ -187,24 +180,24 @@ def learning() -> list[Row]:
 
 
 def _clicks(server: Server, named: bool) -> list[bytes]:
-    """Batches of clicks, one at every position of displays that are on the disk."""
-    asked = request("/v1/pages/shop/recommendations", b"{}")
-    shown = hammer(server.port, times(BATCH * BATCHES // 5, asked), CONNECTIONS, keep=True).bodies
+    """Batches of clicks, one at every position of displays that are committed."""
+    request = encode_request("/v1/pages/shop/recommendations", b"{}")
+    bodies = send_requests(server.port, repeat(request, BATCH * BATCHES // 5), CONNECTIONS, keep_bodies=True).bodies
     clicks = [
-        {"type": "click", "token": display["token"], "position": place["position"]}
-        | ({"id": f"{display['id']}-{place['position']}"} if named else {})
-        for display in map(json.loads, shown)
-        for place in display["items"]
+        {"type": "click", "token": display["token"], "position": entry["position"]}
+        | ({"id": f"{display['id']}-{entry['position']}"} if named else {})
+        for display in map(json.loads, bodies)
+        for entry in display["items"]
     ]
     time.sleep(0.3)
     return [json.dumps({"events": clicks[k::BATCHES]}).encode() for k in range(BATCHES)]
 
 
 def counting() -> list[Row]:
-    """What a click costs beside HTTP and the commit: its registers, its counts in the tables and in memory."""
+    """The cost of a click without HTTP and the commit: its registers, its counts in the tables and in memory."""
     plain, named = asyncio.run(_counting(False)), asyncio.run(_counting(True))
     return [
-        Row("learning from a click, beside HTTP and commit", float(np.median(plain)), "us of processor", 20.0),
+        Row("learning from a click, without HTTP and commit", float(np.median(plain)), "us of processor", 20.0),
         Row("the same with event ids", float(np.median(named)), "us of processor", 20.0),
     ]
 
@@ -237,22 +230,22 @@ async def _counting(named: bool) -> list[float]:
                 ]
                 await asyncio.sleep(0.0)
                 seconds, recorded = await service.store.do(lambda ledger, clicks=clicks: _timed(ledger, clicks))
-                begun = time.thread_time()
+                started = time.thread_time()
                 model.apply_changes(recorded.changes)
-                micros.append(1e6 * (seconds + time.thread_time() - begun) / len(clicks))
+                micros.append(1e6 * (seconds + time.thread_time() - started) / len(clicks))
     return micros
 
 
 def _timed(ledger: SqliteLedger, clicks: list[Event]) -> tuple[float, RecordedEvents]:
-    ledger.flush()  # what the displays changed is not the clicks' to pay
-    begun = time.thread_time()
+    ledger.flush()  # the changes of the displays are not part of the clicks' cost
+    started = time.thread_time()
     recorded = ledger.record_events(clicks, time.time())
     ledger.flush()
-    return time.thread_time() - begun, recorded
+    return time.thread_time() - started, recorded
 
 
-def remembering() -> list[Row]:
-    """Memory of pages of 50 items, all of them shown."""
+def measure_memory() -> list[Row]:
+    """Memory of pages with 50 items, each of which has issued a display."""
     page = json.dumps({"positions": [f"position-{k}" for k in range(5)]}).encode()
     items = json.dumps({"items": [{"item": f"item {k}"} for k in range(50)]}).encode()
     with served() as server:
@@ -262,8 +255,8 @@ def remembering() -> list[Row]:
             ("POST", "/items:batch", items),
             ("POST", "/recommendations", b""),
         ):
-            calls = iter([request(f"/v1/pages/page-{k}{path}", body, method) for k in range(PAGES)])
-            hammer(server.port, lambda calls=calls: next(calls, None), 50)
+            requests = iter([encode_request(f"/v1/pages/page-{k}{path}", body, method) for k in range(PAGES)])
+            send_requests(server.port, lambda requests=requests: next(requests, None), 50)
         after = server.memory()
     return [
         Row("memory of a service without pages", before, "MB"),
@@ -271,8 +264,8 @@ def remembering() -> list[Row]:
     ]
 
 
-def starting_again() -> list[Row]:
-    """Ready after kill -9 with a million events in the log."""
+def restarting() -> list[Row]:
+    """The time until the service is ready after kill -9, with a million events in the log."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
         server = Server(store)
@@ -285,11 +278,11 @@ def starting_again() -> list[Row]:
         for _ in range(500):
             server.call("POST", "/v1/pages/shop/recommendations", {})
         server.end(signal.SIGKILL)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         server = Server(store)
-        ready = time.perf_counter() - begun
+        ready = time.perf_counter() - started
         server.call("POST", "/v1/pages/shop/recommendations", {})
-        first = time.perf_counter() - begun
+        first = time.perf_counter() - started
         server.end()
     return [
         Row("ready after kill -9, a million events", ready, "s", 10.0),
@@ -298,7 +291,7 @@ def starting_again() -> list[Row]:
 
 
 def _fill(store: Path) -> None:
-    """Copies of the first display, each clicked at every position, and the counts that follow from them."""
+    """Add copies of the first display, each clicked at every position, and their counts."""
     with sqlite3.connect(store) as connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(displays)")]
         copied = ", ".join({"number": "n", "id": "'copy-' || n"}.get(column, column) for column in columns)
@@ -307,8 +300,8 @@ def _fill(store: Path) -> None:
         )
         connection.execute(f"{numbers} INSERT INTO displays SELECT {copied} FROM numbers, displays WHERE number = 1")
         connection.execute(
-            "INSERT INTO events SELECT number, 1, place, 1, issued FROM displays, "
-            "(SELECT 0 AS place UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4) WHERE number > 1"
+            "INSERT INTO events SELECT number, 1, entry, 1, issued FROM displays, "
+            "(SELECT 0 AS entry UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4) WHERE number > 1"
         )
         connection.execute(f"UPDATE counts SET clicks = {EVENTS // 5}")
         connection.execute(f"UPDATE epochs SET displays = displays + {EVENTS // 5}")
@@ -316,13 +309,12 @@ def _fill(store: Path) -> None:
 
 
 def main() -> bool:
-    rows = recommending() + learning() + counting() + growing() + remembering() + starting_again()
+    rows = recommending() + learning() + counting() + growing() + measure_memory() + restarting()
     return report("The service", Path(__file__).stem, rows)
 
 
 if __name__ == "__main__":
     if "--serve" in sys.argv:
-        tell = lambda line: print(line, flush=True)  # noqa: E731
-        asyncio.run(serve(Path(sys.argv[-1]), "127.0.0.1", 0, tell, YARDSTICKS))
+        asyncio.run(serve(Path(sys.argv[-1]), "127.0.0.1", 0, lambda line: print(line, flush=True), [YARDSTICK]))
     else:
         sys.exit(not main())

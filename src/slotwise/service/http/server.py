@@ -63,6 +63,7 @@ async def listening(app: ASGIApp, listener: socket.socket) -> AsyncIterator["asy
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
+        interface="asgi3",
         http=Connection,
         ws="none",
         lifespan="off",

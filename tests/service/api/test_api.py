@@ -1,4 +1,4 @@
-"""The HTTP interface, call by call, on a real service in the test's own event loop."""
+"""The HTTP interface, operation by operation, on a real service in the test's event loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What was learnt, as it leaves and enters the service: insights, state, log."""
+"""Exports and imports of what a page has learnt: insights, state, log."""
 
 import asyncio
 import io
@@ -27,25 +27,25 @@ async def some_traffic(one: Client, rounds: int = 60, **ask: str) -> None:
             await one.send({"type": "click", "display": shown["id"], "position": POSITIONS[k % 2]})
 
 
-def test_insights_say_what_is_known_and_how_surely(tmp_path: Path) -> None:
+def test_insights_have_estimates_with_intervals(tmp_path: Path) -> None:
     async def scenario(one: Client) -> None:
         await one.page(holdout=0.3)
         await some_traffic(one)
-        found = await one.ok("GET", "/v1/pages/shop/insights")
-        assert {row["item"] for row in found["theta"]} == set(ITEMS)
-        assert [row["position"] for row in found["kappa"]] == POSITIONS
-        for row in [*found["theta"], *found["kappa"]]:
+        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        assert {row["item"] for row in insights["theta"]} == set(ITEMS)
+        assert [row["position"] for row in insights["kappa"]] == POSITIONS
+        for row in [*insights["theta"], *insights["kappa"]]:
             assert (row["low"] is not None) == row["ready"]
             assert not row["ready"] or row["low"] <= row["mean"] <= row["high"]
-        assert found["displays"] == 60
-        assert sum(cell["clicks"] for cell in found["counts"]) == 20
-        assert sum(cell["clicks"] + cell["skips"] for cell in found["counts"]) == 180
-        variants = {row["variant"]: row for row in found["variants"]}
+        assert insights["displays"] == 60
+        assert sum(cell["clicks"] for cell in insights["counts"]) == 20
+        assert sum(cell["clicks"] + cell["skips"] for cell in insights["counts"]) == 180
+        variants = {row["variant"]: row for row in insights["variants"]}
         assert set(variants) == {"learnt", "holdout"}
         assert sum(row["shown"] for row in variants.values()) == 180
-        assert sum(row["clicks"] for row in found["hours"]) == 20
+        assert sum(row["clicks"] for row in insights["hours"]) == 20
         for position in POSITIONS:
-            shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
+            shares = [row["probability"] for row in insights["at_position"] if row["position"] == position]
             assert sum(shares) == pytest.approx(1.0)
 
     run_scenario(tmp_path, scenario)
@@ -56,14 +56,14 @@ def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
         layouts = {"desktop": POSITIONS, "mobile": ["top"]}
         await one.page(positions=None, layouts=layouts, segments=["new", "old"])
         await some_traffic(one, 20, segment="new", layout="desktop")
-        found = await one.ok("GET", "/v1/pages/shop/insights")
-        assert {(row["segment"], row["item"]) for row in found["theta"]} == {
+        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        assert {(row["segment"], row["item"]) for row in insights["theta"]} == {
             (segment, item) for segment in ("", "new", "old") for item in ITEMS
         }
-        assert {(row["layout"], row["position"]) for row in found["kappa"]} == {
+        assert {(row["layout"], row["position"]) for row in insights["kappa"]} == {
             (layout, position) for layout, listed in layouts.items() for position in listed
         }
-        assert {cell["segment"] for cell in found["counts"]} == {"new"}
+        assert {cell["segment"] for cell in insights["counts"]} == {"new"}
 
     run_scenario(tmp_path, scenario)
 
@@ -91,7 +91,7 @@ def test_insights_before_there_is_anything(tmp_path: Path) -> None:
     run_scenario(tmp_path, scenario)
 
 
-def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(tmp_path: Path) -> None:
+def test_insights_of_a_page_without_displays_are_its_prior_and_need_no_sweeps(tmp_path: Path) -> None:
     """Law: kappa is uniform; the ends of a theta's interval have the levels that `prior_below` integrates.
 
     1,000 draws: a level has a standard error of 1.6 %, the threshold is five of them.
@@ -100,16 +100,16 @@ def test_insights_of_a_page_that_nobody_has_seen_are_its_prior_and_cost_nothing(
     async def scenario(one: Client) -> None:
         items = [f"item{k}" for k in range(50)]
         await one.page(positions=list("abcde"), items=items)
-        found = await one.ok("GET", "/v1/pages/shop/insights")
-        assert found["ready"]
-        assert "with 0 sweeps" in found["note"]
-        for row in found["kappa"]:
+        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        assert insights["ready"]
+        assert "with 0 sweeps" in insights["note"]
+        for row in insights["kappa"]:
             assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
-        for row in found["theta"]:
+        for row in insights["theta"]:
             assert prior_below(row["low"], places=6) == pytest.approx(0.05, abs=0.035)
             assert prior_below(row["high"], places=6) == pytest.approx(0.95, abs=0.035)
         for position in "abcde":
-            shares = [row["probability"] for row in found["at_position"] if row["position"] == position]
+            shares = [row["probability"] for row in insights["at_position"] if row["position"] == position]
             assert sum(shares) == pytest.approx(1.0)
             assert max(shares) < 0.06
 
@@ -126,29 +126,29 @@ def prior_below(x: float, places: int) -> float:
 def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All draws at once would be gigabytes; few of them support no interval."""
+    """All draws at once would take gigabytes; with few draws there are no intervals."""
     monkeypatch.setattr("slotwise.service.pages.insights._NUMBERS_DRAWN", 100)
 
     async def scenario(one: Client) -> None:
         await one.page()
         await some_traffic(one, 10)
-        found = await one.ok("GET", "/v1/pages/shop/insights")
-        assert "too many for intervals" in found["note"]
-        assert not any(row["ready"] for row in found["theta"])
-        assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in found["theta"])
+        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        assert "too many for intervals" in insights["note"]
+        assert not any(row["ready"] for row in insights["theta"])
+        assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in insights["theta"])
 
     run_scenario(tmp_path, scenario)
 
 
-def test_shadow_mode_says_what_it_cannot_know(tmp_path: Path) -> None:
+def test_shadow_mode_notes_what_it_cannot_estimate(tmp_path: Path) -> None:
     async def scenario(one: Client) -> None:
         await one.page(mode="shadow", default_order=ITEMS[::-1])
         shown = await one.recommend()
         assert [row["item"] for row in shown["items"]] == ITEMS[::-1][:3]
         assert (shown["variant"], shown["items"][0]["reason"]) == ("default", "default")
-        found = await one.ok("GET", "/v1/pages/shop/insights")
-        assert "products" in found["note"]
-        assert found["displays"] == 1
+        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        assert "products" in insights["note"]
+        assert insights["displays"] == 1
 
     run_scenario(tmp_path, scenario)
 
@@ -170,7 +170,7 @@ def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
         now = (await one.http.get("/v1/pages/shop/state")).headers["etag"]
         assert (await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": now})).status_code == 204
         assert await one.send({"type": "click", "display": before["id"], "position": "hero"}) == ["accepted"]
-        assert await one.ok("GET", "/v1/pages/shop/state") == state  # displays issued before count no more
+        assert await one.ok("GET", "/v1/pages/shop/state") == state  # displays issued before the import no longer count
         model = await one.service.model("shop")
         assert model.counts().clicks.sum() == 20
 
@@ -194,28 +194,28 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path: Path, cell: dict) -> Non
 
 @pytest.mark.parametrize("format", ["slotwise", "parquet"])
 def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, format: str) -> None:
-    """The loop closes: counted from the exported log, clicks and skips are those that the service has."""
+    """Clicks and skips counted from the exported log are equal to the counts of the service."""
 
     async def scenario(one: Client) -> None:
         await one.page()
         for k in range(30):
             shown = await one.recommend()
-            if k % 3 == 2:  # the last one too: a display is on the disk no later than its clicks
+            if k % 3 == 2:  # including the last one: a display is committed no later than its clicks
                 await one.send({"type": "click", "token": shown["token"], "position": shown["items"][0]["position"]})
             if k % 7 == 0:
                 await one.send({"type": "discard", "display": shown["id"]})
-        wanted = "ndjson" if format == "slotwise" else format
-        path = tmp_path / f"log.{wanted}"
-        path.write_bytes((await one.http.get(f"/v1/pages/shop/log?format={wanted}")).content)
+        export_format = "ndjson" if format == "slotwise" else format
+        path = tmp_path / f"log.{export_format}"
+        path.write_bytes((await one.http.get(f"/v1/pages/shop/log?format={export_format}")).content)
         (query,) = read_log(str(path), format, {"positions": ["*"]}).queries
-        found = {
+        counted = {
             (item, position): (query.counts.clicks[i, k], query.counts.skips[i, k])
             for i, item in enumerate(query.items)
             for k, position in enumerate(query.positions)
         }
         state = await one.ok("GET", "/v1/pages/shop/state")
         cells = {(cell["item"], cell["position"]): (cell["clicks"], cell["skips"]) for cell in state["counts"]}
-        assert {cell: counts for cell, counts in found.items() if sum(counts)} == cells
+        assert {cell: counts for cell, counts in counted.items() if sum(counts)} == cells
         assert query.counts.clicks.sum() > 5
 
     run_scenario(tmp_path, scenario)

@@ -1,4 +1,4 @@
-"""Serving without keys: who is answered."""
+"""Access control of dev mode, which has no keys."""
 
 from pathlib import Path
 

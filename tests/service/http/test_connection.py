@@ -59,7 +59,7 @@ def test_every_method_that_the_connection_overrides_is_checked() -> None:
 
 
 def test_a_connection_has_the_attributes_that_are_used() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         config = uvicorn.Config(app=lambda *_: None, http=Connection, ws="none", lifespan="off", log_config=None)
         connection = Connection(config, ServerState(), {}, asyncio.get_running_loop())
         for name in ("connections", "loop", "parser", "cycle", "transport", "_unset_keepalive_if_required"):
@@ -73,7 +73,7 @@ def test_a_connection_has_the_attributes_that_are_used() -> None:
         assert connection.url == b"/a", f"{CHANGED}url is not the request's target"
         assert connection.headers == [(b"host", b"localhost")], f"{CHANGED}headers are not (name, value) in lower case"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_cycle_says_when_its_response_is_complete() -> None:

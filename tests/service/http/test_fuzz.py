@@ -1,4 +1,4 @@
-"""The OpenAPI description against a real server, by Schemathesis, with all of its checks and a fixed seed."""
+"""Schemathesis tests a real server against its OpenAPI document, with all checks and a fixed seed."""
 
 import subprocess
 import sys
@@ -9,9 +9,10 @@ import pytest
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, process
 
-# what a schema cannot say: names that must exist, fields that must agree (422), a version that must be the present one;
-# most calls are about a page that exists, and is not redefined meanwhile. In its stateful phase Schemathesis takes a
-# valid call that it made from a link for a wrong one (its issue 2983); wrong ones are made in the phases before that
+# A schema cannot express that names must exist, that fields must agree (422), or that a version must be current: valid
+# data may get these statuses. Most requests are for a page that exists and is not redefined during the test. In its
+# stateful phase Schemathesis counts valid requests made from links as invalid (its issue 2983); the other phases send
+# invalid requests.
 CONFIG = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", 404, 409, 412, 422]
@@ -40,12 +41,12 @@ def test_fuzzing_finds_nothing_undocumented(tmp_path: Path, examples: int) -> No
         server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
         command = [Path(sys.executable).with_name("schemathesis"), "run", f"{server.address}/openapi.json"]
         options = ["--checks", "all", "--seed", "1", "--max-examples", str(examples), "--continue-on-failure"]
-        found = subprocess.run([*command, *options, "--no-shrink"], cwd=tmp_path, capture_output=True, text=True)
-        assert found.returncode == 0, found.stdout[-20_000:]
-        assert "Tested:" in found.stdout
+        finished = subprocess.run([*command, *options, "--no-shrink"], cwd=tmp_path, capture_output=True, text=True)
+        assert finished.returncode == 0, finished.stdout[-20_000:]
+        assert "Tested:" in finished.stdout
         metrics = server.http.get("/metrics").text.splitlines()
         assert not [line for line in metrics if 'status="5' in line and 'route="readyz"' not in line]
         assert server.http.get("/readyz").status_code == 200
         server.process.terminate()
-        assert server.process.communicate(timeout=20)[1] == "", "the service complained"
+        assert server.process.communicate(timeout=20)[1] == "", "the service wrote to stderr"
     assert verify(store).differences == []

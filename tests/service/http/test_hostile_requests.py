@@ -1,4 +1,4 @@
-"""Requests that mean harm, at a real server: a documented 4xx with its problem, within two seconds, never a 500."""
+"""Hostile requests to a real server: each gets a documented 4xx with its problem within two seconds, never a 500."""
 
 import asyncio
 import contextlib
@@ -16,16 +16,16 @@ from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind, listening
 from tests.service.running_service import ITEMS, POSITIONS, Process, client, process
 
-QUICK = 2.0  # seconds for an answer, on a busy machine too
+QUICK = 2.0  # seconds for a response, on a busy machine too
 JSON = {"content-type": "application/json"}
 EVENTS, SHOP = "/v1/events", "/v1/pages/shop"
-ASK = f"{SHOP}/recommendations"
+RECOMMEND = f"{SHOP}/recommendations"
 PARAMS = b'{"positions": ["p"], "params": {"sweeps": %b}}'
 VIEW = {"type": "view", "display": "a"}
 
 
 class Bad(NamedTuple):
-    """A request, and the statuses that are right for it."""
+    """A request, and the statuses that are acceptable for it."""
 
     statuses: tuple[int, ...]
     method: str
@@ -49,7 +49,7 @@ BAD = {
     "one event of a megabyte": Bad((413,), "POST", EVENTS, body({"events": [{"type": "x" * (1 << 20)}]})),
     "nested arrays": Bad((400, 422), "POST", EVENTS, nested(400_000)),
     "nested arrays in a value": Bad((400, 422), "POST", EVENTS, b'{"events": ' + nested(100_000) + b"}"),
-    "nested objects": Bad((400, 422), "POST", ASK, b'{"a":' * 150_000 + b"1" + b"}" * 150_000),
+    "nested objects": Bad((400, 422), "POST", RECOMMEND, b'{"a":' * 150_000 + b"1" + b"}" * 150_000),
     "nested params": Bad((400, 422), "PUT", "/v1/pages/deep", PARAMS % nested(9000)),
     "item with a slash": Bad((404,), "PUT", f"{SHOP}/items/a%2Fb", b"{}"),
     "item of two dots": Bad((404, 422), "PUT", f"{SHOP}/items/%2e%2e", b"{}"),
@@ -66,17 +66,17 @@ BAD = {
     "page that is an injection": Bad((404, 422), "GET", "/v1/pages/'%3B%20DROP%20TABLE%20pages%3B--"),
     "page too long": Bad((404, 414, 422), "GET", f"/v1/pages/{'x' * 8000}"),
     "pin nowhere": Bad((404,), "PUT", f"{SHOP}/pins/default/%00", body({"item": "hat"})),
-    "lone surrogate": Bad((400, 422), "POST", ASK, b'{"id": "\\ud800"}'),
-    "lone surrogate inside": Bad((400, 422), "POST", ASK, b'{"eligible": ["\\udc00 hat"]}'),
-    "bytes that are no utf-8": Bad((400,), "POST", ASK, b'{"id": "\xff\xfe"}'),
-    "overlong utf-8": Bad((400,), "POST", ASK, b'{"id": "\xc0\x80"}'),
-    "null byte in an id": Bad((422,), "POST", ASK, b'{"id": "a\\u0000b"}'),
-    "ten thousand eligible": Bad((422,), "POST", ASK, body({"eligible": [f"item{k}" for k in range(10_000)]})),
-    "two thousand unknown eligible": Bad((422,), "POST", ASK, body({"eligible": [f"item{k}" for k in range(2_000)]})),
+    "lone surrogate": Bad((400, 422), "POST", RECOMMEND, b'{"id": "\\ud800"}'),
+    "lone surrogate inside": Bad((400, 422), "POST", RECOMMEND, b'{"eligible": ["\\udc00 hat"]}'),
+    "bytes that are no utf-8": Bad((400,), "POST", RECOMMEND, b'{"id": "\xff\xfe"}'),
+    "overlong utf-8": Bad((400,), "POST", RECOMMEND, b'{"id": "\xc0\x80"}'),
+    "null byte in an id": Bad((422,), "POST", RECOMMEND, b'{"id": "a\\u0000b"}'),
+    "ten thousand eligible": Bad((422,), "POST", RECOMMEND, body({"eligible": [f"item{k}" for k in range(10_000)]})),
+    "2,000 unknown eligible": Bad((422,), "POST", RECOMMEND, body({"eligible": [f"item{k}" for k in range(2_000)]})),
     "five hundred and one events": Bad((422,), "POST", EVENTS, body({"events": [VIEW] * 501})),
     "no events": Bad((422,), "POST", EVENTS, body({"events": []})),
-    "wrong content type": Bad((415,), "POST", ASK, b"{}", {"content-type": "application/xml"}),
-    "no content type": Bad((415,), "POST", ASK, b"{}", {}),
+    "wrong content type": Bad((415,), "POST", RECOMMEND, b"{}", {"content-type": "application/xml"}),
+    "no content type": Bad((415,), "POST", RECOMMEND, b"{}", {}),
     "form": Bad((415,), "POST", EVENTS, b"a=b", {"content-type": "application/x-www-form-urlencoded"}),
     "compressed": Bad((400, 415), "POST", EVENTS, b"\x1f\x8b\x08\x00", {**JSON, "content-encoding": "gzip"}),
     "NaN": Bad((400,), "PUT", f"{SHOP}/items/a", b'{"prior": {"clicks": NaN, "views": 1}}'),
@@ -93,9 +93,9 @@ BAD = {
     "a version that is none": Bad((412,), "PATCH", SHOP, b"{}", {**JSON, "if-match": "latest"}),
     "counts below zero": Bad((422,), "PUT", f"{SHOP}/state", body({"displays": -1, "counts": []})),
     "too many clicks for views": Bad((422,), "PUT", f"{SHOP}/items/a", body({"prior": {"clicks": 2, "views": 1}})),
-    "an unknown field": Bad((422,), "POST", ASK, b'{"eligable": []}'),
-    "an unknown segment": Bad((422,), "POST", ASK, b'{"segment": "nobody"}'),
-    "an array": Bad((422,), "POST", ASK, b"[]"),
+    "an unknown field": Bad((422,), "POST", RECOMMEND, b'{"eligable": []}'),
+    "an unknown segment": Bad((422,), "POST", RECOMMEND, b'{"segment": "nobody"}'),
+    "an array": Bad((422,), "POST", RECOMMEND, b"[]"),
     "nothing": Bad((400,), "POST", EVENTS, b""),
     "half of it": Bad((400,), "POST", EVENTS, b'{"events": [{"type"'),
     "wrong method": Bad((405,), "DELETE", EVENTS),
@@ -105,9 +105,9 @@ BAD = {
     "another host": Bad((403,), "GET", "/v1/pages", b"", {"host": "evil.example"}),
     "another site": Bad((403,), "POST", EVENTS, b"{}", {**JSON, "origin": "https://evil.example"}),
     "by way of a proxy": Bad((403,), "GET", "/v1/pages", b"", {"x-forwarded-for": "10.0.0.1"}),
-    "no choice": Bad((422,), "POST", f"{ASK}?on_shortage=", b"{}"),
+    "no choice": Bad((422,), "POST", f"{RECOMMEND}?on_shortage=", b"{}"),
     "no format": Bad((422,), "GET", f"{SHOP}/log?format="),
-    "an unknown choice": Bad((422,), "POST", f"{ASK}?on_shortage=%00", b"{}"),
+    "an unknown choice": Bad((422,), "POST", f"{RECOMMEND}?on_shortage=%00", b"{}"),
 }  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         yield one
         assert_unharmed(one)
         one.process.terminate()
-        assert one.process.communicate(timeout=20)[1] == "", "the service complained"
+        assert one.process.communicate(timeout=20)[1] == "", "the service wrote to stderr"
 
 
 def assert_unharmed(server: Process) -> None:
@@ -129,7 +129,7 @@ def assert_unharmed(server: Process) -> None:
     failed = [line for line in metrics.splitlines() if 'status="5' in line and 'route="readyz"' not in line]
     assert failed == []
     assert server.http.get("/v1/pages").json() == {"pages": ["shop"]}
-    shown = server.http.post(ASK, json={}).json()
+    shown = server.http.post(RECOMMEND, json={}).json()
     assert not shown["degraded"]
 
 
@@ -160,13 +160,13 @@ def test_strange_names_that_are_allowed_come_back_as_they_were(server: Process) 
     for name in ("<script>alert(1)</script>".replace("/", ""), "'; DROP TABLE items;--", "😀 é ‮", "%41", "a b", "?#&"):
         path = f"{SHOP}/items/" + "".join(f"%{byte:02X}" for byte in name.encode())
         assert server.http.put(path, json={}).status_code == 201
-        shown = server.http.post(ASK, json={"eligible": [name]}).json()
+        shown = server.http.post(RECOMMEND, json={"eligible": [name]}).json()
         assert [row["item"] for row in shown["items"]] == [name]
         assert server.http.delete(path).status_code == 204
 
 
 def test_of_a_key_given_twice_the_last_one_holds(server: Process) -> None:
-    answer = server.http.post(ASK, content=b'{"eligible": ["hat"], "eligible": ["tie"]}', headers=JSON)
+    answer = server.http.post(RECOMMEND, content=b'{"eligible": ["hat"], "eligible": ["tie"]}', headers=JSON)
     assert [row["item"] for row in answer.json()["items"]] == ["tie"]
 
 
@@ -188,14 +188,14 @@ def test_clients_that_leave_in_the_middle_of_a_body_are_no_error(server: Process
     assert_unharmed(server)
 
 
-def test_clients_that_never_end_what_they_say_are_sent_away(server: Process) -> None:
-    """A hundred that stop in the middle of a body, of a head, or before it, do not keep others waiting meanwhile."""
+def test_clients_that_never_finish_a_request_get_408(server: Process) -> None:
+    """A hundred clients that stop in a body, in a head or before it get 408, and do not delay other requests."""
     began = time.monotonic()
     lines = [connect(server) for _ in range(100)]
     whole = head(server, 1000) + b'{"events": ['
     for k, line in enumerate(lines):
         line.sendall((whole, whole[:40], b"")[k % 3])
-    quick = [server.http.post(ASK, json={}).elapsed.total_seconds() for _ in range(50)]
+    quick = [server.http.post(RECOMMEND, json={}).elapsed.total_seconds() for _ in range(50)]
     assert max(quick) < QUICK
     answers = [line.recv(4096) for line in lines]
     for line in lines:
@@ -208,41 +208,41 @@ OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings:
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def asking(*headers: bytes, method: bytes = b"POST", path: str = ASK) -> bytes:
-    """A head, but for the empty line that ends it."""
+def request_head(*headers: bytes, method: bytes = b"POST", path: str = RECOMMEND) -> bytes:
+    """A request head without the empty line that ends it."""
     lines = [b"%s %s HTTP/1.1" % (method, path.encode()), b"Host: localhost", b"Content-Type: application/json"]
     return b"\r\n".join(lines) + b"\r\n" + b"".join(headers)
 
 
 def answers_to(server: Process, *pieces: bytes) -> list[bytes]:
-    """The bodies of all answers, once the server has hung up."""
+    """The bodies of all responses, after the server has closed the connection."""
     with connect(server) as line:
         for piece in pieces:
             line.sendall(piece)
             time.sleep(0.05)
-        heard = b""
+        received = b""
         with contextlib.suppress(ConnectionResetError):
             while piece := line.recv(1 << 16):
-                heard += piece
-    return [answer.partition(b"\r\n\r\n")[2] for answer in heard.split(b"HTTP/1.1 ")[1:]]
+                received += piece
+    return [answer.partition(b"\r\n\r\n")[2] for answer in received.split(b"HTTP/1.1 ")[1:]]
 
 
 @pytest.mark.parametrize("pieces", [1, 3], ids=["whole", "in pieces"])
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
 def test_an_upgrade_is_declined_and_the_body_is_read(server: Process, pieces: int, chunked: bool) -> None:
-    """Java's own client offers HTTP/2 with every first request."""
+    """Java's HTTP client offers HTTP/2 with the first request of a connection."""
     ask = b'{"eligible": ["hat"]}'
     sent = CHUNKED + b"15\r\n%s\r\n0\r\n\r\n" % ask if chunked else b"Content-Length: 21\r\n\r\n" + ask
-    sent = asking(OFFER) + sent + asking(OFFER, b"\r\n", method=b"GET", path="/livez")
-    sent += asking(b"Connection: close\r\n\r\n", method=b"GET", path="/livez")
+    sent = request_head(OFFER) + sent + request_head(OFFER, b"\r\n", method=b"GET", path="/livez")
+    sent += request_head(b"Connection: close\r\n\r\n", method=b"GET", path="/livez")
     size = len(sent) // pieces + 1
     shown, *alive = answers_to(server, *(sent[k : k + size] for k in range(0, len(sent), size)))
     assert [row["item"] for row in json.loads(shown)["items"]] == ["hat"]
     assert alive == [b'{"status":"ok"}'] * 2
 
 
-def test_headers_after_a_body_belie_nothing(server: Process) -> None:
-    evil = asking(b"Connection: close\r\n", CHUNKED).replace(b"localhost", b"evil.example")
+def test_trailers_do_not_override_headers(server: Process) -> None:
+    evil = request_head(b"Connection: close\r\n", CHUNKED).replace(b"localhost", b"evil.example")
     (answer,) = answers_to(server, evil + b"2\r\n{}\r\n0\r\nHost: localhost\r\n\r\n")
     assert json.loads(answer)["status"] == 403
 
@@ -254,10 +254,10 @@ def flood(line: socket.socket, piece: bytes) -> None:
 
 
 @pytest.mark.parametrize("piece", [b"a: b\r\n", b"a"], ids=["many", "long"])
-def test_headers_after_a_body_have_an_end(server: Process, piece: bytes) -> None:
-    """They would fill the memory: of a request that has no body nobody waits for them."""
+def test_the_size_of_trailers_is_limited(server: Process, piece: bytes) -> None:
+    """Trailers without end would fill the memory: a request without a body is answered before they arrive."""
     with connect(server) as line:
-        line.sendall(asking(CHUNKED, b"0\r\n", method=b"GET", path="/livez"))
+        line.sendall(request_head(CHUNKED, b"0\r\n", method=b"GET", path="/livez"))
         assert b" 200 OK" in line.recv(4096)
         with pytest.raises(OSError, match=r"[Rr]eset|[Bb]roken"):
             flood(line, piece * 10_000)
@@ -269,7 +269,7 @@ def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
             with bind("127.0.0.1", 0) as listener:
                 async with listening(make_app(one.service), listener):
                     reader, writer = await asyncio.open_connection(*listener.getsockname())
-                    writer.write(asking(b"\r\n", method=b"GET", path="/livez"))
+                    writer.write(request_head(b"\r\n", method=b"GET", path="/livez"))
                     await reader.readuntil(b"ok")
                     writer.write(b"\r\n")
                     await asyncio.wait_for(reader.read(), 5.0)
@@ -302,10 +302,10 @@ def test_what_is_not_http_is_closed(server: Process, raw: bytes) -> None:
         (b"BREW /livez HTTP/1.1\r\n\r\n", b"", b"501"),
     ],
 )
-def test_a_head_that_cannot_be_served_is_told_so(server: Process, sent: bytes, then: bytes, status: bytes) -> None:
+def test_a_head_that_cannot_be_served_gets_a_problem(server: Process, sent: bytes, then: bytes, status: bytes) -> None:
     with connect(server) as line:
         line.sendall(sent)
-        time.sleep(0.2)  # so that it comes in two parts
+        time.sleep(0.2)  # so that it arrives in two pieces
         line.sendall(then)
         answer = line.recv(4096)
         assert answer.split(b" ", 2)[1] == status

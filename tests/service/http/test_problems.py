@@ -1,11 +1,13 @@
-"""Every documented bad request gets its documented answer, as problem+json."""
+"""Every documented bad request gets its documented status, as problem+json."""
 
+import inspect
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from slotwise.service.http.problems import problem_of
+from slotwise.service.errors import ServiceError
+from slotwise.service.http.problems import STATUSES, problem_of
 from tests.service.running_service import Client, run_scenario
 
 
@@ -49,7 +51,7 @@ BAD: dict[str, tuple[str, str, bytes | str, dict, int]] = {
 }  # fmt: skip
 
 
-TOLD: dict[str, tuple[str, str]] = {  # what is wrong with a page -> the pointer and some of the words
+INVALID_PAGES: dict[str, tuple[str, str]] = {  # the body -> the pointer and a part of the detail
     '{"positions": ["a b"]}': ("/positions/0", "a letter or digit, then letters, digits, dots, dashes and underscores"),
     '{"layouts": {"a b": ["c"]}}': ("/layouts", "a letter or digit, then letters, digits, dots, dashes and "),
     '{"position": ["a"]}': ("", "did you mean `positions`?"),
@@ -73,11 +75,11 @@ TOLD: dict[str, tuple[str, str]] = {  # what is wrong with a page -> the pointer
 
 def test_problems_say_where_and_what_would_be_right(tmp_path: Path) -> None:
     async def scenario(one: Client) -> None:
-        for content, (pointer, words) in TOLD.items():
+        for content, (pointer, part) in INVALID_PAGES.items():
             answer = await one.http.put("/v1/pages/new", content=content, headers={"content-type": "application/json"})
             (wrong,) = answer.json()["errors"]
             assert wrong["pointer"] == pointer
-            assert words in wrong["detail"]
+            assert part in wrong["detail"]
         answer = await one.http.put("/v1/pages/a%20b", json={"positions": ["a"]})
         assert "a letter or digit, then letters" in answer.json()["detail"]
 
@@ -88,8 +90,8 @@ def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
     async def scenario(one: Client) -> None:
         await one.page()
         for what, (method, path, content, headers, status) in BAD.items():
-            given = {"content-type": "application/json", **headers}
-            answer = await one.http.request(method, path, content=content, headers=given)
+            sent = {"content-type": "application/json", **headers}
+            answer = await one.http.request(method, path, content=content, headers=sent)
             assert answer.status_code == status, (what, answer.text)
             assert answer.headers["content-type"] == "application/problem+json"
             problem = answer.json()
@@ -105,3 +107,27 @@ def test_what_goes_wrong_here_is_in_the_log_under_the_id_that_was_answered(caplo
     assert answered["status"] == 500
     assert answered["request_id"] in caplog.text
     assert "a fault" in caplog.text
+
+
+def subclasses(base: type[ServiceError]) -> list[type[ServiceError]]:
+    return [known for direct in base.__subclasses__() for known in (direct, *subclasses(direct))]
+
+
+@pytest.mark.parametrize("error", subclasses(ServiceError))
+def test_every_domain_error_has_a_status(error: type[ServiceError]) -> None:
+    raised = error("why") if "detail" in inspect.signature(error).parameters else error()
+    problem = problem_of(raised)
+    assert problem.status == next(STATUSES[base] for base in error.__mro__ if base in STATUSES)
+    assert problem.detail == raised.detail
+    assert ("retry-after" in problem.headers) == (problem.status == 503)
+
+
+def test_a_slash_at_the_end_of_a_path_makes_no_difference(tmp_path: Path) -> None:
+    async def scenario(one: Client) -> None:
+        await one.page()
+        for method, path, body in (("GET", "/v1/pages", None), ("POST", "/v1/pages/shop/recommendations", {"id": "a"})):
+            await one.ok(method, path, body)
+            assert await one.ok(method, path, body) == await one.ok(method, f"{path}/", body)
+        assert (await one.http.get("/v1/pages//")).status_code == 404
+
+    run_scenario(tmp_path, scenario)

@@ -1,4 +1,4 @@
-"""The service in a process of its own: stopped, interrupted, and with a disk that fills up."""
+"""The service in its own process: stopped, interrupted, and with a full disk."""
 
 import os
 import resource
@@ -47,7 +47,7 @@ def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> 
         assert [row["status"] for row in answers] == ["accepted"] * 20
 
 
-@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the disk is made full by a limit that Linux has")
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the test needs prlimit, which only Linux has")
 def test_a_full_disk_loses_nothing_and_the_service_recovers(tmp_path: Path) -> None:
     with process(tmp_path / "shop.db") as one:
         define(one.http)
@@ -55,8 +55,8 @@ def test_a_full_disk_loses_nothing_and_the_service_recovers(tmp_path: Path) -> N
         click = {"type": "click", "token": first["token"], "position": "hero"}
         assert send(one, click).json()["results"][0]["status"] == "accepted"
         second = recommend(one.http)
-        assert send(one, {**click, "type": "view"}).status_code == 200  # so that the second display is committed, too
-        limit(one, 4096)  # bytes of any file: nothing fits any more
+        assert send(one, {**click, "type": "view"}).status_code == 200  # so that the second display is committed too
+        limit(one, 4096)  # bytes of any file: every write fails
         late = {**click, "token": second["token"]}
         full = send(one, late)
         assert full.status_code == 503
@@ -90,7 +90,7 @@ def wait_for(happens: Any) -> None:
         time.sleep(0.05)
 
 
-def test_a_client_that_never_ends_its_body_delays_a_stop_by_seconds_and_hears_of_it(tmp_path: Path) -> None:
+def test_a_client_that_never_finishes_its_body_delays_a_stop_by_seconds_and_gets_503(tmp_path: Path) -> None:
     with process(tmp_path / "shop.db") as one:
         host, port = one.address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=20) as line:
@@ -105,7 +105,7 @@ def test_a_client_that_never_ends_its_body_delays_a_stop_by_seconds_and_hears_of
         assert "Traceback" not in errors
 
 
-def test_callers_beyond_the_limit_of_open_files_are_sent_away_and_harm_nobody(tmp_path: Path) -> None:
+def test_connections_beyond_the_limit_of_open_files_get_503_and_the_others_are_served(tmp_path: Path) -> None:
     few = (160, 160)  # open files
     with process(tmp_path / "shop.db", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as one:
         define(one.http)
@@ -113,15 +113,15 @@ def test_callers_beyond_the_limit_of_open_files_are_sent_away_and_harm_nobody(tm
         lines = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]
         answers = [line.recv(4096) for line in lines[-100:]]
         assert all(answer.startswith(b"HTTP/1.1 503 ") and b"retry-after" in answer for answer in answers)
-        recommend(one.http)  # whoever was there before is served
+        recommend(one.http)  # over a connection made before
         assert one.http.get("/v1/pages/shop/log?format=parquet").status_code == 200
         for line in lines:
             line.close()
         one.process.terminate()
-        assert one.process.communicate(timeout=10)[1] == "", "the service complained"
+        assert one.process.communicate(timeout=10)[1] == "", "the service wrote to stderr"
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_an_error_with_a_hint() -> None:
     with bind("127.0.0.1", 0) as taken, pytest.raises(BadInput, match="in use; --port 0 takes a free one"):
         bind("127.0.0.1", taken.getsockname()[1])
 
@@ -141,7 +141,7 @@ def test_a_stopped_service_leaves_one_file_with_everything(tmp_path: Path) -> No
             one.http.post("/v1/pages/shop/recommendations", json={"id": "view-1"}).raise_for_status()
             time.sleep(0.3)
             one.http.patch("/v1/pages/shop", json={"click_window": 3600.0}).raise_for_status()
-        one.http.post("/v1/pages/shop/recommendations", json={"id": "unheard-of"}).raise_for_status()
+        one.http.post("/v1/pages/shop/recommendations", json={"id": "view-2"}).raise_for_status()
         assert one.stop() == 0
     assert not (tmp_path / "shop.db-wal").exists()
     copy = tmp_path / "copy.db"
@@ -150,7 +150,7 @@ def test_a_stopped_service_leaves_one_file_with_everything(tmp_path: Path) -> No
     assert verify(copy).differences == []
 
 
-def test_it_says_that_it_compiles_and_ends_at_once_all_the_same(tmp_path: Path) -> None:
+def test_it_reports_that_it_compiles_and_stops_at_once(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",

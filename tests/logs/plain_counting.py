@@ -13,8 +13,8 @@ import pyarrow.parquet as parquet
 
 from slotwise.logs.read_log import Log
 
-Row = tuple[str, str, int, int]  # page, item, position, clicked
-Cells = dict[tuple[str, str, str], tuple[int, int]]  # page, item, position: shown, clicked
+Row = tuple[str, str, int, int]  # query, item, position, clicked
+Cells = dict[tuple[str, str, str], tuple[int, int]]  # query, item, position: shown, clicked
 NAMES = ("page", "item", "position", "clicked")
 
 
@@ -25,7 +25,7 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",", header: Seq
 
 
 def write(path: Path, rows: Sequence[Row]) -> Path:
-    """A log in the format that its name tells."""
+    """Write a log in the format of its suffix."""
     if path.suffix == ".parquet":
         columns = zip(*rows, strict=True)
         parquet.write_table(pa.table(dict(zip(NAMES, map(list, columns), strict=True))), path)
@@ -49,22 +49,22 @@ def _write(path: Path, text: str) -> None:
 
 
 def count(rows: Iterable[Row]) -> Cells:
-    """The counts, one line after the other."""
+    """The counts of the rows."""
     shown: Counter[tuple[str, str, str]] = Counter()
     clicked: Counter[tuple[str, str, str]] = Counter()
-    for page, item, position, click in rows:
-        shown[page, item, str(position)] += 1
-        clicked[page, item, str(position)] += click
+    for query, item, position, click in rows:
+        shown[query, item, str(position)] += 1
+        clicked[query, item, str(position)] += click
     return {cell: (number, clicked[cell]) for cell, number in shown.items()}
 
 
 def cells(log: Log) -> Cells:
-    """What a log was counted to, cell by cell."""
+    """The counts of a log, cell by cell."""
     found = {}
-    for page, items, positions, counts in log.queries:
+    for query, items, positions, counts in log.queries:
         for i, item in enumerate(items):
             for k, position in enumerate(positions):
                 shown = int(counts.clicks[i, k] + counts.skips[i, k])
                 if shown:
-                    found[page, item, position] = (shown, int(counts.clicks[i, k]))
+                    found[query, item, position] = (shown, int(counts.clicks[i, k]))
     return found

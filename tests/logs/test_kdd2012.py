@@ -1,4 +1,4 @@
-"""From a log in the competition's format back to the parameters that it was made from."""
+"""A synthetic log in the competition's format gives back the parameters that it was generated from."""
 
 from pathlib import Path
 
@@ -9,33 +9,33 @@ import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import Exact, Known
+from slotwise.logs.traffic import ExactTraffic, KnownQuery
 from slotwise.paper.settings import BEHAVIORAL, setting
 
 VIEWS = 1_000  # at the threshold itself
 
 
-def noise(page: int, views: list[list[int]]) -> Known:
-    """A query that the filter must drop, or items that it must; clicked as any other."""
+def noise(query: int, views: list[list[int]]) -> KnownQuery:
+    """A query that the thresholds must drop, or items that they must drop; clicked like any other."""
     theta = np.linspace(0.02, 0.1, len(views))
-    return Known(
-        page,
-        range(900_000 + 100 * page, 900_000 + 100 * page + len(views)),
+    return KnownQuery(
+        query,
+        range(900_000 + 100 * query, 900_000 + 100 * query + len(views)),
         sw.PBM(theta, [1, 0.5, 0.3]),
         np.array(views),
     )
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Known]]:
-    """The eight queries of the paper, and all the ways of just missing the rule."""
+def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, KnownQuery]]:
+    """The eight queries of the paper, and queries that narrowly miss the thresholds in every way."""
     rng = np.random.default_rng(5)
     known, first = {}, 1
     for query in BEHAVIORAL:
         model = setting(query)
         views = rng.integers(VIEWS, 3 * VIEWS, (model.theta.size, 3))
         views[0, 2] = VIEWS  # just enough
-        known[query[1:]] = Known(int(query[1:]), range(first, first + model.theta.size), model, views)
+        known[query[1:]] = KnownQuery(int(query[1:]), range(first, first + model.theta.size), model, views)
         first += model.theta.size
     weak = [
         noise(101, [[2000, 2000, 2000]] * 4),  # strong items, but four of them
@@ -45,13 +45,13 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Known]
     ]
     # an item of a query that stays, shown often but not everywhere: the item must go
     lopsided = np.array([[5000, 999, 5000], [999, 1500, 1500], [1, 0, 0]])
-    weak.append(Known(2, [800_000, 800_001, 800_002], sw.PBM([0.9, 0.5, 0.2], [1, 0.5, 0.3]), lopsided))
+    weak.append(KnownQuery(2, [800_000, 800_001, 800_002], sw.PBM([0.9, 0.5, 0.2], [1, 0.5, 0.3]), lopsided))
     path = tmp_path_factory.mktemp("kdd") / "training.txt"
-    synth(path, Exact([*known.values(), *weak]), "kdd2012", seed=3)
+    synth(path, ExactTraffic([*known.values(), *weak]), "kdd2012", seed=3)
     return str(path), known
 
 
-def test_exactly_the_eight_queries_and_their_ads_remain(log: tuple[str, dict[str, Known]]) -> None:
+def test_exactly_the_eight_queries_and_their_ads_remain(log: tuple[str, dict[str, KnownQuery]]) -> None:
     path, known = log
     queries = {query.name: query for query in read_log(path, "kdd2012").queries}
     assert set(queries) == set(known)
@@ -66,8 +66,8 @@ def likelihood(counts: sw.Counts, theta: Floats, kappa: Floats) -> float:
     return float((counts.clicks * np.log(chance) + counts.skips * np.log1p(-chance)).sum())
 
 
-def lost(log: tuple[str, dict[str, Known]], scale: float = 1.0) -> float:
-    """Twice the log-likelihood by which the truth, its first thetas scaled, falls short of the estimates."""
+def log_likelihood_ratio(log: tuple[str, dict[str, KnownQuery]], scale: float = 1.0) -> float:
+    """Twice the log-likelihood of the estimates minus that of the truth, with its first thetas scaled."""
     path, known = log
     total = 0.0
     for fit in sw.fit_queries(read_log(path, "kdd2012").queries, "em"):
@@ -78,17 +78,17 @@ def lost(log: tuple[str, dict[str, Known]], scale: float = 1.0) -> float:
     return total
 
 
-def test_the_table_of_the_paper_comes_back_within_sampling_error(log: tuple[str, dict[str, Known]]) -> None:
-    """What the truth loses to the estimates is chi-squared with 58 thetas + 16 kappas = 74 degrees of freedom: above
-    128.0 with a probability of 1e-4 (mean 73.1, spread 11.6, largest 104.7 in 300 such logs). The control: with one
-    theta in each query a quarter larger it is above."""
-    assert lost(log) < 128.0
-    assert lost(log, 1.25) > 128.0
+def test_the_table_of_the_paper_comes_back_within_sampling_error(log: tuple[str, dict[str, KnownQuery]]) -> None:
+    """The ratio is chi-squared with 58 thetas + 16 kappas = 74 degrees of freedom: above 128.0 with a probability of
+    1e-4 (mean 73.1, standard deviation 11.6, largest 104.7 in 300 such logs). Negative control: with one theta per
+    query 25 % larger, it is above."""
+    assert log_likelihood_ratio(log) < 128.0
+    assert log_likelihood_ratio(log, 1.25) > 128.0
 
 
-def test_svd_gives_the_table_too(log: tuple[str, dict[str, Known]]) -> None:
-    """The paper's own estimate weighs all cells alike, so it is off by more: in 300 such logs the worst of the 74
-    numbers was off by 5.3 standard errors of em, and by 4.7 in one of a hundred of them."""
+def test_svd_gives_the_table_too(log: tuple[str, dict[str, KnownQuery]]) -> None:
+    """The SVD, the paper's own estimate, gives all cells the same weight, so its errors are larger. In 300 such logs
+    the largest error of the 74 numbers was 5.3 standard errors of EM; it exceeded 4.7 in 1 % of the logs."""
     path, known = log
     queries = read_log(path, "kdd2012").queries
     for fit, best in zip(sw.fit_queries(queries, "svd"), sw.fit_queries(queries, "em"), strict=True):
@@ -97,7 +97,7 @@ def test_svd_gives_the_table_too(log: tuple[str, dict[str, Known]]) -> None:
         assert (np.abs(fit.kappa - truth.kappa)[1:] < 8 * best.kappa_error[1:]).all()
 
 
-def test_thresholds_are_options(log: tuple[str, dict[str, Known]]) -> None:
+def test_thresholds_are_options(log: tuple[str, dict[str, KnownQuery]]) -> None:
     path, known = log
     looser = {query.name for query in read_log(path, "kdd2012", {"min_items": 4}).queries}
     assert looser == {*known, "101", "102"}

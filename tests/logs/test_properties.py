@@ -1,4 +1,4 @@
-"""Whatever the order of the lines, the files they are in, and the steps they are counted in: the same counts."""
+"""The counts do not depend on the order of the lines, on the files, or on the steps of the counting."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slotwise.logs.cells import save_cells
-from slotwise.logs.read_log import counted, read_log
+from slotwise.logs.read_log import count_log, read_log
 from tests.logs.plain_counting import Row, cells, count, write
 
 NAMES = st.sampled_from(["a", "b", "é", "1", "01", "x y"])
@@ -30,11 +30,11 @@ def test_permuting_lines_and_splitting_files_changes_nothing(rows: list[Row], fo
 @settings(max_examples=12, deadline=None)
 @given(first=ROWS, second=ROWS)
 def test_counting_in_two_steps_changes_nothing(first: list[Row], second: list[Row]) -> None:
-    """Each part counted by itself and saved, then the counts counted, is all of it counted at once."""
+    """Two logs counted and saved separately, then read together, give the counts of both at once."""
     with tempfile.TemporaryDirectory() as folder:
         saved = []
         for k, rows in enumerate((first, second)):
-            with counted(str(write(Path(folder) / f"{k}.csv", rows))) as found:
+            with count_log(str(write(Path(folder) / f"{k}.csv", rows))) as log:
                 saved.append(Path(folder) / f"cells{k}.parquet")
-                assert save_cells(found, saved[-1]) == len(count(rows)) == parquet.read_metadata(saved[-1]).num_rows
+                assert save_cells(log, saved[-1]) == len(count(rows)) == parquet.read_metadata(saved[-1]).num_rows
         assert cells(read_log([str(path) for path in saved])) == count(first + second)

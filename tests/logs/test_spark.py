@@ -1,4 +1,4 @@
-"""The same counts from Spark as from DuckDB: the very same expressions, on a real Spark with two threads."""
+"""Spark gives the same counts as DuckDB: the same expressions, on a real Spark session with two threads."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import slotwise as sw
-from slotwise.logs.engines.spark import session
+from slotwise.logs.engines.spark import start_session
 from slotwise.logs.filters import between, parse
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import Zipf
+from slotwise.logs.traffic import ZipfTraffic
 from tests.logs.plain_counting import Row, cells, count, csv_text, write
 from tests.logs.test_malformed import CASES, log
 
-# Spark's bridge to Java leaves its sockets to the garbage collector
+# Spark's bridge to Java closes its sockets only when they are garbage-collected
 UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = pytest.mark.filterwarnings(UNCLOSED)
 pytest.importorskip("pyspark", reason="no Spark here: pip install 'slotwise[spark]'")
@@ -27,14 +27,14 @@ ROWS: list[Row] = [("p" if k % 3 else "é, q", f"i{k % 5}", 1 + k % 4, int(k % 7
 
 @pytest.fixture(scope="module", autouse=True)
 def _spark() -> Iterator[None]:
-    """One session for all the tests: starting it takes longer than any of them."""
-    running = session("local[2]")
+    """One session for all tests: starting it takes longer than any of them."""
+    running = start_session("local[2]")
     yield
     running.stop()
 
 
 def same(files: str | list[str], format: str | None = None, **options: object) -> sw.BadInput | None:
-    """Both engines agree on all queries and on the account of the lines, or on refusing them."""
+    """Assert that both engines give the same queries and line account, or raise the same error."""
     found = []
     for engine in ("duckdb", "spark"):
         try:
@@ -52,7 +52,7 @@ def same(files: str | list[str], format: str | None = None, **options: object) -
 
 @pytest.mark.parametrize("format", ["kdd2012", "parquet", "ndjson"])
 def test_synthetic_logs(tmp_path: Path, format: str) -> None:
-    synth(tmp_path / "log", Zipf(20_000, pages=50, items=8), format)
+    synth(tmp_path / "log", ZipfTraffic(20_000, queries=50, items=8), format)
     schema = {"min_shown": 20, "min_items": 3, "positions": ["1", "2", "3"]}
     assert same(str(tmp_path / "log"), format, schema=schema) is None
 
@@ -80,16 +80,16 @@ def test_malformed_lines(tmp_path: Path) -> None:
     schema = {"min_shown": 0, "min_items": 1}
     refused = same(path, "kdd2012", schema=schema)
     assert refused is not None
-    assert f"{len(CASES)} of 2,000 lines are malformed" in str(refused)
+    assert f"{len(CASES)} of 2,000 lines" in str(refused)
     assert same(path, "kdd2012", schema=schema, max_bad=len(CASES)) is None
 
 
-def test_what_spark_cannot_read_is_told(tmp_path: Path) -> None:
+def test_files_that_spark_cannot_read_are_refused(tmp_path: Path) -> None:
     whole = write(tmp_path / "a.csv.gz", ROWS).read_bytes()
     (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(sw.BadInput, match=r"cannot read .*: Truncated compressed stream"):
+    with pytest.raises(sw.BadInput, match=r"cannot read .*a\.csv\.gz"):
         read_log(str(tmp_path / "a.csv.gz"), engine="spark")
-    with pytest.raises(sw.BadInput, match=r"of compressed files it takes \.gz and \.bz2"):
+    with pytest.raises(sw.BadInput, match=r"b\.csv\.zst.*\.gz or \.bz2"):
         read_log(str(write(tmp_path / "b.csv.zst", ROWS)), engine="spark")
-    with pytest.raises(sw.BadInput, match="--memory is DuckDB's"):
+    with pytest.raises(sw.BadInput, match="--memory"):
         read_log(str(write(tmp_path / "c.csv", ROWS)), engine="spark", memory="1GB")

@@ -1,4 +1,4 @@
-"""A cluster of two workers, each a process of its own, counts what one machine counts. `make test-spark` runs it."""
+"""A cluster of two worker processes gives the counts of one machine. `make test-spark` runs it."""
 
 import shutil
 import socket
@@ -12,10 +12,10 @@ import pytest
 
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import Zipf
+from slotwise.logs.traffic import ZipfTraffic
 from tests.logs.plain_counting import cells
 
-# Spark's bridge to Java leaves its sockets to the garbage collector
+# Spark's bridge to Java closes its sockets only when they are garbage-collected
 UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings(UNCLOSED)]
 pyspark = pytest.importorskip("pyspark", reason="no Spark here: pip install 'slotwise[spark]'")
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A master and two workers of one core each, ended by their own process ids."""
+    """A master and two workers with one core each."""
     folder, port = tmp_path_factory.mktemp("spark"), free_port()
     address = f"spark://127.0.0.1:{port}"
     deploy, local = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -62,14 +62,14 @@ def _wait(path: Path, words: str) -> None:
         if words in path.read_text():
             return
         time.sleep(0.1)
-    raise AssertionError(f"{words!r} never came: {path.read_text()}")
+    raise AssertionError(f"{words!r} did not appear: {path.read_text()}")
 
 
 def test_two_workers_count_what_one_machine_does(tmp_path: Path, master: str) -> None:
     files = []
     for seed in range(4):
         files.append(str(tmp_path / f"{seed}.txt"))
-        synth(files[-1], Zipf(50_000, pages=100, items=8), "kdd2012", seed=seed)
+        synth(files[-1], ZipfTraffic(50_000, queries=100, items=8), "kdd2012", seed=seed)
     schema = {"min_shown": 50, "min_items": 2}
     alone = read_log(files, "kdd2012", schema)
     together = read_log(files, "kdd2012", schema, engine="spark", master=master)

@@ -118,7 +118,7 @@ def told(account: Any, quiet: bool) -> None:
 
     if account.left_out and not quiet:
         shared.errors.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters", highlight=False)
-    for line in account.told():
+    for line in account.notes():
         shared.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False, soft_wrap=True)
 
 

@@ -113,7 +113,7 @@ def _draw(fits: "list[QueryFit]", chart: list[Path] | None) -> None:
 
 def _summary(account: Any, fits: "list[QueryFit]") -> dict[str, Any]:
     lines = {"good": account.good, "left_out": account.left_out, "bad": sum(account.bad.values())}
-    return {"lines": lines, "notes": account.told(), "queries": [_row(fit) for fit in fits]}
+    return {"lines": lines, "notes": account.notes(), "queries": [_row(fit) for fit in fits]}
 
 
 def _row(fit: "QueryFit") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from slotwise.cli._inputs import whole_text
 from slotwise.cli._shared import bars
 
 if TYPE_CHECKING:
-    from slotwise.logs.traffic import Known
+    from slotwise.logs.traffic import KnownQuery
 
 logs = typer.Typer(help="Click logs: count them, or write synthetic ones.", no_args_is_help=True)
 shared.app.add_typer(logs, name="logs")
@@ -42,22 +42,24 @@ def count(
 ) -> None:
     """Count logs of any size into one line for each page, item and position, however many there are."""
     from slotwise.logs.cells import save_cells
-    from slotwise.logs.read_log import counted
+    from slotwise.logs.read_log import CountOptions, count_log
 
     if output.suffix.lower() != ".parquet":
         raise BadInput(f"cannot write {str(output)!r}: the name must end in .parquet")
     with (
         bars(1, quiet) as bar,
-        counted(
+        count_log(
             files,
             format,
             given.changes(columns, schema, positions, delimiter, quote, min_shown, min_items),
-            where=given.filters(where, date, since, until),
-            max_bad=given.tolerance(max_bad),
-            engine=engine,
-            memory=memory,
-            master=master,
-            progress=given.share(bar("counting", 1000)),
+            CountOptions(
+                where=given.filters(where, date, since, until),
+                max_bad=given.tolerance(max_bad),
+                engine=engine,
+                memory=memory,
+                master=master,
+                progress=given.share(bar("counting", 1000)),
+            ),
         ) as found,
     ):
         cells = save_cells(found, output)
@@ -93,20 +95,22 @@ def synth(
     """Write a log of simulated visitors whose attractiveness and visibility are known."""
     from slotwise.logs.log_files import find_format
     from slotwise.logs.synthetic import synth as write
-    from slotwise.logs.traffic import Exact, Traffic, Zipf
+    from slotwise.logs.traffic import ExactTraffic, Traffic, ZipfTraffic
 
     size, kind = whole_text("--lines", lines), format or find_format(str(output))
-    traffic: Traffic = Exact(_known(setting, size)) if setting else Zipf(size, pages, items, positions, seed)
+    traffic: Traffic = (
+        ExactTraffic(_known(setting, size)) if setting else ZipfTraffic(size, pages, items, positions, seed)
+    )
     with bars(1, quiet) as bar:
         written = write(output, traffic, kind, seed, bar(str(output), traffic.size))
     shared.screen.print(f"{written:,} lines: {output}", highlight=False)
 
 
-def _known(name: str, lines: int) -> "list[Known]":
+def _known(name: str, lines: int) -> "list[KnownQuery]":
     """The pages of a setting, each cell shown equally often, so that there are about as many lines."""
     import numpy as np
 
-    from slotwise.logs.traffic import Known
+    from slotwise.logs.traffic import KnownQuery
     from slotwise.paper.settings import BEHAVIORAL, setting
 
     models = {query: setting(query) for query in (BEHAVIORAL if name == "behavioral" else [name])}
@@ -115,6 +119,6 @@ def _known(name: str, lines: int) -> "list[Known]":
     for number, (query, model) in enumerate(models.items(), 1):
         page = int(query[1:]) if query[1:].isdigit() else number
         shape = (model.theta.size, model.kappa.size)
-        pages.append(Known(page, range(first, first + model.theta.size), model, np.full(shape, views)))
+        pages.append(KnownQuery(page, range(first, first + model.theta.size), model, np.full(shape, views)))
         first += model.theta.size
     return pages

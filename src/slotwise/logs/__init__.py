@@ -1,1 +1,1 @@
-"""Click logs, small or huge: read, checked and counted into clicks and skips per query, item and position."""
+"""Click logs of any size: read, validated and counted into clicks and skips per query, item and position."""

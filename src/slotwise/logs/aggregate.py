@@ -1,8 +1,8 @@
-"""The counting, as Ibis expressions: the same on DuckDB and on Spark.
+"""The counting, as Ibis expressions that run unchanged on DuckDB and on Spark.
 
-Lines become cells, (page, item, position) with the number of times shown and clicked. Of a line only its clicks are
-looked at; what is wrong with names is found out once for each cell. A line that is malformed is never dropped: it goes
-into cells of its own, marked with the reason, and so is counted in the same pass.
+Lines become cells: (query, item, position) with the number of displays and clicks. Only the clicks are parsed line by
+line; names are parsed and validated once per cell. A malformed line is not dropped: it goes into a cell with its own
+status, so the same pass counts it. The column of the query is called `page`, like the field of `Schema`.
 """
 
 from collections.abc import Sequence
@@ -11,171 +11,179 @@ import ibis
 import ibis.expr.types as ir
 
 from slotwise.logs.filters import Filter
-from slotwise.logs.line_status import Bad
-from slotwise.logs.schema import ONE_PAGE, Schema
+from slotwise.logs.line_status import LineStatus
+from slotwise.logs.schema import SINGLE_QUERY, Schema
 
-MOST = 2**53  # up to here engines agree on whole numbers, however they are written
+MAX_EXACT = 2**53  # up to here all engines agree on whole numbers, even when they are written as floats
 
 
-def marked(lines: ir.Table, schema: Schema, filters: Sequence[Filter] = (), also: Sequence[str] = ()) -> ir.Table:
-    """Every line with its clicks read, and the reason why it is not counted, if there is one; and `also` columns."""
-    page = lines["page"] if schema.page else ibis.literal(ONE_PAGE)
+def parse_clicks(
+    lines: ir.Table, schema: Schema, filters: Sequence[Filter] = (), extra: Sequence[str] = ()
+) -> ir.Table:
+    """Every line with its clicks as numbers, its `status`, and the `extra` columns."""
+    query = lines["page"] if schema.page else ibis.literal(SINGLE_QUERY)
     item, position = lines["item"], lines["position"]
-    clicked, shown = _number(lines["clicked"], words=schema.shown is None), ibis.literal(1, "int64")
-    usual, exact = (clicked == 0) | (clicked == 1), _exact(clicked)
+    clicked, shown = _number(lines["clicked"], accept_booleans=schema.shown is None), ibis.literal(1, "int64")
+    usual, exact = (clicked == 0) | (clicked == 1), _is_exact_integer(clicked)
     if schema.shown:
         shown = _number(lines["shown"])
-        usual, exact = usual & (shown == 1), exact & _exact(shown)
-    reasons: list[tuple[ir.BooleanValue, Bad]] = []
-    if "torn" in lines.columns:
-        reasons += [(lines["torn"], Bad.COLUMNS)]
-    reasons += [(each.undated(lines), Bad.DATE) for each in filters if each.date]
-    reasons += [(~each.passes(lines), Bad.LEFT_OUT) for each in filters]
-    reasons += [(usual, Bad.NOTHING)]  # most lines are, and need no further question
-    reasons += [(~exact.fill_null(False), Bad.NUMBER), ((clicked < 0) | (clicked > shown), Bad.CLICKS)]
-    bad = _first(reasons)
-    if filters:  # what is left out needs no cells of its own
-        gone = bad == int(Bad.LEFT_OUT)
-        page, item, position = (ibis.ifelse(gone, ibis.null(key.type()), key) for key in (page, item, position))
-    return lines.select(*also, page=page, item=item, position=position, shown=shown, clicked=clicked, bad=bad)
+        usual, exact = usual & (shown == 1), exact & _is_exact_integer(shown)
+    conditions: list[tuple[ir.BooleanValue, LineStatus]] = []
+    if "wrong_columns" in lines.columns:
+        conditions += [(lines["wrong_columns"], LineStatus.BAD_COLUMNS)]
+    conditions += [(filter.lacks_date(lines), LineStatus.BAD_DATE) for filter in filters if filter.date]
+    conditions += [(~filter.passes(lines), LineStatus.FILTERED_OUT) for filter in filters]
+    conditions += [(usual, LineStatus.COUNTED)]  # true for most lines, which then need no further test
+    conditions += [(~exact.fill_null(False), LineStatus.BAD_NUMBER)]
+    conditions += [((clicked < 0) | (clicked > shown), LineStatus.BAD_CLICKS)]
+    status = _first_status(conditions)
+    if filters:  # all lines that are filtered out share one cell
+        out = status == int(LineStatus.FILTERED_OUT)
+        query, item, position = (ibis.ifelse(out, ibis.null(key.type()), key) for key in (query, item, position))
+    return lines.select(*extra, page=query, item=item, position=position, shown=shown, clicked=clicked, status=status)
 
 
-def cells(lines: ir.Table, schema: Schema) -> ir.Table:
-    """The counts of each page, item and position as they are written, and of each reason for a line to be bad."""
-    groups = lines.group_by(["page", "item", "position", "bad"])
+def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
+    """The counts of each query, item and position as written in the log, separately for each status."""
+    groups = lines.group_by(["page", "item", "position", "status"])
     if schema.sessions or schema.shown is None:
         return groups.agg(lines=lines.count(), clicked=lines.count(where=lines["clicked"] > 0))
     return groups.agg(lines=lines.count(), shown=_sum(lines["shown"]), clicked=_sum(lines["clicked"]))
 
 
-def judged(table: ir.Table, schema: Schema) -> ir.Table:
-    """Lines or cells with their names read, and what is wrong with these."""
-    page, item = _name(table["page"], schema), _name(table["item"], schema)
-    place = _place(table["position"], schema)
-    read = table.mutate(page=page, item=item, place=place).drop("position")
-    return read.mutate(bad=ibis.ifelse(read["bad"] != 0, read["bad"], _first(_wrong_names(read, schema))))
+def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
+    """Lines or cells with their query, item and position parsed, and the status updated where one is invalid.
+
+    A parsed position is its number from 1, its name where any name is allowed, or null where it is unknown.
+    """
+    query, item = _name(table["page"], schema), _name(table["item"], schema)
+    parsed = table.mutate(page=query, item=item, position=_parse_position(table["position"], schema))
+    status = parsed["status"]
+    return parsed.mutate(status=ibis.ifelse(status != 0, status, _first_status(_invalid_names(parsed, schema))))
 
 
-def merged(table: ir.Table) -> ir.Table:
-    """Judged cells, those with the same names as one: 1 and 1.0 are two texts and one number."""
-    keys = ["page", "item", "place", "bad"]
-    sums = {name: _sum(table[name]) for name in table.columns if name not in keys}
-    return table.group_by(keys).agg(**sums)
+def merge_cells(cells: ir.Table) -> ir.Table:
+    """Parsed cells, with those of equal names merged: 1 and 1.0 are two texts and one number."""
+    keys = ["page", "item", "position", "status"]
+    sums = {name: _sum(cells[name]) for name in cells.columns if name not in keys}
+    return cells.group_by(keys).agg(**sums)
 
 
-def as_text(cells: ir.Table, schema: Schema) -> bool:
-    """Whether numbers among the names are still text."""
-    return any(cells[name].type().is_string() for name in ("page", "item", "position") if name in schema.numbers)
+def has_numbers_as_text(cells: ir.Table, schema: Schema) -> bool:
+    """Whether any query, item or position that must be a number is still text."""
+    return any(cells[name].type().is_string() for name in ("page", "item", "position") if name in schema.number_fields)
 
 
-def _wrong_names(table: ir.Table, schema: Schema) -> list[tuple[ir.BooleanValue, Bad]]:
-    texts = [table[name] for name in ("page", "item", "place") if table[name].type().is_string()]
-    lost = _any([table["page"].isnull(), table["item"].isnull()] + [text == "" for text in texts])
-    found = [(lost, Bad.NUMBER)] if schema.whole_ids else []
-    found += [(table["place"].isnull(), Bad.POSITION), (lost, Bad.MISSING)]
-    return found + ([(_any([text.contains("\ufffd") for text in texts]), Bad.ENCODING)] if texts else [])
+def _invalid_names(table: ir.Table, schema: Schema) -> list[tuple[ir.BooleanValue, LineStatus]]:
+    texts = [table[name] for name in ("page", "item", "position") if table[name].type().is_string()]
+    missing = _any([table["page"].isnull(), table["item"].isnull()] + [text == "" for text in texts])
+    conditions = [(missing, LineStatus.BAD_NUMBER)] if schema.whole_ids else []
+    conditions += [(table["position"].isnull(), LineStatus.BAD_POSITION), (missing, LineStatus.MISSING_NAME)]
+    if texts:
+        conditions += [(_any([text.contains("\ufffd") for text in texts]), LineStatus.BAD_ENCODING)]
+    return conditions
 
 
-def _place(position: ir.Value, schema: Schema) -> ir.Value:
-    """The number of the position, from 1; its name where any name will do; null where there is no such position."""
-    if schema.allowed is None:
+def _parse_position(position: ir.Value, schema: Schema) -> ir.Value:
+    allowed = schema.allowed_positions
+    if allowed is None:
         return _text(position)
-    if schema.numbered:
-        number = _whole(position)
-        return ibis.ifelse(number.between(1, len(schema.allowed)), number, ibis.null("int64")).cast("int16")
+    if schema.numbered_positions:
+        number = _whole_number(position)
+        return ibis.ifelse(number.between(1, len(allowed)), number, ibis.null("int64")).cast("int16")
     text = _text(position)
-    return ibis.cases(*[(text == name, ibis.literal(k, "int16")) for k, name in enumerate(schema.allowed, 1)])
+    return ibis.cases(*[(text == name, ibis.literal(k, "int16")) for k, name in enumerate(allowed, 1)])
 
 
-def reasons(table: ir.Table) -> ir.Table:
-    """How many lines are good, left out, or bad, by reason."""
-    return table.group_by("bad").agg(lines=_sum(table["lines"]))
+def lines_by_status(cells: ir.Table) -> ir.Table:
+    """The number of lines with each status."""
+    return cells.group_by("status").agg(lines=_sum(cells["lines"]))
 
 
-def chosen(table: ir.Table, schema: Schema) -> ir.Table:
-    """The good cells of items shown at least `min_shown` times at every position, of pages with enough such items."""
-    shown = "shown" if "shown" in table.columns else "lines"
-    strong = table.filter(table["bad"] == 0, table[shown] >= max(schema.min_shown, 1))
-    items = strong.group_by(["page", "item"]).agg(places=strong.count())
+def select_cells(cells: ir.Table, schema: Schema) -> ir.Table:
+    """The good cells of items shown at least `min_shown` times at every position, in queries with enough such items."""
+    shown = "shown" if "shown" in cells.columns else "lines"
+    frequent = cells.filter(cells["status"] == 0, cells[shown] >= max(schema.min_shown, 1))
+    items = frequent.group_by(["page", "item"]).agg(positions=frequent.count())
     if schema.min_shown > 0:
-        items = _everywhere(items, strong, table, schema)
-    pages = items.group_by("page").agg(items=items.count())
-    pages = pages.filter(pages["items"] >= schema.min_items)
-    kept = strong.semi_join(items, ["page", "item"]).semi_join(pages, ["page"])
-    return kept.select(
-        page=kept["page"].cast("string"),
-        item=kept["item"].cast("string"),
-        position=_position(kept["place"], schema),
-        shown=kept[shown],
-        clicked=kept["clicked"],
+        items = _at_every_position(items, frequent, cells, schema)
+    queries = items.group_by("page").agg(items=items.count())
+    queries = queries.filter(queries["items"] >= schema.min_items)
+    selected = frequent.semi_join(items, ["page", "item"]).semi_join(queries, ["page"])
+    return selected.select(
+        page=selected["page"].cast("string"),
+        item=selected["item"].cast("string"),
+        position=_position_name(selected["position"], schema),
+        shown=selected[shown],
+        clicked=selected["clicked"],
     )
 
 
-def _everywhere(items: ir.Table, strong: ir.Table, table: ir.Table, schema: Schema) -> ir.Table:
-    """The items that are strong at every position: at those declared, or at all where their page was ever shown."""
-    if schema.positions is not None and schema.allowed is not None:
-        return items.filter(items["places"] == len(schema.allowed))
-    seen = table.filter(table["bad"] == 0).semi_join(strong, ["page"])
-    every = seen.group_by("page").agg(every=seen["place"].nunique())
-    joined = items.join(every, "page")
-    return joined.filter(joined["places"] == joined["every"])
+def _at_every_position(items: ir.Table, frequent: ir.Table, cells: ir.Table, schema: Schema) -> ir.Table:
+    """The items with a frequent cell at every declared position, or at every position observed for their query."""
+    if schema.positions is not None and schema.allowed_positions is not None:
+        return items.filter(items["positions"] == len(schema.allowed_positions))
+    observed = cells.filter(cells["status"] == 0).semi_join(frequent, ["page"])
+    per_query = observed.group_by("page").agg(observed=observed["position"].nunique())
+    joined = items.join(per_query, "page")
+    return joined.filter(joined["positions"] == joined["observed"])
 
 
-def _position(place: ir.Value, schema: Schema) -> ir.StringValue:
-    """The name of a position from its number."""
-    if schema.numbered or schema.allowed is None:
-        return place.cast("string")
-    return ibis.cases(*[(place == k, name) for k, name in enumerate(schema.allowed, 1)])
+def _position_name(position: ir.Value, schema: Schema) -> ir.StringValue:
+    """The name of a parsed position."""
+    if schema.numbered_positions or schema.allowed_positions is None:
+        return position.cast("string")
+    return ibis.cases(*[(position == k, name) for k, name in enumerate(schema.allowed_positions, 1)])
 
 
 def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
-    return value.sum().cast("int64")  # engines differ in how wide a sum is
+    return value.sum().cast("int64")  # engines give sums different widths
 
 
-def _first(reasons: Sequence[tuple[ir.BooleanValue, Bad]]) -> ir.IntegerValue:
-    """The first reason that applies, as a small number: cheaper to group by than a text."""
-    codes = [(holds, ibis.literal(int(bad), "int16")) for holds, bad in reasons]
-    return ibis.cases(*codes, else_=ibis.literal(int(Bad.NOTHING), "int16")).cast("int8")
+def _first_status(conditions: Sequence[tuple[ir.BooleanValue, LineStatus]]) -> ir.IntegerValue:
+    """The status of the first condition that holds, as a small integer: cheaper to group by than text."""
+    codes = [(holds, ibis.literal(int(status), "int16")) for holds, status in conditions]
+    return ibis.cases(*codes, else_=ibis.literal(int(LineStatus.COUNTED), "int16")).cast("int8")
 
 
 def _any(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
-    found = conditions[0]
+    combined = conditions[0]
     for condition in conditions[1:]:
-        found |= condition
-    return found
+        combined |= condition
+    return combined
 
 
 def _text(value: ir.Value) -> ir.StringValue:
-    if value.type().is_floating():  # 1.0, where a missing value made a column of numbers into one of floats
-        value = _whole(value)
+    if value.type().is_floating():  # 1.0: a missing value turned a column of integers into floats
+        value = _whole_number(value)
     return value if value.type().is_string() else value.cast("string")
 
 
 def _name(value: ir.Value, schema: Schema) -> ir.Value:
-    """Pages and items: whole numbers as numbers, all else as text."""
-    return _whole(value) if schema.whole_ids or value.type().is_integer() else _text(value)
+    """A query or item: whole numbers as numbers, everything else as text."""
+    return _whole_number(value) if schema.whole_ids or value.type().is_integer() else _text(value)
 
 
-def _whole(value: ir.Value) -> ir.IntegerValue:
+def _whole_number(value: ir.Value) -> ir.IntegerValue:
     """A whole number, or null."""
     number = _number(value)
     if number.type().is_integer():
         return number
-    return ibis.ifelse(_exact(number), number.try_cast("int64"), ibis.null("int64"))
+    return ibis.ifelse(_is_exact_integer(number), number.try_cast("int64"), ibis.null("int64"))
 
 
-def _number(value: ir.Value, words: bool = False) -> ir.NumericValue:
-    """A number, whole or not: a cast of '1.5' to an integer would round, in each engine in its way."""
+def _number(value: ir.Value, accept_booleans: bool = False) -> ir.NumericValue:
+    """A number, whole or not. Casting '1.5' to an integer would round, and each engine rounds differently."""
     kind = value.type()
     if kind.is_integer() or kind.is_boolean():
         return value.cast("int64")
-    if words and kind.is_string():
+    if accept_booleans and kind.is_string():
         value = ibis.cases((value.lower() == "false", "0"), (value.lower() == "true", "1"), else_=value)
     return value if kind.is_floating() else value.try_cast("float64")
 
 
-def _exact(number: ir.NumericValue) -> ir.BooleanValue:
-    """Whether a number is whole, and small enough for engines to agree on it."""
+def _is_exact_integer(number: ir.NumericValue) -> ir.BooleanValue:
+    """Whether a number is whole, and small enough for all engines to agree on it."""
     if number.type().is_integer():
         return number.notnull()
-    return (number.try_cast("int64").cast("float64") == number) & number.between(-MOST, MOST)
+    return (number.try_cast("int64").cast("float64") == number) & number.between(-MAX_EXACT, MAX_EXACT)

@@ -1,4 +1,4 @@
-"""Cells as a file: a log counted once, for many fits."""
+"""Save the cells of a counted log as Parquet, so that one count serves many fits."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from slotwise.files import beside
-from slotwise.logs.read_log import Counted
+from slotwise.logs.read_log import CountedLog
 
 SCHEMA = pa.schema(
     [
@@ -19,11 +19,11 @@ SCHEMA = pa.schema(
 )
 
 
-def save_cells(found: Counted, path: Path) -> int:
-    """Write all the cells as Parquet, whole or not at all and piece by piece; their number."""
+def save_cells(log: CountedLog, path: Path) -> int:
+    """Write all cells batch by batch and return their number. The file appears only when it is complete."""
     size = 0
     with beside(path) as draft, pa.parquet.ParquetWriter(draft, SCHEMA) as writer:
-        for batch in found.batches():
+        for batch in log.batches():
             writer.write_batch(batch.cast(SCHEMA))
             size += batch.num_rows
     return size

@@ -1,4 +1,4 @@
-"""Filters: which lines of a log are meant."""
+"""Filters: which lines of a log are counted."""
 
 import operator
 import re
@@ -9,7 +9,7 @@ import ibis.expr.types as ir
 
 from slotwise.checks import BadInput
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<=": operator.le,
@@ -17,52 +17,59 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_WRITTEN = re.compile(r"(.+?)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
+_FILTER_TEXT = re.compile(r"(.+?)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?")
 
 
 class Filter(NamedTuple):
-    """A column compared with a value: as numbers if both are, or for < and > if the value is; else as text."""
+    """A comparison of a column with a value.
+
+    The values are compared as numbers when both are numeric; for <, <=, > and >= a numeric value is enough. In all
+    other cases they are compared as text.
+    """
 
     column: str
-    sign: str
+    symbol: str
     value: str
     date: bool = False
-    ours: str = ""  # our name of the column, once the log is open
+    internal_name: str = ""  # the column's name in the engine, set when the log is opened
 
     def passes(self, lines: ir.Table) -> ir.BooleanValue:
-        """Whether a line is meant; a missing value never is."""
-        column, compare = lines[self.ours], _COMPARE[self.sign]
-        number = column.type().is_numeric() or self.sign not in ("=", "!=")
-        if number and not self.date and _is_number(self.value):
+        """Whether a line passes the filter. A missing value never does."""
+        column, compare = lines[self.internal_name], _COMPARISONS[self.symbol]
+        numeric = column.type().is_numeric() or self.symbol not in ("=", "!=")
+        if numeric and not self.date and _is_number(self.value):
             return compare(column.try_cast("float64"), float(self.value)).fill_null(False)
         text = column.cast("string")
         return compare(text.replace("T", " ") if self.date else text, self.value).fill_null(False)
 
-    def undated(self, lines: ir.Table) -> ir.BooleanValue:
-        """Whether a line has no date, such as 2024-01-31 or 2024-01-31 12:00:00, in the column of dates."""
-        text = lines[self.ours].cast("string")
+    def lacks_date(self, lines: ir.Table) -> ir.BooleanValue:
+        """Whether the date column of a line holds no date such as 2024-01-31 or 2024-01-31 12:00:00."""
+        text = lines[self.internal_name].cast("string")
         return (~text.like("____-__-__%")).fill_null(True)
 
 
 def parse(text: str) -> Filter:
-    """A filter as people write it: 'segment=mobile', 'depth>=2'."""
-    match = _WRITTEN.fullmatch(text)
+    """Parse a filter such as 'segment=mobile' or 'depth>=2'."""
+    match = _FILTER_TEXT.fullmatch(text)
     if not match:
         raise BadInput(f"--where {text!r} is not a comparison such as segment=mobile or depth>=2")
-    column, sign, value = match.groups()
-    return Filter(column.strip(), sign, value.strip())
+    column, symbol, value = match.groups()
+    return Filter(column.strip(), symbol, value.strip())
 
 
 def between(column: str, since: str | None, until: str | None) -> list[Filter]:
-    """Lines from `since` on and before `until`, compared as they are written: year first, no time zones."""
-    found = []
-    for sign, value in ((">=", since), ("<", until)):
+    """Filters for dates from `since` (inclusive) to `until` (exclusive).
+
+    Dates are compared as text: they must start with the year, and time zones are ignored.
+    """
+    filters = []
+    for symbol, value in ((">=", since), ("<", until)):
         if value is not None:
             if not _DATE.fullmatch(value):
                 raise BadInput(f"{value!r} is not a date such as 2024-01-31 or '2024-01-31 12:00:00'")
-            found.append(Filter(column, sign, value.replace("T", " "), date=True))
-    return found
+            filters.append(Filter(column, symbol, value.replace("T", " "), date=True))
+    return filters
 
 
 def _is_number(value: str) -> bool:

@@ -1,4 +1,4 @@
-"""The first malformed lines of a log: which file, which line, what is wrong, and what it says."""
+"""The first malformed lines of a log: file, line number, problem and text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,21 +8,21 @@ import ibis
 import msgspec
 import pyarrow as pa
 
-from slotwise.logs.aggregate import judged, marked
+from slotwise.logs.aggregate import parse_clicks, parse_names
 from slotwise.logs.filters import Filter
-from slotwise.logs.line_status import Bad
-from slotwise.logs.log_files import Source, open_text, split
+from slotwise.logs.line_status import WELL_FORMED, LineStatus
+from slotwise.logs.log_files import LogFiles, open_text, split_csv_line
 
-_AT_ONCE = 50_000
-_SHOWN = 100
+_CHUNK_LINES = 50_000
+_MAX_TEXT = 100  # characters of a line that are quoted
 
 
 class BadLine(NamedTuple):
-    """One malformed line; the first line of a file is 1."""
+    """One malformed line. Lines are numbered from 1 in each file."""
 
     file: str
     line: int
-    bad: Bad
+    status: LineStatus
     text: str
 
 
@@ -32,76 +32,80 @@ class _Chunk(NamedTuple):
     table: pa.Table
 
 
-def first_bad(source: Source, filters: Sequence[Filter], count: int) -> list[BadLine]:
-    """The first `count` malformed lines, found by the same expressions that counted them, read slowly and in order."""
-    found: list[BadLine] = []
+def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -> list[BadLine]:
+    """The first `count` malformed lines, in order.
+
+    The same expressions that count the log find them, on chunks of lines read one after the other. That is slow.
+    """
+    bad_lines: list[BadLine] = []
     connection = ibis.duckdb.connect()
-    for file in source.files:
-        for chunk in _chunks(file, source):
-            lines = marked(ibis.memtable(chunk.table), source.schema, filters, also=["row"])
-            table = judged(lines, source.schema)
-            table = table.filter(~table["bad"].isin([int(Bad.NOTHING), int(Bad.LEFT_OUT)])).select("row", "bad")
-            for each in connection.to_pyarrow(table.order_by("row").limit(count - len(found))).to_pylist():
-                row = each["row"]
-                found.append(BadLine(file, chunk.numbers[row], Bad(each["bad"]), chunk.texts[row][:_SHOWN]))
-            if len(found) == count:
-                return found
-    return found
+    schema = log_files.schema
+    for file in log_files.files:
+        for chunk in _chunks(file, log_files):
+            lines = parse_names(parse_clicks(ibis.memtable(chunk.table), schema, filters, extra=["row"]), schema)
+            bad = lines.filter(~lines["status"].isin([int(status) for status in WELL_FORMED])).select("row", "status")
+            for found in connection.to_pyarrow(bad.order_by("row").limit(count - len(bad_lines))).to_pylist():
+                row, status = found["row"], LineStatus(found["status"])
+                bad_lines.append(BadLine(file, chunk.numbers[row], status, chunk.texts[row][:_MAX_TEXT]))
+            if len(bad_lines) == count:
+                return bad_lines
+    return bad_lines
 
 
-def _chunks(file: str, source: Source) -> Iterator[_Chunk]:
-    if source.schema.kind == "parquet":
-        yield from _parquet_chunks(file, source)
+def _chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
+    schema = log_files.schema
+    if schema.kind == "parquet":
+        yield from _parquet_chunks(file, log_files)
         return
-    read = _csv_row if source.schema.kind == "csv" else _json_row
-    header = source.schema.kind == "csv" and source.schema.names is None
+    parse = _csv_row if schema.kind == "csv" else _json_row
+    header = schema.kind == "csv" and schema.names is None
     with open_text(file) as text:
         numbered = ((k, line.rstrip("\r\n")) for k, line in enumerate(text, 1))
         lines = ((k, line) for k, line in numbered if line and not (header and k == 1))
-        while chunk := list(islice(lines, _AT_ONCE)):
-            rows = [read(line, source) for _, line in chunk]
-            yield _Chunk([k for k, _ in chunk], [line for _, line in chunk], _table(rows, source))
+        while chunk := list(islice(lines, _CHUNK_LINES)):
+            rows = [parse(line, log_files) for _, line in chunk]
+            yield _Chunk([k for k, _ in chunk], [line for _, line in chunk], _table(rows, log_files))
 
 
-def _table(rows: list[list[str | None] | None], source: Source) -> pa.Table:
-    """Rows as the engines give them: text by our names, all of it null in a torn line."""
+def _table(rows: list[list[str | None] | None], log_files: LogFiles) -> pa.Table:
+    """The rows in the form the engines give them: text columns, all null where the number of columns is wrong."""
     columns = {
         name: pa.array([None if row is None else row[k] for row in rows], pa.string())
-        for k, name in enumerate(source.read.values())
+        for k, name in enumerate(log_files.read.values())
     }
-    return pa.table({**columns, "torn": [row is None for row in rows], "row": range(len(rows))})
+    return pa.table({**columns, "wrong_columns": [row is None for row in rows], "row": range(len(rows))})
 
 
-def _csv_row(line: str, source: Source) -> list[str | None] | None:
-    fields = split(line, source.schema)
-    if len(fields) != len(source.columns):
+def _csv_row(line: str, log_files: LogFiles) -> list[str | None] | None:
+    fields = split_csv_line(line, log_files.schema)
+    if len(fields) != len(log_files.columns):
         return None
-    return [fields[source.columns.index(column)] for column in source.read]
+    return [fields[log_files.columns.index(column)] for column in log_files.read]
 
 
-def _json_row(line: str, source: Source) -> list[str | None] | None:
+def _json_row(line: str, log_files: LogFiles) -> list[str | None] | None:
     try:
         values = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if not isinstance(values, dict) or all(values.get(column) is None for column in source.read):
+    if not isinstance(values, dict) or all(values.get(column) is None for column in log_files.read):
         return None
-    return [_plain(values.get(column)) for column in source.read]
+    return [_json_text(values.get(column)) for column in log_files.read]
 
 
-def _plain(value: object) -> str | None:
+def _json_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return msgspec.json.encode(value).decode()
 
 
-def _parquet_chunks(file: str, source: Source) -> Iterator[_Chunk]:
+def _parquet_chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
     import pyarrow.parquet as parquet
 
     first = 1
-    for batch in parquet.ParquetFile(file).iter_batches(_AT_ONCE, columns=list(source.read)):
+    for batch in parquet.ParquetFile(file).iter_batches(_CHUNK_LINES, columns=list(log_files.read)):
         rows = batch.num_rows
-        table = pa.Table.from_batches([batch]).rename_columns([source.read[name] for name in batch.schema.names])
+        table = pa.Table.from_batches([batch]).rename_columns([log_files.read[name] for name in batch.schema.names])
         table = table.append_column("row", pa.array(range(rows)))
         texts = [msgspec.json.encode(row, enc_hook=str).decode() for row in batch.to_pylist()]
         yield _Chunk(list(range(first, first + rows)), texts, table)

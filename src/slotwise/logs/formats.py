@@ -1,4 +1,4 @@
-"""Formats by name: presets for known logs, and plain kinds of files."""
+"""Log formats by name: presets for known logs, and generic file formats."""
 
 from slotwise.checks import known
 from slotwise.logs import kdd2012, open_bandit
@@ -13,7 +13,7 @@ FORMATS = {
     "kdd2012": kdd2012.SCHEMA,
     "open-bandit": open_bandit.SCHEMA,
 }
-PLAIN = ("csv", "tsv", "ndjson", "parquet")
+GENERIC_FORMATS = ("csv", "tsv", "ndjson", "parquet")
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -27,5 +27,5 @@ SUFFIXES = {
 
 
 def format_of(name: str) -> Schema:
-    """The schema of a format."""
+    """The schema of a named format."""
     return FORMATS[known("format", name, FORMATS)]

@@ -1,9 +1,9 @@
 """The log of KDD Cup 2012, track 2, as the paper uses it.
 
-The competition's `training.txt` has 149,639,105 lines in 9.9 GB, without a header: tab-separated whole numbers. A line
-is one session: the clicks and impressions of one ad at one position, for one query of one user. The paper takes it for
-one display, clicked when `Click` is above zero, drops ads shown fewer than 1,000 times at any of the three positions,
-and keeps the queries that have at least five ads left: eight of them, with 5 to 11 ads.
+The competition's `training.txt` has 149,639,105 lines in 9.9 GB and no header; its fields are whole numbers separated
+by tabs. A line is one session: the clicks and impressions of one ad at one position, for one query of one user. The
+paper treats a session as one display, clicked when `Click` is above zero. It drops ads shown fewer than 1,000 times at
+any of the three positions and keeps the queries with at least five remaining ads: eight queries, with 5 to 11 ads.
 """
 
 from slotwise.logs.schema import Schema

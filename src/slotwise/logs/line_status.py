@@ -1,35 +1,36 @@
-"""What can be wrong with a line of a log."""
+"""The status of a log line: counted, filtered out, or malformed, and why."""
 
 from enum import IntEnum
 
 
-class Bad(IntEnum):
-    """Why a line is not counted; the first reason that applies."""
+class LineStatus(IntEnum):
+    """What happens to a line. When several problems apply, the first one found is reported."""
 
-    NOTHING = 0  # it is counted
-    COLUMNS = 1
-    DATE = 2
-    NUMBER = 3
-    CLICKS = 4
-    POSITION = 5
-    MISSING = 6
-    ENCODING = 7
-    LEFT_OUT = 8  # nothing is wrong with it: a filter asked for others
+    COUNTED = 0
+    BAD_COLUMNS = 1
+    BAD_DATE = 2
+    BAD_NUMBER = 3
+    BAD_CLICKS = 4
+    BAD_POSITION = 5
+    MISSING_NAME = 6
+    BAD_ENCODING = 7
+    FILTERED_OUT = 8  # well-formed, but excluded by a filter
 
 
-_REASONS = {
-    Bad.COLUMNS: "wrong number of columns",
-    Bad.DATE: "no date where one belongs",
-    Bad.NUMBER: "no whole number where one belongs",
-    Bad.CLICKS: "clicks above impressions",
-    Bad.POSITION: "no such position",
-    Bad.MISSING: "no page or no item",
-    Bad.ENCODING: "not UTF-8",
+WELL_FORMED = (LineStatus.COUNTED, LineStatus.FILTERED_OUT)
+_DESCRIPTIONS = {
+    LineStatus.BAD_COLUMNS: "wrong number of columns",
+    LineStatus.BAD_DATE: "invalid or missing date",
+    LineStatus.BAD_NUMBER: "a field that must be a whole number is not",
+    LineStatus.BAD_CLICKS: "negative clicks, or more clicks than impressions",
+    LineStatus.BAD_POSITION: "unknown position",
+    LineStatus.MISSING_NAME: "the query or the item is missing",
+    LineStatus.BAD_ENCODING: "not UTF-8",
 }
 
 
-def reason(bad: Bad, kind: str) -> str:
-    """Why a line of such a file is not counted, in words."""
-    if bad is Bad.COLUMNS and kind == "ndjson":
-        return "no JSON object with these fields"
-    return _REASONS[bad]
+def describe_status(status: LineStatus, kind: str) -> str:
+    """What is wrong with a malformed line of a file of this kind."""
+    if status is LineStatus.BAD_COLUMNS and kind == "ndjson":
+        return "not a JSON object with the expected fields"
+    return _DESCRIPTIONS[status]

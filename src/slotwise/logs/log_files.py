@@ -1,4 +1,4 @@
-"""Source: the files of a log, found, looked at and named before anything is counted."""
+"""LogFiles: the files of a log, located and inspected before anything is counted."""
 
 import csv
 import glob
@@ -22,50 +22,50 @@ from slotwise.logs.schema import Schema
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 
 
-class Source(NamedTuple):
-    """Files of one schema. Columns that are read get names of ours: no name in a log can then get in the way."""
+class LogFiles(NamedTuple):
+    """Files of one schema. The columns that are read get internal names, so no name in a log can cause a clash."""
 
     files: list[str]
     schema: Schema
-    columns: list[str]  # of csv, in order, as the log names them; of the others, those that are read
-    read: dict[str, str]  # the log's column -> our name: the field that it fills, or one made for a filter
+    columns: list[str]  # csv: all columns of the log, in order; other kinds: the columns that are read
+    read: dict[str, str]  # column of the log -> internal name: the schema field, or filter0, filter1, ...
     empty: list[str]  # files without a line
 
     @property
     def remote(self) -> bool:
-        """Whether the files can be read by a cluster only."""
+        """Whether only a cluster can read the files."""
         return any("://" in file for file in self.files)
 
 
-def find(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
-    """The files that paths and globs stand for, and the name of their format: given, or told by the first suffix."""
+def find_files(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
+    """The files that match paths and globs, and the name of their format: `format`, or that of the first suffix."""
     files: list[str] = []
     for path in paths:
-        files += [path] if "://" in path else _expanded(path)
+        files += [path] if "://" in path else _expand_glob(path)
     if not files:
         raise BadInput("no files given; name the log files, or a glob such as 'logs/*.csv.gz'")
-    twice = [file for file in files if files.count(file) > 1]
-    if twice:
-        raise BadInput(f"{shown(twice[0])} is named twice: its lines would be counted twice")
+    repeated = [file for file in files if files.count(file) > 1]
+    if repeated:
+        raise BadInput(f"{shown(repeated[0])} is named twice: its lines would be counted twice")
     return files, format or find_format(files[0])
 
 
-def _expanded(path: str) -> list[str]:
+def _expand_glob(path: str) -> list[str]:
     if Path(path).is_dir():
         raise BadInput(f"{path!r} is a folder; name its files, such as {path.rstrip('/') + '/*'!r}")
-    found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - text in and out
-    files = [file for file in found if not Path(file).is_dir()]
+    matches = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - str, not Path
+    files = [file for file in matches if not Path(file).is_dir()]
     if not files:
-        raise BadInput(f"there is no file {path!r}")
+        raise BadInput(f"no file matches {path!r}")
     return files
 
 
 def find_format(file: str) -> str:
-    """The format that a file's name tells."""
+    """The format that a file's suffix stands for."""
     suffix = _suffix(file)
     if suffix not in SUFFIXES:
         raise BadInput(
-            f"what {file!r} holds cannot be told by its name; say --format csv, tsv, ndjson, parquet, kdd2012"
+            f"the suffix of {file!r} is not one of a known format; use --format csv, tsv, ndjson, parquet or kdd2012"
         )
     return SUFFIXES[suffix]
 
@@ -77,34 +77,34 @@ def _suffix(file: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def open_source(files: list[str], schema: Schema, filtered: Iterable[str] = ()) -> Source:
-    """Look at every file: it must be there, readable, and have the columns that are read."""
-    wanted = {column: field for field, column in schema.used.items()}
+def open_log_files(files: list[str], schema: Schema, filtered: Iterable[str] = ()) -> LogFiles:
+    """Check that every file exists, can be read, and has the columns of the schema and of the filters."""
+    read = {column: field for field, column in schema.used.items()}
     for number, column in enumerate(dict.fromkeys(filtered)):
-        wanted.setdefault(column, f"filter{number}")
-    look = {"csv": _csv_columns, "ndjson": _ndjson_columns, "parquet": _parquet_columns}[schema.kind]
+        read.setdefault(column, f"filter{number}")
+    inspect = {"csv": _csv_columns, "ndjson": _ndjson_columns, "parquet": _parquet_columns}[schema.kind]
     columns: list[str] | None = None
     empty = []
     for file in files:
         if "://" in file:
             continue
         with readable(file):
-            found = look(file, schema, list(wanted))
-        if found is None:
+            own_columns = inspect(file, schema, list(read))
+        if own_columns is None:
             empty.append(file)
         elif columns is None:
-            columns = found
-        elif found != columns:
-            raise BadInput(f"{file!r} has the columns {shown(found)}, other files have {shown(columns)}")
+            columns = own_columns
+        elif own_columns != columns:
+            raise BadInput(f"{file!r} has the columns {shown(own_columns)}, other files have {shown(columns)}")
     if len(empty) == len(files):
         raise BadInput(f"{files[0]!r} is empty: a log needs at least one line" + _and_others(len(files) - 1))
     if columns is None:
-        columns = list(schema.names or wanted)
-    return Source([file for file in files if file not in empty], schema, columns, wanted, empty)
+        columns = list(schema.names or read)
+    return LogFiles([file for file in files if file not in empty], schema, columns, read, empty)
 
 
 def columns_of(file: str, schema: Schema) -> list[str]:
-    """All the columns that a file of its own account has: in its header, its first line, or its schema."""
+    """All columns of a file: from its header, its first JSON object, or its Parquet schema."""
     with readable(file):
         if schema.kind == "parquet":
             import pyarrow.parquet as parquet
@@ -113,7 +113,7 @@ def columns_of(file: str, schema: Schema) -> list[str]:
         with open_text(file) as text:
             line = text.readline(1 << 20).rstrip("\r\n")
         if schema.kind == "csv":
-            return split(line, schema) if schema.names is None else list(schema.names)
+            return split_csv_line(line, schema) if schema.names is None else list(schema.names)
         try:
             return list(msgspec.json.decode(line, type=dict[str, Any]))
         except msgspec.DecodeError:
@@ -121,12 +121,12 @@ def columns_of(file: str, schema: Schema) -> list[str]:
 
 
 def may_have_fractions(file: str) -> bool:
-    """Whether a file has a sign with which a number can be written that is not plain digits."""
+    """Whether a file contains a character that occurs in numbers other than plain digits, such as '.' or 'e'."""
     if file.endswith(COMPRESSED):
         return True
-    size, parts = Path(file).stat().st_size, os.cpu_count() or 1
-    edges = [size * k // parts for k in range(parts + 1)]
-    with readable(file), ThreadPoolExecutor(parts) as pool:  # threads, since reading takes longer than looking
+    size, threads = Path(file).stat().st_size, os.cpu_count() or 1
+    edges = [size * k // threads for k in range(threads + 1)]
+    with readable(file), ThreadPoolExecutor(threads) as pool:  # threads suffice: reading takes longer than searching
         return any(pool.map(_fractions_between, repeat(file), edges[:-1], edges[1:]))
 
 
@@ -134,22 +134,22 @@ def _fractions_between(file: str, begin: int, end: int) -> bool:
     with Path(file).open("rb", buffering=0) as content:
         content.seek(begin)
         while begin < end:
-            chunk = content.read(min(1 << 18, end - begin))  # small enough for the processor's cache
-            if not chunk or any(sign in chunk for sign in (b".", b"e", b"E", b"x", b"_")):
+            chunk = content.read(min(1 << 18, end - begin))  # fits into the CPU cache
+            if not chunk or any(character in chunk for character in (b".", b"e", b"E", b"x", b"_")):
                 return bool(chunk)
             begin += len(chunk)
     return False
 
 
-def check_whole(file: str) -> None:
-    """Read a compressed file to its end, to see that it has one."""
+def check_complete(file: str) -> None:
+    """Read a compressed file to its end, to find out whether it is truncated."""
     with readable(file), open_bytes(file) as content:
         while content.read(1 << 20):
             pass
 
 
 def check_quotes(file: str, schema: Schema) -> None:
-    """Next to malformed lines a record must end with its line: nobody could tell what an open quote was to hold."""
+    """Raise BadInput when a quoted field spans lines: with malformed lines, the end of such a field is ambiguous."""
     if not schema.quote:
         return
     with readable(file), open_text(file) as text:
@@ -157,73 +157,73 @@ def check_quotes(file: str, schema: Schema) -> None:
             if schema.quote in line and line.count(schema.quote) % 2:
                 raise BadInput(
                     f"{file}, line {number:,}: a quote is not closed on its line, and there are malformed lines; "
-                    "mend it, or say --quote none if quotes mean nothing here"
+                    "close it, or use --quote none if quotes have no meaning in this log"
                 )
 
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """What goes wrong in reading a file, in one line that names it."""
+    """Turn errors of reading a file into a BadInput that names the file."""
     try:
         yield
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
-        raise BadInput(f"cannot read {file!r}: {_why(error)}") from None
+        raise BadInput(f"cannot read {file!r}: {_error_text(error)}") from None
 
 
 def open_bytes(file: str) -> BinaryIO:
-    """The file's content, decompressed as it is read."""
+    """Open a file for reading, decompressed."""
     if file.endswith(".xz"):
         return cast(BinaryIO, lzma.open(file))
     return cast(BinaryIO, pa.input_stream(file, compression="detect", buffer_size=1 << 20))
 
 
 def open_text(file: str) -> io.TextIOWrapper:
-    """The same as text; bytes that are not UTF-8 become U+FFFD, which no honest name holds."""
+    """Open a file as decompressed text. Invalid UTF-8 becomes U+FFFD, which marks the line as malformed later."""
     return io.TextIOWrapper(open_bytes(file), "utf-8-sig", errors="replace", newline="\n")
 
 
-def _csv_columns(file: str, schema: Schema, wanted: list[str]) -> list[str] | None:
+def _csv_columns(file: str, schema: Schema, required: list[str]) -> list[str] | None:
     with open_text(file) as text:
         line = text.readline(1 << 20)
     if line == "":
         return None
     if schema.names is not None:
         return list(schema.names)
-    header = split(line.rstrip("\r\n"), schema)
-    for column in wanted:
+    header = split_csv_line(line.rstrip("\r\n"), schema)
+    for column in required:
         if header.count(column) != 1:
             hint = "; is the delimiter right?" if len(header) == 1 else ""
             raise BadInput(
                 f"{file!r} has {'no' if column not in header else 'more than one'} column {column!r}; "
-                f"its first line says {shown(header)}{hint}"
+                f"its first line is {shown(header)}{hint}"
             )
     return header
 
 
-def split(line: str, schema: Schema) -> list[str]:
-    """One line of a csv file as its fields."""
+def split_csv_line(line: str, schema: Schema) -> list[str]:
+    """The fields of one line of a csv file."""
     if not schema.quote:
         return line.split(schema.delimiter)
     return next(csv.reader([line], delimiter=schema.delimiter, quotechar=schema.quote), [])
 
 
-def _ndjson_columns(file: str, schema: Schema, wanted: list[str]) -> list[str] | None:
+def _ndjson_columns(file: str, schema: Schema, required: list[str]) -> list[str] | None:
     with open_bytes(file) as content:
-        return wanted if content.read(1) else None
+        return required if content.read(1) else None
 
 
-def _parquet_columns(file: str, schema: Schema, wanted: list[str]) -> list[str] | None:
+def _parquet_columns(file: str, schema: Schema, required: list[str]) -> list[str] | None:
     import pyarrow.parquet as parquet
 
-    there = parquet.ParquetFile(file)
-    for column in wanted:
-        known(f"column of {file!r}", column, there.schema_arrow.names)
-    return wanted if there.metadata.num_rows else None
+    table = parquet.ParquetFile(file)
+    for column in required:
+        known(f"column of {file!r}", column, table.schema_arrow.names)
+    return required if table.metadata.num_rows else None
 
 
-def _why(error: Exception) -> Any:
+def _error_text(error: Exception) -> Any:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
 
 
 def _and_others(count: int) -> str:
-    return f" (so are {count:,} others)" if count else ""
+    return f" ({count:,} other files are empty too)" if count else ""

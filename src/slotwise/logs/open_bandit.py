@@ -1,4 +1,4 @@
-"""The logs of the Open Bandit Dataset: one page, a line for each of the displayed positions."""
+"""The logs of the Open Bandit Dataset: a single query, one line per displayed position."""
 
 from slotwise.logs.schema import Schema
 

@@ -1,4 +1,4 @@
-"""Query: what a log says of one query or page, ready to be fitted."""
+"""Query: the counts of one query of a log, ready to be fitted."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from slotwise.counts import Counts
 
 
 class Query(NamedTuple):
-    """The counts of one query or page: a row for each item, a column for each position, both by name."""
+    """The counts of one query: one row per item and one column per position, with the names of both."""
 
     name: str
     items: list[str]

@@ -14,34 +14,48 @@ import pyarrow as pa
 from slotwise.checks import BadInput, whole
 from slotwise.counts import Counts
 from slotwise.logs import aggregate
-from slotwise.logs.engines import Engine, Progress, Unreadable, start
+from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
 from slotwise.logs.filters import Filter, parse
-from slotwise.logs.formats import PLAIN, format_of
-from slotwise.logs.line_account import Account, judge
-from slotwise.logs.log_files import Source, columns_of, find, open_source
+from slotwise.logs.formats import GENERIC_FORMATS, format_of
+from slotwise.logs.line_account import LineAccount, account_for_lines
+from slotwise.logs.log_files import LogFiles, columns_of, find_files, open_log_files
 from slotwise.logs.query import Query
-from slotwise.logs.schema import Schema, changed, natural
+from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 
-MOST_CELLS = 5_000_000  # that fit into memory as Python objects; `counted` has no limit
+MAX_CELLS = 5_000_000  # that fit into memory as Python objects; `count_log` has no limit
 
 
 class Log(NamedTuple):
-    """What a log says: its queries, those with the most displays first, and an account of its lines."""
+    """A counted log: its queries, those with the most displays first, and an account of its lines."""
 
     queries: list[Query]
-    account: Account
+    account: LineAccount
 
 
-class Counted(NamedTuple):
-    """The cells of a log where they were counted: page, item, position, shown, clicked."""
+class CountOptions(NamedTuple):
+    """Which lines are counted, how many malformed ones are tolerated, and which engine counts them."""
+
+    where: Sequence[str | Filter] = ()
+    max_bad: int | float = 0
+    engine: str = "duckdb"
+    memory: str | None = None
+    master: str | None = None
+    progress: Progress | None = None
+
+
+DEFAULT_OPTIONS = CountOptions()
+
+
+class CountedLog(NamedTuple):
+    """The cells of a log in the engine that counted them, with columns page, item, position, shown and clicked."""
 
     engine: Engine
     cells: ir.Table
     schema: Schema
-    account: Account
+    account: LineAccount
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All the cells, however many, piece by piece."""
+        """All cells, batch by batch."""
         return self.engine.batches(self.cells)
 
 
@@ -58,112 +72,110 @@ def read_log(
     master: str | None = None,
     progress: Progress | None = None,
 ) -> Log:
-    """Count a log and hand over its queries.
+    """Count a log and return its queries.
 
-    `files` are paths or globs; `format` is a preset or a kind of file, told by the suffix when it is None; `schema`
-    sets fields of its `Schema` anew: {"page": "query", "min_items": 3}. `where` has comparisons of columns, such as
-    "segment=mobile". `max_bad` malformed lines are tolerated, a number, or a share of all lines when below 1. `top`
-    keeps the queries with the most displays only.
+    `files` are paths or globs. `format` is a preset or a file format; None chooses it by the suffix. `schema` replaces
+    fields of the format's `Schema`: {"page": "query", "min_items": 3}. `where` holds comparisons of columns, such as
+    "segment=mobile". Up to `max_bad` malformed lines are tolerated: a number of lines, or a share when below 1. `top`
+    keeps only the queries with the most displays.
     """
-    with counted(
-        files, format, schema, where=where, max_bad=max_bad, engine=engine, memory=memory, master=master,
-        progress=progress,
-    ) as found:  # fmt: skip
-        return Log(_queries(found, top), found.account)
+    options = CountOptions(where, max_bad, engine, memory, master, progress)
+    with count_log(files, format, schema, options) as counted:
+        return Log(_queries(counted, top), counted.account)
 
 
 @contextmanager
-def counted(
+def count_log(
     files: str | Iterable[str],
     format: str | None = None,
     schema: Mapping[str, Any] | None = None,
-    *,
-    where: Sequence[str | Filter] = (),
-    max_bad: int | float = 0,
-    engine: str = "duckdb",
-    memory: str | None = None,
-    master: str | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Counted]:
-    """The cells of a log, still in the engine, for as long as the context lasts."""
-    paths, name = find([str(files)] if isinstance(files, str | Path) else map(str, files), format)
-    plan = _plan(name, dict(schema or {}), paths)
-    wanted = [parse(each) if isinstance(each, str) else each for each in where]
-    source = open_source(paths, plan, [each.column for each in wanted])
-    filters = [each._replace(ours=source.read[each.column]) for each in wanted]
-    with start(engine, memory, master) as running:
-        cells = _cells(running, source, filters, progress)
-        found = running.rows(aggregate.reasons(cells)).to_pylist()
-        account = judge(source, filters, {row["bad"]: row["lines"] for row in found}, max_bad)
-        yield Counted(running, aggregate.chosen(cells, plan), plan, account)
+    options: CountOptions = DEFAULT_OPTIONS,
+) -> Iterator[CountedLog]:
+    """Count a log and leave the cells in the engine, which stops when the context ends."""
+    paths, format_name = find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
+    full_schema = _full_schema(format_name, dict(schema or {}), paths)
+    parsed = [parse(filter) if isinstance(filter, str) else filter for filter in options.where]
+    log_files = open_log_files(paths, full_schema, [filter.column for filter in parsed])
+    filters = [filter._replace(internal_name=log_files.read[filter.column]) for filter in parsed]
+    with start_engine(options.engine, options.memory, options.master) as engine:
+        cells = _count_cells(engine, log_files, filters, options.progress)
+        statuses = engine.to_arrow(aggregate.lines_by_status(cells)).to_pylist()
+        lines = {row["status"]: row["lines"] for row in statuses}
+        account = account_for_lines(log_files, filters, lines, options.max_bad)
+        yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account)
 
 
-def _plan(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
-    """The schema asked for. Lines with a column `shown` are counted already, where no preset and nobody says not."""
-    schema = changed(format_of(format), changes)
+def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
+    """The format's schema with the caller's changes.
+
+    In a generic format, a column named `shown` means that the lines are already counted, unless `changes` says
+    otherwise.
+    """
+    schema = with_changes(format_of(format), changes)
     local = [path for path in paths if "://" not in path]
-    if format not in PLAIN or "shown" in changes or not local or "shown" not in columns_of(local[0], schema):
+    if format not in GENERIC_FORMATS or "shown" in changes or not local or "shown" not in columns_of(local[0], schema):
         return schema
-    return changed(schema, {"shown": "shown"})
+    return with_changes(schema, {"shown": "shown"})
 
 
-def _cells(engine: Engine, source: Source, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
-    """The cells, by the first reading that can."""
-    schema, failure = source.schema, BadInput("no way to read this log")
-    for lines in engine.readings(source):
+def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
+    """The cells, from the first of the engine's readings that succeeds."""
+    schema, failure = log_files.schema, BadInput("no way to read this log")
+    for lines in engine.readings(log_files):
         try:
-            cells = engine.keep(aggregate.cells(aggregate.marked(lines, schema, filters), schema), progress)
+            counted = aggregate.count_cells(aggregate.parse_clicks(lines, schema, filters), schema)
+            cells = engine.materialize(counted, progress)
         except Unreadable as error:
             failure = error
             continue
-        judged = aggregate.judged(cells, schema)
-        return aggregate.merged(judged) if aggregate.as_text(cells, schema) else judged
+        parsed = aggregate.parse_names(cells, schema)
+        return aggregate.merge_cells(parsed) if aggregate.has_numbers_as_text(cells, schema) else parsed
     raise failure
 
 
-def _queries(found: Counted, top: int | None) -> list[Query]:
-    cells = found.cells
+def _queries(log: CountedLog, top: int | None) -> list[Query]:
+    cells = log.cells
     if top is not None:
-        pages = cells.group_by("page").agg(shown=cells["shown"].sum())
-        pages = pages.order_by([pages["shown"].desc(), pages["page"]]).limit(whole("top", top, 1))
-        cells = cells.semi_join(pages, ["page"])
-    size = found.engine.rows(cells.agg(cells=cells.count()))["cells"][0].as_py()
+        queries = cells.group_by("page").agg(shown=cells["shown"].sum())
+        queries = queries.order_by([queries["shown"].desc(), queries["page"]]).limit(whole("top", top, 1))
+        cells = cells.semi_join(queries, ["page"])
+    size = log.engine.to_arrow(cells.agg(cells=cells.count()))["cells"][0].as_py()
     if size == 0:
-        raise BadInput(_nothing(found))
-    if size > MOST_CELLS:
+        raise BadInput(_nothing_left(log))
+    if size > MAX_CELLS:
         raise BadInput(
             f"{size:,} cells of queries, items and positions are more than fit into memory at once; "
-            "ask for fewer: --top 10000, --min-shown or --min-items"
+            "select fewer with --top 10000, --min-shown or --min-items"
         )
-    return _assembled(found.engine.rows(cells), found.schema)
+    return _build_queries(log.engine.to_arrow(cells), log.schema)
 
 
-def _nothing(found: Counted) -> str:
-    schema, account = found.schema, found.account
+def _nothing_left(log: CountedLog) -> str:
+    schema, account = log.schema, log.account
     if not account.good:
-        wrong = sum(account.bad.values())
-        return f"no line is left of {account.lines:,}: {account.left_out:,} left out by filters, {wrong:,} malformed"
+        n_bad = sum(account.bad.values())
+        return f"no line is left of {account.lines:,}: {account.left_out:,} left out by filters, {n_bad:,} malformed"
     return (
         f"no query is left of {account.good:,} good lines: none has {schema.min_items} or more items shown "
         f"{schema.min_shown:,} times or more at every position; see --min-shown and --min-items"
     )
 
 
-def _assembled(cells: pa.Table, schema: Schema) -> list[Query]:
+def _build_queries(cells: pa.Table, schema: Schema) -> list[Query]:
     """The matrices of each query from its cells."""
     rows = sorted(
         zip(*[cells[name].to_pylist() for name in ("page", "item", "position", "shown", "clicked")], strict=True)
     )
-    queries = [_query(page, list(group), schema) for page, group in groupby(rows, itemgetter(0))]
-    return sorted(queries, key=lambda query: (-query.counts.displays, natural(query.name)))
+    queries = [_build_query(name, list(group), schema) for name, group in groupby(rows, itemgetter(0))]
+    return sorted(queries, key=lambda query: (-query.counts.displays, natural_sort_key(query.name)))
 
 
-def _query(page: str, rows: list[tuple[str, str, str, int, int]], schema: Schema) -> Query:
-    items = sorted({row[1] for row in rows}, key=natural)
-    positions = schema.ordered({row[2] for row in rows})
-    row_of, column_of = {name: k for k, name in enumerate(items)}, {name: k for k, name in enumerate(positions)}
+def _build_query(name: str, rows: list[tuple[str, str, str, int, int]], schema: Schema) -> Query:
+    items = sorted({row[1] for row in rows}, key=natural_sort_key)
+    positions = schema.sort_positions({row[2] for row in rows})
+    row_of, column_of = {item: k for k, item in enumerate(items)}, {position: k for k, position in enumerate(positions)}
     shown, clicked = np.zeros((2, len(items), len(positions)))
-    for _, item, position, seen, clicks in rows:
-        shown[row_of[item], column_of[position]] = seen
+    for _, item, position, displays, clicks in rows:
+        shown[row_of[item], column_of[position]] = displays
         clicked[row_of[item], column_of[position]] = clicks
-    return Query(page, items, positions, Counts(clicks=clicked, skips=shown - clicked))
+    return Query(name, items, positions, Counts(clicks=clicked, skips=shown - clicked))

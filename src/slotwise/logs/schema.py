@@ -1,4 +1,4 @@
-"""Schema: which columns of a log say what was shown where, and whether it was clicked."""
+"""Schema: which columns of a log hold the query, the item, the position, the impressions and the clicks."""
 
 import tomllib
 from pathlib import Path
@@ -8,29 +8,30 @@ import msgspec
 
 from slotwise.checks import BadInput, known
 
-MOST_POSITIONS = 20
+MAX_POSITIONS = 20
 ANY_POSITION = "*"
-ONE_PAGE = "all"  # the name of the page when a log has no column for it
+SINGLE_QUERY = "all"  # the name of the query when a log has no column for it
 FIELDS = ("page", "item", "position", "shown", "clicked")
 KINDS = ("csv", "ndjson", "parquet")
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How to read a log: one line per displayed position, or lines that are counted already.
+    """How to read a log: one line per displayed position, or lines that are already counted.
 
-    Without `shown` each line is one display of one item. With it a line stands for that many, `clicked` of them
-    clicked; unless `sessions` says that a line is one display all the same, clicked when `clicked` is above zero.
+    Without a `shown` column, each line is one display of one item. With it, a line stands for `shown` displays, of
+    which `clicked` were clicked. With `sessions`, a line is one display anyway, clicked when `clicked` is above zero.
+    The column of the query is called `page`.
     """
 
     kind: str = "csv"
-    page: str | None = "page"  # None: the whole log is one page
+    page: str | None = "page"  # the column of the query; None: the whole log is one query
     item: str = "item"
     position: str = "position"
     shown: str | None = None
     clicked: str = "clicked"
     sessions: bool = False
-    whole_ids: bool = False  # pages and items are whole numbers, and anything else is malformed
-    positions: tuple[str, ...] | None = None  # their names in order; None: numbers from 1; ("*",): any name
+    whole_ids: bool = False  # queries and items are whole numbers; anything else is malformed
+    positions: tuple[str, ...] | None = None  # names in order; None: numbers from 1; ("*",): any name
     delimiter: str = ","
     quote: str = '"'
     names: tuple[str, ...] | None = None  # the columns of files without a header
@@ -39,52 +40,53 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def used(self) -> dict[str, str]:
-        """The columns that are read, by the field they fill."""
-        found = {field: getattr(self, field) for field in FIELDS}
-        return {field: column for field, column in found.items() if column is not None}
+        """The columns that are read, by schema field."""
+        columns = {field: getattr(self, field) for field in FIELDS}
+        return {field: column for field, column in columns.items() if column is not None}
 
     @property
-    def allowed(self) -> tuple[str, ...] | None:
-        """The positions that may occur; None when any may."""
+    def allowed_positions(self) -> tuple[str, ...] | None:
+        """The positions that may occur; None when any name may."""
         if self.positions is None:
-            return tuple(str(k + 1) for k in range(MOST_POSITIONS))
+            return tuple(str(k + 1) for k in range(MAX_POSITIONS))
         return None if self.positions == (ANY_POSITION,) else self.positions
 
     @property
-    def numbered(self) -> bool:
-        """Whether the positions are the numbers from 1 on: cheaper to tell than names."""
-        return self.allowed is not None and list(self.allowed) == [str(k + 1) for k in range(len(self.allowed))]
+    def numbered_positions(self) -> bool:
+        """Whether the positions are 1, 2, 3, ...: these are cheaper to validate than names."""
+        allowed = self.allowed_positions
+        return allowed is not None and list(allowed) == [str(k + 1) for k in range(len(allowed))]
 
     @property
-    def numbers(self) -> set[str]:
+    def number_fields(self) -> set[str]:
         """The fields that hold whole numbers."""
         ids = {"page", "item"} if self.whole_ids else set()
-        return {"clicked", "shown"} | ids | ({"position"} if self.numbered else set())
+        return {"clicked", "shown"} | ids | ({"position"} if self.numbered_positions else set())
 
-    def ordered(self, found: set[str]) -> list[str]:
-        """The positions of one page in the order declared; numbers and then names, if none was."""
-        return sorted(found, key=self.allowed.index if self.allowed else natural)
+    def sort_positions(self, positions: set[str]) -> list[str]:
+        """The positions of one query in declared order; without a declared order, numbers first, then names."""
+        return sorted(positions, key=self.allowed_positions.index if self.allowed_positions else natural_sort_key)
 
 
-def natural(name: str) -> tuple[bool, int, str]:
+def natural_sort_key(name: str) -> tuple[bool, int, str]:
     """A key that sorts numbers by value, before names."""
     whole = name.isascii() and name.isdigit()
     return (not whole, int(name) if whole else 0, name)
 
 
-def changed(schema: Schema, changes: dict[str, Any]) -> Schema:
-    """The schema with some of its fields set anew, checked."""
+def with_changes(schema: Schema, changes: dict[str, Any]) -> Schema:
+    """A validated copy of the schema with some fields replaced."""
     for name in changes:
         known("field of a log's schema", name, Schema.__struct_fields__)
     try:
-        fresh = msgspec.convert({**msgspec.structs.asdict(schema), **changes}, Schema)
+        changed = msgspec.convert({**msgspec.structs.asdict(schema), **changes}, Schema)
     except msgspec.ValidationError as error:
         raise BadInput(f"not a schema of a log: {error}") from None
-    return check(fresh)
+    return check_schema(changed)
 
 
-def check(schema: Schema) -> Schema:
-    """The schema itself when it can be used."""
+def check_schema(schema: Schema) -> Schema:
+    """Return the schema, or raise BadInput when it is not usable."""
     known("kind of log", schema.kind, KINDS)
     used = list(schema.used.values())
     if "" in used or len(set(used)) < len(used):
@@ -94,9 +96,9 @@ def check(schema: Schema) -> Schema:
     if len(schema.quote.encode()) > 1 or schema.quote in ("\r", "\n"):
         raise BadInput(f"quote = {schema.quote!r} is not one character; '' means that nothing is quoted")
     if schema.positions is not None:
-        twice = len(set(schema.positions)) < len(schema.positions)
-        if not schema.positions or "" in schema.positions or twice:
-            raise BadInput(f"positions = {list(schema.positions)} are not different names")
+        repeated = len(set(schema.positions)) < len(schema.positions)
+        if not schema.positions or "" in schema.positions or repeated:
+            raise BadInput(f"positions = {list(schema.positions)} must be non-empty names that all differ")
     if schema.sessions and schema.shown is None:
         raise BadInput("sessions = true needs a column of impressions in shown")
     if schema.min_shown < 0 or schema.min_items < 1:
@@ -105,7 +107,7 @@ def check(schema: Schema) -> Schema:
 
 
 def from_toml(path: Path) -> dict[str, Any]:
-    """What a small TOML file says of a schema: the fields of `Schema` by name."""
+    """The fields of `Schema` that a TOML file sets."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:

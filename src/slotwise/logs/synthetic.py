@@ -1,4 +1,4 @@
-"""synth: logs of any size in any format, from visitors whose parameters are known."""
+"""synth: write logs of any size in any format, from simulated visitors with known parameters."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,29 +17,34 @@ from slotwise.files import beside
 from slotwise.logs import kdd2012
 from slotwise.logs.traffic import Lines, Traffic
 
-AT_ONCE = 250_000
-Done = Callable[[int], None]  # the lines written so far
+BATCH_LINES = 250_000
+WriteProgress = Callable[[int], None]  # called with the number of lines written so far
 
 
-def synth(path: str | os.PathLike[str], traffic: Traffic, format: str, seed: int = 0, done: Done | None = None) -> int:
-    """Write a log, whole or not at all, compressed as the name says (.gz, .zst, .bz2); the number of its lines."""
+def synth(
+    path: str | os.PathLike[str], traffic: Traffic, format: str, seed: int = 0, progress: WriteProgress | None = None
+) -> int:
+    """Write a log and return the number of its lines.
+
+    The suffix selects the compression (.gz, .zst, .bz2). The file appears only when it is complete.
+    """
     table = _TABLES[known("format", format, _TABLES)]
     rng = np.random.default_rng([seed, 2])
     with beside(path) as draft, _writer(draft, Path(path), format) as write:
         written = 0
-        for lines in traffic.lines(rng, AT_ONCE):
+        for lines in traffic.lines(rng, BATCH_LINES):
             write(table(lines, rng, written))
-            written += lines.page.size
-            if done is not None:
-                done(written)
+            written += lines.query.size
+            if progress is not None:
+                progress(written)
     return written
 
 
 @contextmanager
 def _writer(draft: Path, target: Path, format: str) -> Iterator[Callable[[pa.Table], None]]:
-    """What appends a table to the file, in its format."""
+    """A function that appends a table to the file, in its format."""
     if format == "parquet":
-        with _Late(lambda table: pa.parquet.ParquetWriter(draft, table.schema)) as writer:
+        with _LazyWriter(lambda table: pa.parquet.ParquetWriter(draft, table.schema)) as writer:
             yield writer.write
         return
     compression = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}.get(target.suffix.lower())
@@ -47,30 +52,30 @@ def _writer(draft: Path, target: Path, format: str) -> Iterator[Callable[[pa.Tab
         if format == "ndjson":
             yield lambda table: out.write(b"".join(msgspec.json.encode(row) + b"\n" for row in table.to_pylist()))
             return
-        between = "\t" if format in ("kdd2012", "tsv") else ","
-        options = pa.csv.WriteOptions(include_header=False, delimiter=between, quoting_style="none")
+        delimiter = "\t" if format in ("kdd2012", "tsv") else ","
+        options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
 
-        def make(table: pa.Table) -> Any:
-            if format != "kdd2012":  # pyarrow would put the names in quotes
-                out.write((between.join(table.column_names) + "\n").encode())
+        def open_csv(table: pa.Table) -> Any:
+            if format != "kdd2012":  # pyarrow would quote the names
+                out.write((delimiter.join(table.column_names) + "\n").encode())
             return pa.csv.CSVWriter(out, table.schema, write_options=options)
 
-        with _Late(make) as writer:
+        with _LazyWriter(open_csv) as writer:
             yield writer.write
 
 
-class _Late:
-    """A writer that is made when its first table tells the schema."""
+class _LazyWriter:
+    """A writer that is opened with the schema of the first table it gets."""
 
-    def __init__(self, make: Callable[[pa.Table], Any]) -> None:
-        self._make = make
+    def __init__(self, open_writer: Callable[[pa.Table], Any]) -> None:
+        self._open_writer = open_writer
         self._writer: Any = None
 
-    def __enter__(self) -> "_Late":
+    def __enter__(self) -> "_LazyWriter":
         return self
 
     def write(self, table: pa.Table) -> None:
-        self._writer = self._writer or self._make(table)
+        self._writer = self._writer or self._open_writer(table)
         self._writer.write_table(table)
 
     def __exit__(self, *_: object) -> None:
@@ -78,10 +83,10 @@ class _Late:
             self._writer.close()
 
 
-def _plain(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
+def _generic_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
     return pa.table(
         {
-            "page": pa.array(lines.page).cast("string"),
+            "page": pa.array(lines.query).cast("string"),
             "item": pa.array(lines.item).cast("string"),
             "position": lines.position,
             "clicked": lines.clicked,
@@ -89,9 +94,9 @@ def _plain(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
     )
 
 
-def _open_bandit(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """The dataset's own columns; it knows one page only, so all pages become one."""
-    n = lines.page.size
+def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
+    """The columns of the dataset. It has a single query, so all queries become one."""
+    n = lines.query.size
     seconds = np.datetime64("2019-11-24T00:00:00") + (before + np.arange(n)).astype("timedelta64[s]")
     return pa.table(
         {
@@ -105,31 +110,31 @@ def _open_bandit(lines: Lines, rng: np.random.Generator, before: int) -> pa.Tabl
     )
 
 
-def _kdd2012(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """A session may have several impressions, and then several clicks; no more of these than of those."""
-    n = lines.page.size
+def _kdd2012_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
+    """A session may have several impressions, and then several clicks, but never more clicks than impressions."""
+    n = lines.query.size
     impressions = rng.geometric(0.9, n)
     clicks = lines.clicked * rng.integers(1, impressions + 1)
     depth = np.maximum(lines.position, rng.integers(1, 4, n))
-    # of what nobody reads, numbers as wide as the real ones
+    # columns that are not read hold numbers as wide as the real ones
     url = rng.integers(10**18, 2 * 10**18, n)
     advertiser, keyword, title, description = (
         rng.integers(0, high, n) for high in (40_000, 10**6, 4 * 10**6, 3 * 10**6)
     )
     user = rng.integers(0, 24 * 10**6, n)
     columns = [
-        clicks, impressions, url, lines.item, advertiser, depth, lines.position, lines.page, keyword, title,
+        clicks, impressions, url, lines.item, advertiser, depth, lines.position, lines.query, keyword, title,
         description, user,
     ]  # fmt: skip
     return pa.table(dict(zip(kdd2012.NAMES, columns, strict=True)))
 
 
 _TABLES: dict[str, Callable[[Lines, np.random.Generator, int], pa.Table]] = {
-    "csv": _plain,
-    "tsv": _plain,
-    "ndjson": _plain,
-    "parquet": _plain,
-    "kdd2012": _kdd2012,
-    "open-bandit": _open_bandit,
+    "csv": _generic_table,
+    "tsv": _generic_table,
+    "ndjson": _generic_table,
+    "parquet": _generic_table,
+    "kdd2012": _kdd2012_table,
+    "open-bandit": _open_bandit_table,
 }
 FORMATS = tuple(_TABLES)

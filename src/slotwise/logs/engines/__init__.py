@@ -1,4 +1,4 @@
-"""Engines: where the counting runs. Each reads files into a table; the expressions on it are the same for all."""
+"""Engines run the counting. Each reads files into a table; the expressions on that table are the same for all."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,71 +9,72 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput, known
-from slotwise.logs.log_files import Source
+from slotwise.logs.log_files import LogFiles
 
-Progress = Callable[[float], None]  # the share that is done
+Progress = Callable[[float], None]  # called with the fraction done
 ENGINES = ("duckdb", "spark")
-_TICK = 0.2  # seconds
+_INTERVAL = 0.2  # seconds between two progress reports
 
 
 class Unreadable(BadInput):
-    """This reading of a log cannot go on; a more patient one may."""
+    """This reading of a log failed; a slower, more tolerant one may succeed."""
 
 
 class Engine(Protocol):
     """Runs expressions on the lines of a log."""
 
-    def readings(self, source: Source) -> Iterator[ir.Table]:
-        """Ways to read the lines, the fastest first, each with less trust in them than the one before.
+    def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
+        """Ways to read the lines: the fastest first, each more tolerant of malformed lines than the one before.
 
-        A table has a column for each that is read, and `torn`, if a line can have the wrong number of columns.
+        A table has the columns that are read, by internal name. Where a line can have the wrong number of columns, it
+        also has the boolean column `wrong_columns`.
         """
 
-    def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
-        """Compute a table once, for others to be computed from."""
+    def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+        """Compute a table once and keep it, so that other tables can be computed from it."""
 
-    def rows(self, expression: ir.Table) -> pa.Table:
-        """The rows of a small table."""
+    def to_arrow(self, expression: ir.Table) -> pa.Table:
+        """A table that fits into memory."""
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """The rows of a table of any size, piece by piece."""
+        """A table of any size, batch by batch."""
 
 
 @contextmanager
-def watched(share: Callable[[], float | None], progress: Progress | None) -> Iterator[None]:
-    """Report `share`, if it is known, every now and then while the engine works."""
+def report_progress(fraction_done: Callable[[], float | None], progress: Progress | None) -> Iterator[None]:
+    """Call `progress` regularly while the engine works, whenever `fraction_done` is known."""
     if progress is None:
         yield
         return
     done = Event()
 
     def watch() -> None:
-        while not done.wait(_TICK):
-            reached = share()
-            if reached is not None:
-                progress(reached)
+        while not done.wait(_INTERVAL):
+            fraction = fraction_done()
+            if fraction is not None:
+                progress(fraction)
 
-    watcher = Thread(target=watch, daemon=True)
-    watcher.start()
+    thread = Thread(target=watch, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        watcher.join()
+        thread.join()
     progress(1.0)
 
 
-def start(name: str, memory: str | None, master: str | None) -> AbstractContextManager[Engine]:
-    """An engine by name, for as long as the context lasts."""
+def start_engine(name: str, memory: str | None, master: str | None) -> AbstractContextManager[Engine]:
+    """Start an engine by name; it stops when the context ends."""
     known("engine", name, ENGINES)
     if name == "spark":
         if memory is not None:
-            raise BadInput("--memory is DuckDB's; Spark's is set where Spark is started: spark.executor.memory")
-        from slotwise.logs.engines.spark import spark
+            raise BadInput("--memory is an option of DuckDB; for Spark, set spark.executor.memory where it starts")
+        from slotwise.logs.engines.spark import spark_engine
 
-        return spark(master)
+        return spark_engine(master)
     if master is not None:
-        raise BadInput("--master is Spark's address; it goes with --engine spark")
-    from slotwise.logs.engines.duckdb import duckdb
+        raise BadInput("--master is the address of a Spark cluster; it needs --engine spark")
+    from slotwise.logs.engines.duckdb import duckdb_engine
 
-    return duckdb(memory)
+    return duckdb_engine(memory)

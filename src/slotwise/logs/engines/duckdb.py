@@ -1,4 +1,4 @@
-"""DuckDB: on this machine, on all cores, in bounded memory: what does not fit is spilled to disk."""
+"""The DuckDB engine: all cores of this machine, bounded memory; what does not fit is spilled to disk."""
 
 import re
 import shutil
@@ -8,26 +8,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb as bare
+import duckdb
 import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
-from slotwise.logs.engines import Progress, Unreadable, watched
-from slotwise.logs.log_files import Source, check_quotes, check_whole, may_have_fractions, open_text, readable
+from slotwise.logs.engines import Progress, Unreadable, report_progress
+from slotwise.logs.log_files import LogFiles, check_complete, check_quotes, may_have_fractions, open_text, readable
 
-MEMORY = "1GB"  # of DuckDB; the process takes some 200 MB more
-_ABSENT = "\x01"  # stands for a null in csv, so that an empty field and a missing one can be told apart
-_AT_ONCE = 100_000
+MEMORY = "1GB"  # of DuckDB; the process needs about 200 MB more
+_NULL = "\x01"  # stands for null in csv, so that an empty field differs from a missing one
+_BATCH_ROWS = 100_000
 
 
 @contextmanager
-def duckdb(memory: str | None) -> Iterator["DuckDB"]:
-    """A database in memory that spills into a folder of its own, removed in the end."""
+def duckdb_engine(memory: str | None) -> Iterator["DuckDBEngine"]:
+    """An in-memory database that spills to a temporary folder."""
     folder = Path(tempfile.mkdtemp(prefix="slotwise-"))
     try:
-        engine = DuckDB(memory or MEMORY, folder)
+        engine = DuckDBEngine(memory or MEMORY, folder)
         try:
             yield engine
         finally:
@@ -36,8 +36,8 @@ def duckdb(memory: str | None) -> Iterator["DuckDB"]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class DuckDB:
-    """An embedded database as an engine."""
+class DuckDBEngine:
+    """Counts on this machine."""
 
     def __init__(self, memory: str, folder: Path) -> None:
         self._memory = memory
@@ -49,63 +49,60 @@ class DuckDB:
         connection.raw_sql("SET enable_progress_bar = false")
         try:
             connection.raw_sql(f"SET memory_limit = {_text(self._memory)}")
-        except bare.Error:
+        except duckdb.Error:
             raise BadInput(f"memory = {self._memory!r} is not an amount such as 500MB or 4GB") from None
         return connection
 
     def disconnect(self) -> None:
-        """Forget everything."""
         self._connection.disconnect()
 
-    def readings(self, source: Source) -> Iterator[ir.Table]:
-        """Files as a view: nothing is read before the counting asks for it.
+    def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
+        """Views of the files; the counting reads them.
 
-        Csv is read as numbers first, which is fast and stops at the first malformed line; then as text, which does
-        not. Bytes that are not UTF-8 stop that too: then a copy is read, in which they are marked. DuckDB rounds 1.5
-        when it is asked for a whole number: so it is asked for floats, unless no file has the signs of a fraction.
+        Csv is first read with typed numbers: fast, but it fails at the first malformed line. The second reading takes
+        everything as text and fails only on invalid UTF-8. The third reads a copy in which invalid bytes are replaced.
+        DuckDB rounds 1.5 when it reads an integer column, so number columns are read as floats unless no file contains
+        a character of a fraction.
         """
-        for file in source.files:
+        for file in log_files.files:
             if file.endswith((".gz", ".zst")):
-                check_whole(file)  # DuckDB takes a truncated one for whole
-        # DuckDB has no reader for these: it gets a plain copy
-        files = [self._plain(file) if file.endswith((".bz2", ".xz")) else file for file in source.files]
-        if source.schema.kind == "parquet":
-            yield self._view(_parquet(files, source))
+                check_complete(file)  # DuckDB does not notice truncation
+        # DuckDB cannot decompress these
+        files = [self._clean_copy(file) if file.endswith((".bz2", ".xz")) else file for file in log_files.files]
+        if log_files.schema.kind == "parquet":
+            yield self._view(_parquet(files, log_files))
             return
-        if source.schema.kind == "csv":
-            fractions = any(may_have_fractions(file) for file in source.files)
-            yield self._view(_strict_csv(files, source, "DOUBLE" if fractions else "BIGINT"))
-            for file in source.files:
-                check_quotes(file, source.schema)  # or DuckDB takes all that follows an open one for one field
-        read = _csv if source.schema.kind == "csv" else _ndjson
-        yield self._view(read(files, source))
-        yield self._view(read([self._plain(file) for file in source.files], source))
+        if log_files.schema.kind == "csv":
+            fractions = any(may_have_fractions(file) for file in log_files.files)
+            yield self._view(_strict_csv(files, log_files, "DOUBLE" if fractions else "BIGINT"))
+            for file in log_files.files:
+                check_quotes(file, log_files.schema)  # an open quote would swallow the following lines
+        read = _csv if log_files.schema.kind == "csv" else _ndjson
+        yield self._view(read(files, log_files))
+        yield self._view(read([self._clean_copy(file) for file in log_files.files], log_files))
 
-    def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
-        """A temporary table, spilled to disk where memory is short."""
-        make = f"CREATE OR REPLACE TEMP TABLE kept AS {self._connection.compile(expression)}"
-        with self._explained(), watched(self._share, progress):
-            self._connection.raw_sql(make)
-        return self._connection.table("kept")
+    def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+        create = f"CREATE OR REPLACE TEMP TABLE materialized AS {self._connection.compile(expression)}"
+        with self._errors_as_bad_input(), report_progress(self._fraction_done, progress):
+            self._connection.raw_sql(create)
+        return self._connection.table("materialized")
 
-    def rows(self, expression: ir.Table) -> pa.Table:
-        """The rows of a small table."""
+    def to_arrow(self, expression: ir.Table) -> pa.Table:
         return expression.to_pyarrow()
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """The rows of a table of any size, piece by piece."""
-        # DuckDB's own call: the one that Ibis 12 makes is deprecated
-        yield from self._connection.con.sql(self._connection.compile(expression)).to_arrow_reader(_AT_ONCE)
+        # DuckDB's own method: the one that Ibis 12 calls is deprecated
+        yield from self._connection.con.sql(self._connection.compile(expression)).to_arrow_reader(_BATCH_ROWS)
 
     def _view(self, select: str) -> ir.Table:
         self.disconnect()
-        self._connection = self._connect()  # a malformed line may have broken the one before, to DuckDB's own surprise
-        with self._explained():
+        self._connection = self._connect()  # a malformed line can leave a connection unusable
+        with self._errors_as_bad_input():
             self._connection.raw_sql(f"CREATE OR REPLACE TEMP VIEW lines AS {select}")
             return self._connection.table("lines")
 
-    def _plain(self, file: str) -> str:
-        """A decompressed copy in which bytes that are not UTF-8 are marked as such."""
+    def _clean_copy(self, file: str) -> str:
+        """A decompressed copy in which invalid UTF-8 is replaced by U+FFFD."""
         copy = self._folder / f"{len(list(self._folder.iterdir()))}-{Path(file).name}.txt"
         with readable(file), open_text(file) as text, copy.open("w", encoding="utf-8", newline="") as out:
             shutil.copyfileobj(text, out, 1 << 20)
@@ -113,46 +110,46 @@ class DuckDB:
 
     @staticmethod
     @contextmanager
-    def _explained() -> Iterator[None]:
-        """DuckDB's complaint in one line."""
+    def _errors_as_bad_input() -> Iterator[None]:
+        """Raise DuckDB's errors as one line."""
         try:
             yield
-        except bare.OutOfMemoryException as error:
-            raise BadInput(f"{_first_line(error)}; --memory allows more") from None
-        except bare.IOException as error:
+        except duckdb.OutOfMemoryException as error:
+            raise BadInput(f"{_first_line(error)}; --memory raises the limit") from None
+        except duckdb.IOException as error:
             raise BadInput(f"cannot count: {_first_line(error)}") from None
-        except bare.Error as error:
+        except duckdb.Error as error:
             raise Unreadable(f"cannot count: {_first_lines(error)}") from None
 
-    def _share(self) -> float:
+    def _fraction_done(self) -> float:
         return max(float(self._connection.con.query_progress()), 0.0) / 100.0
 
 
-def _strict_csv(files: list[str], source: Source, number: str) -> str:
-    """Numbers read as numbers."""
-    kinds = {name: number if name in source.schema.numbers else "VARCHAR" for name in source.read.values()}
+def _strict_csv(files: list[str], log_files: LogFiles, number: str) -> str:
+    """Numbers are read as numbers of this type; text in their columns is an error."""
+    kinds = {name: number if name in log_files.schema.number_fields else "VARCHAR" for name in log_files.read.values()}
     read = ", ".join(_name(name) for name in kinds)
-    return f"SELECT {read} FROM {_csv_reader(files, source, kinds)})"
+    return f"SELECT {read} FROM {_csv_reader(files, log_files, kinds)})"
 
 
-def _csv(files: list[str], source: Source) -> str:
-    """All as text. One column more than there should be, and null where one is missing, tell torn lines."""
-    read, last = ", ".join(map(_name, source.read.values())), _name(_csv_names(source)[-1])
-    reader = _csv_reader(files, source, {"surplus": "VARCHAR"})
+def _csv(files: list[str], log_files: LogFiles) -> str:
+    """All columns as text. A surplus column, and null for missing ones, reveal a wrong number of columns."""
+    read, last = ", ".join(map(_name, log_files.read.values())), _name(_csv_names(log_files)[-1])
+    reader = _csv_reader(files, log_files, {"surplus": "VARCHAR"})
     return (
-        f"SELECT {read}, surplus IS NOT NULL OR {last} IS NULL AS torn FROM {reader}, "
-        f"nullstr = {_text(_ABSENT)}, null_padding = true, strict_mode = false)"
+        f"SELECT {read}, surplus IS NOT NULL OR {last} IS NULL AS wrong_columns FROM {reader}, "
+        f"nullstr = {_text(_NULL)}, null_padding = true, strict_mode = false)"
     )
 
 
-def _csv_names(source: Source) -> list[str]:
-    return [source.read.get(column, f"column{k}") for k, column in enumerate(source.columns)]
+def _csv_names(log_files: LogFiles) -> list[str]:
+    return [log_files.read.get(column, f"column{k}") for k, column in enumerate(log_files.columns)]
 
 
-def _csv_reader(files: list[str], source: Source, kinds: dict[str, str]) -> str:
-    """The call that both readings share, open for more options."""
-    schema = source.schema
-    names = {name: kinds.get(name, "VARCHAR") for name in _csv_names(source)} | kinds
+def _csv_reader(files: list[str], log_files: LogFiles, kinds: dict[str, str]) -> str:
+    """The read_csv call of both readings, without its closing parenthesis, so that options can follow."""
+    schema = log_files.schema
+    names = {name: kinds.get(name, "VARCHAR") for name in _csv_names(log_files)} | kinds
     columns = ", ".join(f"{_text(name)}: '{kind}'" for name, kind in names.items())
     return (
         f"read_csv({_list(files)}, columns = {{{columns}}}, delim = {_text(schema.delimiter)}, "
@@ -161,24 +158,24 @@ def _csv_reader(files: list[str], source: Source, kinds: dict[str, str]) -> str:
     )
 
 
-def _ndjson(files: list[str], source: Source) -> str:
-    """Values as text; a line that is no JSON object is all null."""
-    columns = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in source.read)
-    read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in source.read.items())
-    torn = " AND ".join(f"{_name(column)} IS NULL" for column in source.read)
+def _ndjson(files: list[str], log_files: LogFiles) -> str:
+    """Values as text. A line that is not a JSON object becomes all null."""
+    columns = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in log_files.read)
+    read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in log_files.read.items())
+    all_null = " AND ".join(f"{_name(column)} IS NULL" for column in log_files.read)
     return (
-        f"SELECT {read}, {torn} AS torn FROM read_json({_list(files)}, columns = {{{columns}}}, "
+        f"SELECT {read}, {all_null} AS wrong_columns FROM read_json({_list(files)}, columns = {{{columns}}}, "
         "format = 'newline_delimited', ignore_errors = true)"
     )
 
 
-def _parquet(files: list[str], source: Source) -> str:
-    read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in source.read.items())
+def _parquet(files: list[str], log_files: LogFiles) -> str:
+    read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in log_files.read.items())
     return f"SELECT {read} FROM read_parquet({_list(files)}, union_by_name = true)"
 
 
 def _list(files: list[str]) -> str:
-    """Files by name: what looks like a glob in a name is not one."""
+    """Files by name, with glob characters escaped."""
     return "[" + ", ".join(_text(re.sub(r"([*?\[\]])", r"[\1]", file)) for file in files) + "]"
 
 
@@ -195,6 +192,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _first_lines(error: Exception) -> str:
-    """Where and what: DuckDB tells it in two lines, and goes on for a page."""
+    """The first two lines of DuckDB's message: location and problem. Many more lines of advice follow them."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("Original Line")]
     return ": ".join(lines[:2])

@@ -1,4 +1,4 @@
-"""Spark: the same counting on a cluster, or on this machine with local[2]."""
+"""The Spark engine: the same counting on a cluster, or on this machine with local[2]."""
 
 import os
 import re
@@ -13,33 +13,33 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
-from slotwise.logs.engines import Progress, watched
-from slotwise.logs.log_files import Source
+from slotwise.logs.engines import Progress, report_progress
+from slotwise.logs.log_files import LogFiles
 
-_TORN = "_torn"
-_AT_ONCE = 100_000
+_CORRUPT_RECORD = "_corrupt_record"
+_BATCH_ROWS = 100_000
 
 
 @contextmanager
-def spark(master: str | None) -> Iterator["Spark"]:
-    """A session for as long as it is needed; one that the program has started already is used and left running."""
-    running = _builder().getActiveSession()
-    fresh = None if running else session(master)
+def spark_engine(master: str | None) -> Iterator["SparkEngine"]:
+    """An engine on the active Spark session, which keeps running, or on a new one that stops with the context."""
+    active = _session_class().getActiveSession()
+    new = None if active else start_session(master)
     try:
-        yield Spark(running or fresh)
+        yield SparkEngine(active or new)
     finally:
-        if fresh is not None:
-            fresh.stop()
+        if new is not None:
+            new.stop()
 
 
-def session(master: str | None = None) -> Any:
-    """A Spark session with few words, on this machine unless `master` says where."""
-    builder = _builder().builder
+def start_session(master: str | None = None) -> Any:
+    """A Spark session that logs almost nothing, on this machine unless `master` is an address."""
+    builder = _session_class().builder
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.log.level": "FATAL",  # what goes wrong is told in one line, not in pages of Java
+        "spark.log.level": "FATAL",  # errors are reported in one line, without Java stack traces
     }
     if master is None or master.startswith("local"):
         settings |= {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
@@ -50,88 +50,87 @@ def session(master: str | None = None) -> Any:
     try:
         return builder.master(master or "local[*]").appName("slotwise").getOrCreate()
     except Exception as error:
-        why = str(error).splitlines()[0]
-        raise BadInput(f"Spark does not start: {why}; it needs Java 17 or newer, and a master that answers") from None
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"Spark does not start: {reason}; it needs Java 17 or newer and a reachable master") from None
 
 
-def _builder() -> Any:
+def _session_class() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise BadInput("Spark is not installed: pip install 'slotwise[spark]', and Java 17 or newer") from None
+        raise BadInput("Spark is not installed: pip install 'slotwise[spark]'; it needs Java 17 or newer") from None
     return SparkSession
 
 
-class Spark:
-    """A Spark session as an engine."""
+class SparkEngine:
+    """Counts in a Spark session."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        # a line with too few or too many fields is told by counting them all, not only those that are read
+        # Spark must parse all columns, not only those that are read, to notice lines with the wrong number of columns
         session.conf.set("spark.sql.csv.parser.columnPruning.enabled", "false")
         self._connection = ibis.pyspark.connect(session)
 
-    def readings(self, source: Source) -> Iterator[ir.Table]:
-        """The files as a view of text."""
-        foreign = [file for file in source.files if file.endswith((".zst", ".xz"))]
-        if foreign:
-            raise BadInput(f"Spark cannot read {foreign[0]!r}; of compressed files it takes .gz and .bz2")
-        read = {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[source.schema.kind]
-        with _explained():
-            read(self._session.read, [_address(file) for file in source.files], source).createOrReplaceTempView("lines")
+    def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
+        """One reading: everything as text."""
+        unsupported = [file for file in log_files.files if file.endswith((".zst", ".xz"))]
+        if unsupported:
+            raise BadInput(f"Spark cannot read {unsupported[0]!r}; compressed files must be .gz or .bz2")
+        read = {"csv": _csv, "ndjson": _ndjson, "parquet": _parquet}[log_files.schema.kind]
+        with _errors_as_bad_input():
+            read(self._session.read, [_file_url(file) for file in log_files.files], log_files).createOrReplaceTempView(
+                "lines"
+            )
             yield self._connection.table("lines")
 
-    def keep(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
-        """A table that the cluster keeps: in memory, and on disk where memory is short."""
-        with _explained(), watched(self._share, progress):
-            kept = self._frame(expression).persist()
-            kept.count()  # Spark puts everything off until something is asked for
-            kept.createOrReplaceTempView("kept")
-            return self._connection.table("kept")
+    def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+        with _errors_as_bad_input(), report_progress(self._fraction_done, progress):
+            frame = self._frame(expression).persist()  # in memory, and on disk where memory is short
+            frame.count()  # Spark is lazy: this computes the table
+            frame.createOrReplaceTempView("materialized")
+            return self._connection.table("materialized")
 
-    def rows(self, expression: ir.Table) -> pa.Table:
-        """The rows of a small table."""
-        with _explained():
+    def to_arrow(self, expression: ir.Table) -> pa.Table:
+        with _errors_as_bad_input():
             return self._frame(expression).toArrow()
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """The rows of a table of any size, one partition after the other."""
-        with _explained():
+        with _errors_as_bad_input():
             rows = self._frame(expression).toLocalIterator(prefetchPartitions=True)
-            while chunk := [row.asDict() for row in islice(rows, _AT_ONCE)]:
+            while chunk := [row.asDict() for row in islice(rows, _BATCH_ROWS)]:
                 yield pa.RecordBatch.from_pylist(chunk)
 
     def _frame(self, expression: ir.Table) -> Any:
-        """The expression as Spark's own: Ibis would fetch its rows by way of pandas."""
+        """The expression as a Spark data frame: Ibis would fetch its rows through pandas."""
         return self._session.sql(self._connection.compile(expression))
 
-    def _share(self) -> float | None:
-        """The share of tasks that are done, of the stages that Spark has begun."""
+    def _fraction_done(self) -> float | None:
+        """The fraction of completed tasks in the stages that are active."""
         tracker = self._session.sparkContext.statusTracker()
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage]
-        return sum(ended for ended, _ in tasks) / max(sum(begun for _, begun in tasks), 1) if tasks else None
+        return sum(done for done, _ in tasks) / max(sum(total for _, total in tasks), 1) if tasks else None
 
 
-def _address(file: str) -> str:
-    """A local file as Spark wants it: what looks like a glob in a name is not one."""
+def _file_url(file: str) -> str:
+    """A file as a URL for Spark, with glob characters escaped."""
     if "://" in file:
         return file
     return "file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", str(Path(file).resolve()))
 
 
-def _csv(reader: Any, files: list[str], source: Source) -> Any:
-    schema = source.schema
-    names = [source.read.get(column, f"column{k}") for k, column in enumerate(source.columns)]
+def _csv(reader: Any, files: list[str], log_files: LogFiles) -> Any:
+    schema = log_files.schema
+    names = [log_files.read.get(column, f"column{k}") for k, column in enumerate(log_files.columns)]
     frame = reader.csv(
         files,
-        schema=", ".join(f"`{name}` STRING" for name in [*names, _TORN]),
+        schema=", ".join(f"`{name}` STRING" for name in [*names, _CORRUPT_RECORD]),
         sep=schema.delimiter,
         header=schema.names is None,
         enforceSchema=True,
         mode="PERMISSIVE",
-        columnNameOfCorruptRecord=_TORN,
-        quote=schema.quote or "\0",  # none, in Spark's words
+        columnNameOfCorruptRecord=_CORRUPT_RECORD,
+        quote=schema.quote or "\0",  # \0 disables quoting
         escape=schema.quote or "\0",
         nullValue="\x01",
         emptyValue="",
@@ -139,33 +138,35 @@ def _csv(reader: Any, files: list[str], source: Source) -> Any:
         ignoreTrailingWhiteSpace=False,
         maxCharsPerColumn=-1,
     )
-    return frame.select(*[frame[name] for name in source.read.values()], frame[_TORN].isNotNull().alias("torn"))
+    return frame.select(
+        *[frame[name] for name in log_files.read.values()], frame[_CORRUPT_RECORD].isNotNull().alias("wrong_columns")
+    )
 
 
-def _ndjson(reader: Any, files: list[str], source: Source) -> Any:
+def _ndjson(reader: Any, files: list[str], log_files: LogFiles) -> Any:
     from pyspark.sql.types import StringType, StructField, StructType
 
-    schema = StructType([StructField(column, StringType()) for column in source.read])
+    schema = StructType([StructField(column, StringType()) for column in log_files.read])
     frame = reader.json(files, schema=schema, mode="PERMISSIVE")
-    columns = [frame[f"`{column}`"] for column in source.read]
-    torn = columns[0].isNull()
+    columns = [frame[f"`{column}`"] for column in log_files.read]
+    all_null = columns[0].isNull()
     for column in columns[1:]:
-        torn = torn & column.isNull()
-    return frame.select(*_renamed(frame, source), torn.alias("torn"))
+        all_null = all_null & column.isNull()
+    return frame.select(*_renamed(frame, log_files), all_null.alias("wrong_columns"))
 
 
-def _parquet(reader: Any, files: list[str], source: Source) -> Any:
+def _parquet(reader: Any, files: list[str], log_files: LogFiles) -> Any:
     frame = reader.parquet(*files)
-    return frame.select(*_renamed(frame, source))
+    return frame.select(*_renamed(frame, log_files))
 
 
-def _renamed(frame: Any, source: Source) -> list[Any]:
-    return [frame["`" + column.replace("`", "``") + "`"].alias(name) for column, name in source.read.items()]
+def _renamed(frame: Any, log_files: LogFiles) -> list[Any]:
+    return [frame["`" + column.replace("`", "``") + "`"].alias(name) for column, name in log_files.read.items()]
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Spark's complaint in one line: the last cause is the one that tells."""
+def _errors_as_bad_input() -> Iterator[None]:
+    """Raise Spark's errors as one line: the innermost cause."""
     try:
         yield
     except BadInput:

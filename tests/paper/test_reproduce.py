@@ -1,4 +1,4 @@
-"""Reproductions: stopped and gone on with, on threads and on a cluster, always the same numbers."""
+"""Reproductions give the same numbers when stopped and continued, on threads and on a cluster."""
 
 import json
 import os
@@ -14,45 +14,45 @@ from pathlib import Path
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.paper import executor as run_module
-from slotwise.paper import reproduce as reproduce_module
-from slotwise.paper.chunks import Play
-from slotwise.paper.experiments import EXPERIMENTS, POOLED, chosen
-from slotwise.paper.plan import missing, wanted
-from slotwise.paper.reproduce import Reproduction, Silent, prepare, reproduce
-from slotwise.paper.result_store import Store
+from slotwise.paper import executor as executor_module
+from slotwise.paper.chunks import RunConfig
+from slotwise.paper.executor import Workers
+from slotwise.paper.experiments import EXPERIMENTS, POOLED, select_experiments
+from slotwise.paper.plan import missing_chunks, plan_curves
+from slotwise.paper.reproduce import Reproduction, Scope, SilentListener, prepare_folder, reproduce
+from slotwise.paper.result_store import ResultStore
 from slotwise.paper.timing import paper_seconds
 
-SMALL = {"only": ["fig-warm"], "quick": True, "runs": 3}
+SMALL = Scope(only=["fig-warm"], quick=True, runs=3)
 COMMAND = [sys.executable, "-m", "slotwise", "reproduce", "--only", "fig-warm", "--quick", "--runs", "3", "--json"]
 
 
-def numbers(found: Reproduction) -> dict[str, list[list[float]]]:
-    return {"/".join(where): result.regret.tolist() for where, result in found.evidence.results.items()}
+def numbers(reproduction: Reproduction) -> dict[str, list[list[float]]]:
+    return {"/".join(key): result.regret.tolist() for key, result in reproduction.results.simulations.items()}
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
     out = tmp_path_factory.mktemp("paper") / "alone"
-    return out, reproduce(out, jobs=1, **SMALL)
+    return out, reproduce(out, SMALL, Workers(jobs=1))
 
 
 def test_the_number_of_jobs_changes_nothing(undisturbed, tmp_path: Path) -> None:
-    together = reproduce(tmp_path / "out", jobs=2, **SMALL)
+    together = reproduce(tmp_path / "out", SMALL, Workers(jobs=2))
     assert numbers(together) == numbers(undisturbed[1])
     assert together.chunks_now == undisturbed[1].chunks_now
 
 
-def test_a_second_time_plays_nothing_and_more_runs_add_only_runs(undisturbed) -> None:
+def test_a_second_time_runs_nothing_and_more_runs_add_only_runs(undisturbed) -> None:
     out, first = undisturbed
-    again = reproduce(out, **SMALL)
+    again = reproduce(out, SMALL)
     assert again.chunks_now == 0
     assert numbers(again) == numbers(first)
-    more = reproduce(out, **(SMALL | {"runs": 4}))
-    played = sum(spent.rounds_now for spent in more.spent.values())
-    assert played == 7 * 10_000  # one more run of each of the seven contenders
-    for where, regret in numbers(first).items():
-        assert numbers(more)[where][:3] == regret
+    more = reproduce(out, SMALL._replace(runs=4))
+    rounds = sum(cost.rounds_now for cost in more.costs.values())
+    assert rounds == 7 * 10_000  # one more run of each of the seven contenders
+    for key, regret in numbers(first).items():
+        assert numbers(more)[key][:3] == regret
 
 
 def results_in(out: Path) -> list[Path]:
@@ -60,59 +60,59 @@ def results_in(out: Path) -> list[Path]:
 
 
 def stopped_after_a_chunk(out: Path, number: int) -> tuple[list[Path], str, int]:
-    """Start it, stop it by a signal as soon as something is kept, and say what is there."""
+    """Stop a reproduction by a signal when its first chunk is stored; its files, its stderr and its exit code."""
     process = subprocess.Popen([*COMMAND, "--out", str(out), "--jobs", "1"], stderr=subprocess.PIPE, text=True)
-    limit = time.monotonic() + 120
+    limit = time.monotonic() + 600
     while not results_in(out) and process.poll() is None and time.monotonic() < limit:
         time.sleep(0.01)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
-    return results_in(out), told, process.returncode
+    _, stderr = process.communicate(timeout=600)
+    return results_in(out), stderr, process.returncode
 
 
-def goes_on(out: Path) -> dict[str, object]:
+def continue_reproduction(out: Path) -> dict[str, object]:
     done = subprocess.run([*COMMAND, "--out", str(out)], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def test_a_killed_reproduction_goes_on_where_it_was(undisturbed, tmp_path: Path) -> None:
+def test_a_killed_reproduction_continues_where_it_stopped(undisturbed, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    kept, _, code = stopped_after_a_chunk(out, signal.SIGKILL)
+    stored, _, code = stopped_after_a_chunk(out, signal.SIGKILL)
     assert code == -signal.SIGKILL
     total = undisturbed[1].chunks_now
-    assert 0 < len(kept) < total
-    before = {path: path.stat().st_mtime_ns for path in kept}
-    summary = goes_on(out)
-    assert summary["chunks_now"] == total - len(kept)
-    assert {path: path.stat().st_mtime_ns for path in kept} == before  # nothing stored was played again
-    assert numbers(reproduce(out, **SMALL)) == numbers(undisturbed[1])
+    assert 0 < len(stored) < total
+    before = {path: path.stat().st_mtime_ns for path in stored}
+    summary = continue_reproduction(out)
+    assert summary["chunks_now"] == total - len(stored)
+    assert {path: path.stat().st_mtime_ns for path in stored} == before  # no stored run was repeated
+    assert numbers(reproduce(out, SMALL)) == numbers(undisturbed[1])
     assert (out / "report.html").stat().st_size > 1_000_000
     assert b"mean,standard_error" in (out / "data" / "fig-warm.csv").read_bytes()
 
 
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_chunks_and_says_where(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    kept, told, code = stopped_after_a_chunk(out, signal.SIGINT)
+    stored, stderr, code = stopped_after_a_chunk(out, signal.SIGINT)
     assert code == 130
-    assert kept
-    assert "the same command goes on from there" in told
-    assert "Traceback" not in told
+    assert stored
+    assert str(out) in stderr.replace("\n", "")
+    assert "Traceback" not in stderr
 
 
 # on a cluster
 
 
-class Killer(Silent):
-    """Does something terrible when the first chunk comes in."""
+class OnFirstChunk(SilentListener):
+    """Calls a function when the first chunk is done."""
 
-    def __init__(self, strike: Callable[[], None]) -> None:
-        self._strike = strike
-        self.struck = False
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action = action
+        self.called = False
 
-    def advance(self, experiment: str, work: float) -> None:  # noqa: ARG002 - that something came in is enough
-        if not self.struck:
-            self.struck = True
-            self._strike()
+    def advance(self, experiment: str, work: float) -> None:  # noqa: ARG002 - an override
+        if not self.called:
+            self.called = True
+            self._action()
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(undisturbed, tmp_path: Path) -> None:
@@ -121,17 +121,17 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(undisturbed, tmp_p
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
     ) as cluster:
         victim = next(iter(cluster.workers.values())).pid
-        watcher = Killer(lambda: os.kill(victim, signal.SIGKILL))
-        found = reproduce(tmp_path / "out", dask=cluster.scheduler_address, watcher=watcher, **SMALL)
-    assert watcher.struck
-    assert numbers(found) == numbers(undisturbed[1])
+        listener = OnFirstChunk(lambda: os.kill(victim, signal.SIGKILL))
+        reproduction = reproduce(tmp_path / "out", SMALL, Workers(dask=cluster.scheduler_address), listener)
+    assert listener.called
+    assert numbers(reproduction) == numbers(undisturbed[1])
 
 
 def test_workers_with_other_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play = run_module.play_chunk
-    monkeypatch.setattr(run_module, "play_chunk", lambda chunk: play(chunk)._replace(code="other"))
-    with pytest.raises(BadInput, match="another version of slotwise"):
-        reproduce(tmp_path / "out", **SMALL)
+    run = executor_module.run_chunk
+    monkeypatch.setattr(executor_module, "run_chunk", lambda chunk: run(chunk)._replace(code="other"))
+    with pytest.raises(BadInput, match="version"):
+        reproduce(tmp_path / "out", SMALL)
     assert results_in(tmp_path / "out") == []
 
 
@@ -147,48 +147,52 @@ def test_a_cluster_that_fails_for_good_gets_one_clear_line(error: Exception, tmp
     def broken(*_: object) -> Iterator[Executor]:
         yield Broken()
 
-    monkeypatch.setattr(reproduce_module, "workers", broken)
-    with pytest.raises(BadInput, match=r"the cluster failed: .*the same command goes on"):
-        reproduce(tmp_path / "out", **SMALL)
+    monkeypatch.setattr(Workers, "executor", broken)
+    with pytest.raises(BadInput, match=str(error) or type(error).__name__):
+        reproduce(tmp_path / "out", SMALL)
 
 
-def test_the_paper_would_have_taken_longer() -> None:
-    assert paper_seconds(Play("pb_mhb", {}, "standard", 100_000, 0)) == pytest.approx(1800)  # its 30 minutes
-    assert paper_seconds(Play("pb_mhb", {"sweeps": 100}, "standard", 1000, 0)) == pytest.approx(1800)
-    assert paper_seconds(Play("pbm_ts", {"kappa": "svd"}, "standard", 1000, 0)) == pytest.approx(4.8)
-    assert paper_seconds(Play("uniform", {}, "standard", 1000, 0)) == 0
+def test_seconds_at_the_speed_of_the_paper() -> None:
+    assert paper_seconds(RunConfig("pb_mhb", {}, "standard", 100_000, 0)) == pytest.approx(1800)  # its 30 minutes
+    assert paper_seconds(RunConfig("pb_mhb", {"sweeps": 100}, "standard", 1000, 0)) == pytest.approx(1800)
+    assert paper_seconds(RunConfig("pbm_ts", {"kappa": "svd"}, "standard", 1000, 0)) == pytest.approx(4.8)
+    assert paper_seconds(RunConfig("uniform", {}, "standard", 1000, 0)) == 0
 
 
 # the plan
 
 
-def test_a_larger_experiment_adds_to_what_a_smaller_one_has(tmp_path: Path) -> None:
-    both = list(wanted(chosen(["fig-simulated", "fig-spread"]), 0, {}))
-    todo = missing(both, Store(tmp_path))
-    standard = [item for item in both if item.label == "PB-MHB" and item.setting == "standard"]
-    assert [item.runs for item in standard] == [20, 200, 1000]
-    key = standard[0].play.key()
-    runs = [(name, chunk.first, chunk.runs) for name, chunk in todo if chunk.play.key() == key]
+def test_a_larger_experiment_adds_runs_to_those_of_a_smaller_one(tmp_path: Path) -> None:
+    curves = list(plan_curves(select_experiments(["fig-simulated", "fig-spread"]), 0, {}))
+    missing = missing_chunks(curves, ResultStore(tmp_path))
+    standard = [curve for curve in curves if curve.label == "PB-MHB" and curve.setting == "standard"]
+    assert [curve.runs for curve in standard] == [20, 200, 1000]
+    key = standard[0].config.key()
+    runs = [(name, chunk.first, chunk.runs) for name, chunk in missing if chunk.config.key() == key]
     assert sum(count for _, _, count in runs) == 1000
     assert sum(count for name, _, count in runs if name == "fig-spread") == 800
 
 
 def test_the_best_c_waits_for_its_tuning() -> None:
-    experiments = chosen(["fig-behavioral"])
-    before = {item.label for item in wanted(experiments, 0, {})}
-    after = [item for item in wanted(experiments, 0, {("fig-behavioral", POOLED): 10.0}) if item.label.startswith("ε")]
+    experiments = select_experiments(["fig-behavioral"])
+    before = {curve.label for curve in plan_curves(experiments, 0, {})}
+    after = [
+        curve
+        for curve in plan_curves(experiments, 0, {("fig-behavioral", POOLED): 10.0})
+        if curve.label.startswith("ε")
+    ]
     assert "ε-greedy, best c" not in before
-    assert {item.play.params["c"] for item in after} == {10.0}
-    tuning = [item.play.seed for item in wanted(experiments, 3, {}) if item.plays == "tuning"]
-    assert set(tuning) == {4}  # other visitors than those of the figure, seed 3
+    assert {curve.config.params["c"] for curve in after} == {10.0}
+    tuning = [curve.config.seed for curve in plan_curves(experiments, 3, {}) if curve.run_set == "tuning"]
+    assert set(tuning) == {4}  # other visitors than those of the figure, which has seed 3
 
 
 def test_quick_is_less_of_everything() -> None:
-    for name in EXPERIMENTS:
-        (full,), (quick,) = chosen([name]), chosen([name], quick=True)
-        for plays in full.plays:
-            assert quick.plays[plays].rounds < full.plays[plays].rounds
-            assert quick.plays[plays].runs < full.plays[plays].runs
+    for experiment in EXPERIMENTS:
+        (full,), (quick,) = select_experiments([experiment]), select_experiments([experiment], quick=True)
+        for name in full.run_sets:
+            assert quick.run_sets[name].rounds < full.run_sets[name].rounds
+            assert quick.run_sets[name].runs < full.run_sets[name].runs
 
 
 # the folder
@@ -196,10 +200,10 @@ def test_quick_is_less_of_everything() -> None:
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear reader")
-    with pytest.raises(BadInput, match="holds files of something else"):
-        prepare(tmp_path)
+    with pytest.raises(BadInput, match=tmp_path.name):
+        prepare_folder(tmp_path)
     assert (tmp_path / "letter.txt").read_text() == "dear reader"
 
 
-def test_an_earlier_reproduction_is_welcome(tmp_path: Path) -> None:
-    assert prepare(tmp_path / "new" / "folder") == prepare(tmp_path / "new" / "folder")
+def test_the_folder_of_an_earlier_reproduction_is_accepted(tmp_path: Path) -> None:
+    assert prepare_folder(tmp_path / "new" / "folder") == prepare_folder(tmp_path / "new" / "folder")

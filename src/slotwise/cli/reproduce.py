@@ -44,7 +44,9 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
 ) -> None:
     """Rerun the paper's experiments, draw its figures, and check its claims."""
+    from slotwise.paper.executor import Workers
     from slotwise.paper.output.publish import publish
+    from slotwise.paper.reproduce import Scope
     from slotwise.paper.reproduce import reproduce as rerun
 
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
@@ -53,7 +55,7 @@ def reproduce(
         raise BadInput(f"--jobs = {jobs} is not a whole number of at least 1")
     try:
         with _watching(quiet or as_json) as watcher:
-            found = rerun(folder, names, quick, seed, jobs, dask, runs, watcher)
+            found = rerun(folder, Scope(names, quick, seed, runs), Workers(jobs, dask), watcher)
             watcher.status("drawing")
             publish(found, folder, _command())
     except KeyboardInterrupt:
@@ -74,11 +76,11 @@ class _Bars:
         self._overall = progress.add_task("starting", total=0.0)
         self._tasks: dict[str, TaskID] = {}
 
-    def say(self, line: str) -> None:
-        self._progress.console.print(escape(line), highlight=False)
+    def warn(self, message: str) -> None:
+        self._progress.console.print(escape(message), highlight=False)
 
-    def status(self, line: str) -> None:
-        self._progress.update(self._overall, description=line)
+    def status(self, activity: str) -> None:
+        self._progress.update(self._overall, description=activity)
 
     def expect(self, experiment: str, work: float) -> None:
         if experiment not in self._tasks:
@@ -108,15 +110,15 @@ def _command() -> str:
 
 def _summary(found: "Reproduction", folder: Path) -> dict[str, Any]:
     return {
-        "quick": found.quick,
-        "seed": found.seed,
+        "quick": found.scope.quick,
+        "seed": found.scope.seed,
         "out": str(folder),
         "claims": {
-            one.claim.name: {"verdict": one.verdict, "parts": [part._asdict() for part in one.parts]}
+            one.claim.name: {"verdict": one.verdict, "parts": [criterion._asdict() for criterion in one.criteria]}
             for one in found.judgements
         },
-        "seconds": {name: spent.seconds for name, spent in found.spent.items()},
-        "seconds_now": {name: spent.seconds_now for name, spent in found.spent.items()},
+        "seconds": {name: cost.seconds for name, cost in found.costs.items()},
+        "seconds_now": {name: cost.seconds_now for name, cost in found.costs.items()},
         "wall_seconds": found.wall_seconds,
         "chunks_now": found.chunks_now,
     }
@@ -126,22 +128,22 @@ def _show(found: "Reproduction", folder: Path) -> None:
     """The verdicts, where the time went, and where everything lies."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
-    from slotwise.paper.output.sections import SIGNS, spent_table, tally
+    from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts
 
     table = Table("claim", "the paper says", "verdict", show_edge=False)
     for one in found.judgements:
         verdict = f"[{COLOURS[one.verdict]}]{SIGNS[one.verdict]} {one.verdict}[/]"
         table.add_row(one.claim.name, escape(one.claim.says), verdict)
     shared.screen.print(table)
-    spent = spent_table(found)
-    times = Table(*spent.heads, show_edge=False)
-    for row in spent.rows:
+    costs = cost_table(found)
+    times = Table(*costs.heads, show_edge=False)
+    for row in costs.rows:
         times.add_row(*map(escape, row))
     shared.screen.print()
     shared.screen.print(times)
-    shared.screen.print(f"{len(found.judgements)} claims: {tally(found.judgements)}", highlight=False)
+    shared.screen.print(f"{len(found.judgements)} claims: {count_verdicts(found.judgements)}", highlight=False)
     shared.screen.print(f"played and measured in {found.wall_seconds:.0f} s", highlight=False)
-    if found.quick:
+    if found.scope.quick:
         shared.screen.print(f"[bold yellow]{QUICK}[/]")
     for name in (REPORT, DATA):
         shared.screen.print(f"{name.partition('.')[0]}: {folder / name}", highlight=False, soft_wrap=True)

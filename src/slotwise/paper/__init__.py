@@ -1,1 +1,1 @@
-"""The paper's settings, experiments and claims, as data."""
+"""The reproduction of the paper: its settings, experiments and claims as data, and the code that runs them."""

@@ -1,4 +1,4 @@
-"""Chunks: some runs of one policy on one setting, a few seconds of work that is kept or lost as a whole."""
+"""Chunks: a few runs of one policy on one setting, which take a few seconds and are stored as a unit."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,15 @@ from slotwise.simulation.result import Result
 from slotwise.simulation.simulate import Progress, simulate
 
 CHUNK_SECONDS = 2.5
-# microseconds per round at N=10, L=5, to cut chunks and to weigh progress; nothing that is reported depends on them
+# Microseconds per round at N=10, L=5. They only size the chunks and weight the progress bar; no result depends on them.
 NOMINAL = {"pbm_ts": 3.6, "pbm_pie": 2.4, "pbm_ucb": 0.5, "epsilon_greedy": 1.6, "pmed": 14.0, "uniform": 0.2}
 NOMINAL |= {"oracle": 0.2, "bc_mpts": 1.3, "greedy": 1.1, "pb_mhb": 0.4}
 PER_SWEEP = 0.65
+MAX_CHUNK_RUNS = 50
 
 
-class Play(msgspec.Struct, frozen=True):
-    """All that the numbers of a run depend on, but for the code and the number of the run."""
+class RunConfig(msgspec.Struct, frozen=True):
+    """Everything that the numbers of a run depend on, except the code and the index of the run."""
 
     policy: str
     params: dict[str, Any]
@@ -30,7 +31,7 @@ class Play(msgspec.Struct, frozen=True):
     seed: int
 
     def key(self) -> str:
-        """A name for what comes out: the same settings and the same code have the same one."""
+        """A digest of this configuration and of the code: equal keys have equal results."""
         model = setting(self.setting)
         body = {
             "policy": self.policy,
@@ -44,7 +45,7 @@ class Play(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(body, order="sorted")).hexdigest()[:32]
 
     def microseconds(self) -> float:
-        """Roughly what one run takes."""
+        """A rough estimate of the time of one run."""
         model = setting(self.setting)
         size = model.theta.size * model.kappa.size / 50
         sweeps = PER_SWEEP * self.params.get("sweeps", 1) if self.policy == "pb_mhb" else 0.0
@@ -52,20 +53,20 @@ class Play(msgspec.Struct, frozen=True):
 
 
 class Chunk(NamedTuple):
-    """Runs `first` to `first + runs - 1` of a play, and the version of the code that is to play them."""
+    """Runs `first` to `first + runs - 1` of a configuration, and the version of the code that must run them."""
 
-    play: Play
+    config: RunConfig
     first: int
     runs: int
     code: str
 
     def microseconds(self) -> float:
-        """Roughly what it takes."""
-        return self.runs * self.play.microseconds()
+        """A rough estimate of its time."""
+        return self.runs * self.config.microseconds()
 
 
-class Outcome(NamedTuple):
-    """The regret of the runs of a chunk at the checkpoints, the seconds of their loops, and the code that played."""
+class ChunkResult(NamedTuple):
+    """The regret of a chunk's runs at the checkpoints, the time of their loops, and the version of the code."""
 
     rounds: list[int]
     regret: list[list[float]]
@@ -74,51 +75,52 @@ class Outcome(NamedTuple):
 
 
 def full_params(policy: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Settings with their defaults, so that leaving one out or saying it makes no difference."""
+    """The parameters with their defaults: an omitted parameter and its default give the same key."""
     module = find(policy)
     return plain_params(module, make_params(module, params, setting("standard").arrays()))
 
 
 @cache
 def code_version(policy: str) -> str:
-    """A digest of every source that decides what the policy does in a simulation."""
+    """A digest of all source files that a simulation of the policy depends on."""
     return source_digest(find(policy).__name__, "slotwise.simulation.simulate", "slotwise.clickmodels.pbm")
 
 
 def is_compiled(policy: str) -> bool:
-    """Whether the game loop of the policy is in the compile cache."""
+    """Whether the simulation loop of the policy is in the compile cache."""
     folder = cache_folder("slotwise.simulation.episode", find(policy).__name__, "slotwise.clickmodels.pbm")
     return folder is not None and any(folder.rglob("*.nbi"))
 
 
 def compile_policies(policies: Iterable[str]) -> None:
-    """Compile the game loops of the policies, or find them compiled."""
+    """Compile the simulation loops of the policies, unless they are cached."""
     for policy in policies:
         simulate(policy, setting("standard"), rounds=1, runs=1, threads=1)
 
 
-def cut(play: Play, missing: Iterable[int]) -> Iterator[Chunk]:
-    """The missing runs as chunks of a few seconds."""
-    most = max(1, min(50, int(1e6 * CHUNK_SECONDS / play.microseconds())))
-    left = sorted(missing)
+def split_into_chunks(config: RunConfig, runs: Iterable[int]) -> Iterator[Chunk]:
+    """Chunks of a few seconds, each of consecutive runs."""
+    max_runs = max(1, min(MAX_CHUNK_RUNS, int(1e6 * CHUNK_SECONDS / config.microseconds())))
+    ordered = sorted(runs)
     begin = 0
-    for k in range(1, len(left) + 1):
-        if k == len(left) or left[k] != left[k - 1] + 1 or k - begin == most:
-            yield Chunk(play, left[begin], k - begin, code_version(play.policy))
+    for k in range(1, len(ordered) + 1):
+        if k == len(ordered) or ordered[k] != ordered[k - 1] + 1 or k - begin == max_runs:
+            yield Chunk(config, ordered[begin], k - begin, code_version(config.policy))
             begin = k
 
 
-def play_chunk(chunk: Chunk, progress: Progress | None = None) -> Outcome:
-    """Play it on one thread, here or in whatever process it was sent to."""
+def run_chunk(chunk: Chunk, progress: Progress | None = None) -> ChunkResult:
+    """Simulate the runs of a chunk on one thread. Also called in worker processes."""
+    config = chunk.config
     result: Result = simulate(
-        chunk.play.policy,
-        setting(chunk.play.setting),
-        rounds=chunk.play.rounds,
+        config.policy,
+        setting(config.setting),
+        rounds=config.rounds,
         runs=chunk.runs,
-        seed=chunk.play.seed,
-        params=chunk.play.params,
+        seed=config.seed,
+        params=config.params,
         threads=1,
         progress=progress,
         first_run=chunk.first,
     )
-    return Outcome(result.rounds.tolist(), result.regret.tolist(), result.seconds, code_version(chunk.play.policy))
+    return ChunkResult(result.rounds.tolist(), result.regret.tolist(), result.seconds, code_version(config.policy))

@@ -1,82 +1,92 @@
-"""From experiments to what has to be played for them."""
+"""The plan: which runs the experiments need, and which of them are missing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from slotwise.paper.chunks import Chunk, Play, cut
+from slotwise.paper.chunks import Chunk, RunConfig, split_into_chunks
 from slotwise.paper.experiments import BEST, POOLED, Experiment
-from slotwise.paper.result_store import Store
-from slotwise.paper.results import Evidence, panels, pooled
+from slotwise.paper.result_store import ResultStore
+from slotwise.paper.results import Results, panels, pool
 
-Choices = Mapping[tuple[str, str], float]  # the best c, by experiment and setting
+ChosenC = Mapping[tuple[str, str], float]  # the best c, by experiment and setting
 
 
-class Wanted(NamedTuple):
-    """One curve of one experiment: the play behind it and how many of its runs."""
+class PlannedCurve(NamedTuple):
+    """One curve of one experiment: the configuration of its runs and their number."""
 
     experiment: str
-    plays: str
+    run_set: str
     setting: str
     label: str
-    play: Play
+    config: RunConfig
     runs: int
 
 
-def wanted(experiments: Iterable[Experiment], seed: int, choices: Choices) -> Iterator[Wanted]:
-    """All that the experiments need, but for contenders whose best c has not been chosen yet."""
+class NeededRuns(NamedTuple):
+    """Runs of a configuration, attributed to the first experiment that needs them."""
+
+    experiment: str
+    config: RunConfig
+    runs: range
+
+
+def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC) -> Iterator[PlannedCurve]:
+    """All curves of the experiments, except those of contenders whose best c is not chosen yet."""
     for experiment in experiments:
-        for name, plays in experiment.plays.items():
-            for setting in plays.settings:
-                for contender in plays.contenders:
+        for name, run_set in experiment.run_sets.items():
+            for setting in run_set.settings:
+                for contender in run_set.contenders:
                     params = dict(contender.params)
                     if params.get("c") == BEST:
-                        where = (experiment.name, POOLED if plays.pooled else setting)
-                        if where not in choices:
+                        tuning = (experiment.name, POOLED if run_set.pooled else setting)
+                        if tuning not in chosen_c:
                             continue
-                        params["c"] = choices[where]
-                    play = Play(contender.policy, params, setting, plays.rounds, seed + plays.seed_shift)
-                    yield Wanted(experiment.name, name, setting, contender.label, play, plays.runs)
+                        params["c"] = chosen_c[tuning]
+                    config = RunConfig(contender.policy, params, setting, run_set.rounds, seed + run_set.seed_shift)
+                    yield PlannedCurve(experiment.name, name, setting, contender.label, config, run_set.runs)
 
 
-def shares(items: Iterable[Wanted]) -> Iterator[tuple[str, Play, range]]:
-    """Every run once, under the first experiment that wants it: one that wants more runs only adds to them."""
-    taken: dict[str, int] = {}
-    for item in items:
-        key = item.play.key()
-        if item.runs > taken.get(key, 0):
-            yield item.experiment, item.play, range(taken.get(key, 0), item.runs)
-            taken[key] = item.runs
+def needed_runs(curves: Iterable[PlannedCurve]) -> Iterator[NeededRuns]:
+    """Every run once. A later experiment that needs more runs of a configuration gets only the additional ones."""
+    planned: dict[str, int] = {}
+    for curve in curves:
+        key = curve.config.key()
+        if curve.runs > planned.get(key, 0):
+            yield NeededRuns(curve.experiment, curve.config, range(planned.get(key, 0), curve.runs))
+            planned[key] = curve.runs
 
 
-def missing(items: Iterable[Wanted], store: Store) -> list[tuple[str, Chunk]]:
-    """What is not in the store yet, as chunks, each with the experiment that it is played for."""
+def missing_chunks(curves: Iterable[PlannedCurve], store: ResultStore) -> list[tuple[str, Chunk]]:
+    """The chunks that are not in the store, each with the experiment that needs it."""
     return [
         (experiment, chunk)
-        for experiment, play, runs in shares(items)
-        for chunk in cut(play, set(runs) - store.kept(play).keys())
+        for experiment, config, runs in needed_runs(curves)
+        for chunk in split_into_chunks(config, set(runs) - store.run_seconds(config).keys())
     ]
 
 
-def gather(evidence: Evidence, experiments: Iterable[Experiment], items: Iterable[Wanted], store: Store) -> None:
-    """Put what the store has into the evidence, pooled where the experiment pools."""
-    for item in items:
-        where = (item.experiment, item.plays, item.setting, item.label)
-        evidence.results[where] = store.result(item.play, item.runs)
+def collect_results(
+    results: Results, experiments: Iterable[Experiment], curves: Iterable[PlannedCurve], store: ResultStore
+) -> None:
+    """Copy the stored runs into the results, and pool settings where the experiment does."""
+    for curve in curves:
+        key = (curve.experiment, curve.run_set, curve.setting, curve.label)
+        results.simulations[key] = store.result(curve.config, curve.runs)
     for experiment in experiments:
-        for name, plays in experiment.plays.items():
-            if plays.pooled:
-                _pool(evidence, experiment.name, name, plays.settings)
+        for name, run_set in experiment.run_sets.items():
+            if run_set.pooled:
+                _pool_settings(results, experiment.name, name, run_set.settings)
 
 
-def choose(evidence: Evidence, experiments: Iterable[Experiment]) -> None:
-    """The best c of every tuning."""
+def choose_c(results: Results, experiments: Iterable[Experiment]) -> None:
+    """Choose the best c of ε-greedy from the tuning runs."""
     for experiment in experiments:
-        if "tuning" in experiment.plays:
-            for setting in panels(experiment.plays["tuning"]):
-                evidence.choices[experiment.name, setting] = evidence.best(experiment.name, setting)
+        if "tuning" in experiment.run_sets:
+            for setting in panels(experiment.run_sets["tuning"]):
+                results.chosen_c[experiment.name, setting] = results.best_c(experiment.name, setting)
 
 
-def _pool(evidence: Evidence, experiment: str, plays: str, settings: tuple[str, ...]) -> None:
-    for label in evidence.panel(experiment, settings[0], plays):
-        results = [evidence.result(experiment, setting, label, plays) for setting in settings]
-        evidence.results[experiment, plays, POOLED, label] = pooled(results)
+def _pool_settings(results: Results, experiment: str, run_set: str, settings: tuple[str, ...]) -> None:
+    for label in results.panel(experiment, settings[0], run_set):
+        simulations = [results.result(experiment, setting, label, run_set) for setting in settings]
+        results.simulations[experiment, run_set, POOLED, label] = pool(simulations)

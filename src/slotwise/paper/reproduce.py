@@ -1,67 +1,74 @@
-"""The whole paper rerun, drawn and judged: what is missing is played, everything is written anew."""
+"""Rerun the paper: simulate the runs that are missing, measure times, and judge the claims."""
 
 import os
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from slotwise.checks import BadInput, whole
 from slotwise.files import load_document, save_document
-from slotwise.paper.chunks import Chunk, Outcome, is_compiled
-from slotwise.paper.claims import judged
+from slotwise.paper.chunks import Chunk, ChunkResult, is_compiled
+from slotwise.paper.claims import judge_claims
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.executor import compile_ahead, cores, play_all, workers
-from slotwise.paper.experiments import Experiment, chosen
-from slotwise.paper.plan import Wanted, choose, gather, missing, shares, wanted
-from slotwise.paper.result_store import Store
-from slotwise.paper.results import Evidence
+from slotwise.paper.executor import Workers, compile_ahead, run_chunks
+from slotwise.paper.experiments import Experiment, select_experiments
+from slotwise.paper.plan import PlannedCurve, choose_c, collect_results, missing_chunks, needed_runs, plan_curves
+from slotwise.paper.result_store import ResultStore
+from slotwise.paper.results import Results
 from slotwise.paper.svd_vs_em import fit_gaps
-from slotwise.paper.timing import growth, paper_seconds, time_of
+from slotwise.paper.timing import measure_growth, measure_time, paper_seconds
 
-MARK = "slotwise-reproduction.json"
-MARK_VERSION = 1
+MARKER_FILE = "slotwise-reproduction.json"  # marks a folder as the output of a reproduction
+MARKER_VERSION = 1
 
 
-class Watcher(Protocol):
-    """Somebody who is told how far things are."""
+class ProgressListener(Protocol):
+    """Receives the progress of a reproduction. Work is in estimated microseconds."""
 
-    def say(self, line: str) -> object:
-        """Something worth knowing."""
+    def warn(self, message: str) -> object: ...
 
-    def status(self, line: str) -> None:
-        """What is being done now."""
+    def status(self, activity: str) -> None: ...
 
     def expect(self, experiment: str, work: float) -> None:
-        """So much is to be done for an experiment, in microseconds or so."""
+        """`work` is added to what the experiment needs."""
 
     def advance(self, experiment: str, work: float) -> None:
-        """So much of it is done."""
+        """`work` of the experiment is done."""
 
 
-class Silent:
-    """Nobody watches."""
+class SilentListener:
+    """Ignores all progress."""
 
-    def say(self, line: str) -> None:
-        """Said to nobody."""
+    def warn(self, message: str) -> None:
+        pass
 
-    def status(self, line: str) -> None:
-        """Told to nobody."""
+    def status(self, activity: str) -> None:
+        pass
 
     def expect(self, experiment: str, work: float) -> None:
-        """Told to nobody."""
+        pass
 
     def advance(self, experiment: str, work: float) -> None:
-        """Told to nobody."""
+        pass
+
+
+class Scope(NamedTuple):
+    """Which experiments run (None: all), with which seed, and how many runs they have (None: as in the paper)."""
+
+    only: Iterable[str] | None = None
+    quick: bool = False
+    seed: int = 0
+    runs: int | None = None
 
 
 @dataclass
-class Spent:
-    """What an experiment cost: rounds and processor seconds in all, and those of them that were played now."""
+class ExperimentCost:
+    """The rounds and CPU seconds of an experiment: in total, and those of this call alone (`_now`)."""
 
     rounds: int = 0
     seconds: float = 0.0
@@ -71,136 +78,141 @@ class Spent:
 
 @dataclass
 class Reproduction:
-    """Everything that came out."""
+    """The results, judgements and costs of a reproduction."""
 
     experiments: list[Experiment]
-    seed: int
-    quick: bool
-    runs: int | None
-    evidence: Evidence
+    scope: Scope
+    results: Results
     judgements: list[Judgement] = field(default_factory=list)
-    spent: dict[str, Spent] = field(default_factory=dict)
-    wall_seconds: float = 0.0  # of playing and measuring, this time
+    costs: dict[str, ExperimentCost] = field(default_factory=dict)
+    wall_seconds: float = 0.0  # of this call, without drawing
     chunks_now: int = 0
-    paper_seconds: float = 0.0  # what the same rounds would take at the paper's times
+    paper_seconds: float = 0.0  # the time of the same rounds at the speed of the paper's table
 
 
 def reproduce(
     out: str | os.PathLike[str],
-    only: Iterable[str] | None = None,
-    quick: bool = False,
-    seed: int = 0,
-    jobs: int | None = None,
-    dask: str | None = None,
-    runs: int | None = None,
-    watcher: Watcher | None = None,
+    scope: Scope = Scope(),  # noqa: B008 - immutable
+    workers: Workers = Workers(),  # noqa: B008 - immutable
+    listener: ProgressListener | None = None,
 ) -> Reproduction:
-    """Play and measure what the experiments need and `out` does not hold yet, and judge the claims."""
-    watch = watcher or Silent()
-    begun = time.monotonic()
-    if runs is not None:
-        whole("runs", runs, least=2)
-    experiments = chosen(only, quick, runs)
-    whole("seed", seed, least=0)
-    folder = prepare(out)
-    store = Store(folder / "results", watch.say)
-    found = Reproduction(experiments, seed, quick, runs, Evidence())
-    found.spent = {experiment.name: Spent() for experiment in experiments}
-    _play(found, store, jobs, dask, watch)
-    _measure(found, folder, watch)
-    found.judgements = judged(experiments, found.evidence)
-    found.wall_seconds = time.monotonic() - begun
-    return found
+    """Simulate and measure what the experiments need and `out` does not hold yet, and judge the claims."""
+    listener = listener or SilentListener()
+    start = time.monotonic()
+    if scope.runs is not None:
+        whole("runs", scope.runs, least=2)
+    experiments = select_experiments(scope.only, scope.quick, scope.runs)
+    whole("seed", scope.seed, least=0)
+    folder = prepare_folder(out)
+    store = ResultStore(folder / "results", listener.warn)
+    costs = {experiment.name: ExperimentCost() for experiment in experiments}
+    reproduction = Reproduction(experiments, scope, Results(), costs=costs)
+    _simulate(reproduction, store, workers, listener)
+    _measure_times(reproduction, folder, listener)
+    reproduction.judgements = judge_claims(experiments, reproduction.results)
+    reproduction.wall_seconds = time.monotonic() - start
+    return reproduction
 
 
-def prepare(out: str | os.PathLike[str]) -> Path:
-    """The folder to write into: a new one, an empty one, or that of an earlier reproduction."""
+def prepare_folder(out: str | os.PathLike[str]) -> Path:
+    """Create the output folder. An existing one must be empty or hold an earlier reproduction."""
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        content = any(folder.iterdir())
+        has_files = any(folder.iterdir())
     except OSError as error:
         raise BadInput(f"cannot write into {str(folder)!r}: {error.strerror}") from None
-    if content:
+    if has_files:
         try:
-            load_document(folder / MARK, "reproduction", MARK_VERSION, _Mark)
+            load_document(folder / MARKER_FILE, "reproduction", MARKER_VERSION, _FolderMarker)
         except BadInput:
-            told = f"{str(folder)!r} holds files of something else"
-            raise BadInput(f"{told}; name a folder that is new, empty or of an earlier reproduction") from None
+            raise BadInput(
+                f"{str(folder)!r} holds files of something else; "
+                "name a folder that is new, empty or of an earlier reproduction"
+            ) from None
     else:
-        save_document(folder / MARK, "reproduction", MARK_VERSION, _Mark())
+        save_document(folder / MARKER_FILE, "reproduction", MARKER_VERSION, _FolderMarker())
     return folder
 
 
-class _Mark(msgspec.Struct):
-    """Nothing but its presence matters."""
+class _FolderMarker(msgspec.Struct):
+    """An empty document: only the presence of the file matters."""
 
 
-def _play(found: Reproduction, store: Store, jobs: int | None, dask: str | None, watch: Watcher) -> None:
-    """First all that needs no choice, then the contenders whose best c that has shown."""
-    with workers(jobs, dask) as executor, ThreadPoolExecutor(1) as aside:
-        # beside the chunks, since the estimators take a quarter of a minute to compile, the first time
-        fits = aside.submit(fit_gaps, found.seed) if any(one.fits for one in found.experiments) else None
+def _simulate(reproduction: Reproduction, store: ResultStore, workers: Workers, listener: ProgressListener) -> None:
+    """Run all missing chunks in two passes: the second one has the contenders whose best c the first one found."""
+    experiments, results, seed = reproduction.experiments, reproduction.results, reproduction.scope.seed
+    with workers.executor() as executor, ThreadPoolExecutor(1) as background:
+        # concurrent with the chunks: the first time, the estimators take a quarter of a minute to compile
+        fits = background.submit(fit_gaps, seed) if any(experiment.fits for experiment in experiments) else None
         for _ in range(2):
-            items = list(wanted(found.experiments, found.seed, found.evidence.choices))
-            todo = missing(items, store)
-            if dask is None:
-                _compile(todo, cores(jobs), watch)
-            reasons = {_name(chunk): experiment for experiment, chunk in todo}
-            for experiment, chunk in todo:
-                watch.expect(experiment, chunk.microseconds())
-
-            def done(chunk: Chunk, outcome: Outcome, reasons: dict[str, str] = reasons) -> None:
-                experiment = reasons[_name(chunk)]
-                store.add(chunk, outcome)
-                found.chunks_now += 1
-                found.spent[experiment].rounds_now += chunk.runs * chunk.play.rounds
-                found.spent[experiment].seconds_now += outcome.seconds
-                watch.advance(experiment, chunk.microseconds())
-
-            watch.status("playing")
-            play_all([chunk for _, chunk in todo], executor, done)
-            gather(found.evidence, found.experiments, items, store)
-            choose(found.evidence, found.experiments)
-        found.evidence.fits = fits.result() if fits else []
-    _account(found, items, store)
+            curves = list(plan_curves(experiments, seed, results.chosen_c))
+            missing = missing_chunks(curves, store)
+            if workers.dask is None:
+                _compile([chunk.config.policy for _, chunk in missing], workers.threads, listener)
+            _run_missing(reproduction, missing, store, executor, listener)
+            collect_results(results, experiments, curves, store)
+            choose_c(results, experiments)
+        results.fits = fits.result() if fits else []
+    _add_stored_costs(reproduction, curves, store)
 
 
-def _compile(todo: list[tuple[str, Chunk]], jobs: int, watch: Watcher) -> None:
-    policies = [chunk.play.policy for _, chunk in todo]
+def _compile(policies: list[str], jobs: int, listener: ProgressListener) -> None:
     if any(not is_compiled(policy) for policy in policies):
-        watch.status("compiling, once")
+        listener.status("compiling (first time only)")
         compile_ahead(policies, jobs)
 
 
-def _name(chunk: Chunk) -> str:
-    return f"{chunk.play.key()} {chunk.first}"
+def _run_missing(
+    reproduction: Reproduction,
+    missing: list[tuple[str, Chunk]],
+    store: ResultStore,
+    executor: Executor,
+    listener: ProgressListener,
+) -> None:
+    experiment_of = {_chunk_id(chunk): experiment for experiment, chunk in missing}
+    for experiment, chunk in missing:
+        listener.expect(experiment, chunk.microseconds())
+
+    def on_done(chunk: Chunk, result: ChunkResult) -> None:
+        experiment = experiment_of[_chunk_id(chunk)]
+        store.add(chunk, result)
+        reproduction.chunks_now += 1
+        reproduction.costs[experiment].rounds_now += chunk.runs * chunk.config.rounds
+        reproduction.costs[experiment].seconds_now += result.seconds
+        listener.advance(experiment, chunk.microseconds())
+
+    listener.status("simulating")
+    run_chunks([chunk for _, chunk in missing], executor, on_done)
 
 
-def _account(found: Reproduction, items: Sequence[Wanted], store: Store) -> None:
-    for experiment, play, runs in shares(items):
-        seconds = store.kept(play)
-        found.spent[experiment].rounds += len(runs) * play.rounds
-        found.spent[experiment].seconds += sum(seconds[run] for run in runs)
-        found.paper_seconds += len(runs) * paper_seconds(play)
+def _chunk_id(chunk: Chunk) -> str:
+    return f"{chunk.config.key()} {chunk.first}"
 
 
-def _measure(found: Reproduction, folder: Path, watch: Watcher) -> None:
-    """Times, alone: nothing else runs any more."""
-    evidence = found.evidence
-    watch.status("measuring times")
-    work = {experiment.name: 2e6 * (len(experiment.timed) + 5 * experiment.growth) for experiment in found.experiments}
-    for name, microseconds in work.items():
-        watch.expect(name, microseconds)
-    for experiment in found.experiments:
-        begun = time.process_time()
-        for row in experiment.timed:
-            where = (experiment.name, row.contender.label)
-            evidence.times[where] = time_of(row, folder / "times", found.seed)
-            watch.advance(experiment.name, 2e6)
+def _add_stored_costs(reproduction: Reproduction, curves: Sequence[PlannedCurve], store: ResultStore) -> None:
+    for experiment, config, runs in needed_runs(curves):
+        seconds = store.run_seconds(config)
+        reproduction.costs[experiment].rounds += len(runs) * config.rounds
+        reproduction.costs[experiment].seconds += sum(seconds[run] for run in runs)
+        reproduction.paper_seconds += len(runs) * paper_seconds(config)
+
+
+def _measure_times(reproduction: Reproduction, folder: Path, listener: ProgressListener) -> None:
+    """Measure times after all simulations have finished, so that nothing else runs."""
+    results, experiments, seed = reproduction.results, reproduction.experiments, reproduction.scope.seed
+    listener.status("measuring times")
+    for experiment in experiments:
+        listener.expect(experiment.name, 2e6 * (len(experiment.timed_policies) + 5 * experiment.growth))
+    for experiment in experiments:
+        start = time.process_time()
+        for timed in experiment.timed_policies:
+            key = (experiment.name, timed.contender.label)
+            results.times[key] = measure_time(timed, folder / "times", seed)
+            listener.advance(experiment.name, 2e6)
         if experiment.growth:
-            evidence.growth = growth(folder / "times", found.seed)
-            watch.advance(experiment.name, 1e7)
-        spent = time.process_time() - begun
-        found.spent[experiment.name].seconds_now += spent
-        found.spent[experiment.name].seconds += spent
+            results.growth = measure_growth(folder / "times", seed)
+            listener.advance(experiment.name, 1e7)
+        seconds = time.process_time() - start
+        reproduction.costs[experiment.name].seconds_now += seconds
+        reproduction.costs[experiment.name].seconds += seconds

@@ -1,4 +1,4 @@
-"""The store of results: chunks under the key of what they came from, whole or not at all."""
+"""ResultStore: the results of chunks on disk, by the key of their configuration."""
 
 import hashlib
 from collections.abc import Callable
@@ -10,104 +10,104 @@ import numpy as np
 
 from slotwise.checks import BadInput
 from slotwise.files import load_document, save_document
-from slotwise.paper.chunks import Chunk, Outcome, Play, full_params
+from slotwise.paper.chunks import Chunk, ChunkResult, RunConfig, full_params
 from slotwise.paper.settings import setting
 from slotwise.simulation.result import Result
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
-class Kept(NamedTuple):
-    """What is kept of a play: the regret of each run, and how long its runs took."""
+class StoredRuns(NamedTuple):
+    """The stored runs of a configuration: the regret of each run at the checkpoints, and its time."""
 
     rounds: list[int]
     regret: dict[int, list[float]]
     seconds: dict[int, float]
 
 
-class Store:
-    """Results in a folder: one folder below it for each play, one file there for each chunk.
+class ResultStore:
+    """A folder with one subfolder per configuration and one file per chunk.
 
     Several processes may write at once: a file is renamed into place when it is complete, and two files with the same
     runs hold the same numbers.
     """
 
-    def __init__(self, folder: Path, tell: Callable[[str], object] = str) -> None:
+    def __init__(self, folder: Path, warn: Callable[[str], object] = str) -> None:
         self._folder = folder
-        self._tell = tell
-        self._kept: dict[str, Kept] = {}
+        self._warn = warn
+        self._runs: dict[str, StoredRuns] = {}
 
-    def kept(self, play: Play) -> dict[int, float]:
-        """The runs that have been played, with the seconds that each of them took."""
-        return self._of(play).seconds
+    def run_seconds(self, config: RunConfig) -> dict[int, float]:
+        """The stored runs, each with its time in seconds."""
+        return self._stored_runs(config).seconds
 
-    def add(self, chunk: Chunk, outcome: Outcome) -> None:
-        """Keep a chunk: on the disk first, then in memory."""
-        folder = self._folder / chunk.play.key()
+    def add(self, chunk: Chunk, result: ChunkResult) -> None:
+        """Store a chunk, on disk first, then in memory."""
+        folder = self._folder / chunk.config.key()
         folder.mkdir(parents=True, exist_ok=True)
-        inside = _Inside(chunk.play, chunk.first, outcome.rounds, outcome.regret, outcome.seconds)
+        content = _ChunkContent(chunk.config, chunk.first, result.rounds, result.regret, result.seconds)
         path = folder / f"{chunk.first:06d}-{chunk.first + chunk.runs - 1:06d}.json"
-        save_document(path, "chunk", FORMAT_VERSION, _Saved(_checksum(inside), inside))
-        self._take(self._of(chunk.play), inside)
+        save_document(path, "chunk", FORMAT_VERSION, _SavedChunk(_checksum(content), content))
+        self._add_runs(self._stored_runs(chunk.config), content)
 
-    def result(self, play: Play, runs: int) -> Result:
-        """The first `runs` runs together."""
-        kept = self._of(play)
-        model = setting(play.setting)
+    def result(self, config: RunConfig, runs: int) -> Result:
+        """The first `runs` runs as one result."""
+        stored = self._stored_runs(config)
+        model = setting(config.setting)
         return Result(
-            policy=play.policy,
-            params=full_params(play.policy, play.params),
+            policy=config.policy,
+            params=full_params(config.policy, config.params),
             theta=model.theta,
             kappa=model.kappa,
-            seed=play.seed,
+            seed=config.seed,
             delay=0,
-            rounds=np.array(kept.rounds, np.int64),
-            regret=np.array([kept.regret[run] for run in range(runs)]),
-            seconds=sum(kept.seconds[run] for run in range(runs)),
+            rounds=np.array(stored.rounds, np.int64),
+            regret=np.array([stored.regret[run] for run in range(runs)]),
+            seconds=sum(stored.seconds[run] for run in range(runs)),
         )
 
-    def _of(self, play: Play) -> Kept:
-        key = play.key()
-        if key not in self._kept:
-            kept = self._kept[key] = Kept([], {}, {})
+    def _stored_runs(self, config: RunConfig) -> StoredRuns:
+        key = config.key()
+        if key not in self._runs:
+            stored = self._runs[key] = StoredRuns([], {}, {})
             for path in sorted((self._folder / key).glob("[0-9]*.json")):
-                inside = self._read(path)
-                if inside is not None:
-                    self._take(kept, inside)
-        return self._kept[key]
+                content = self._read(path)
+                if content is not None:
+                    self._add_runs(stored, content)
+        return self._runs[key]
 
-    def _read(self, path: Path) -> "_Inside | None":
-        """What a file holds; a damaged one counts as not there, and is said to."""
+    def _read(self, path: Path) -> "_ChunkContent | None":
+        """The content of a file. A damaged file causes a warning and counts as missing."""
         try:
-            saved = load_document(path, "chunk", FORMAT_VERSION, _Saved)
+            saved = load_document(path, "chunk", FORMAT_VERSION, _SavedChunk)
         except BadInput as error:
-            self._tell(f"{error}; its runs are played again")
+            self._warn(f"{error}; its runs are repeated")
             return None
         if saved.checksum != _checksum(saved.chunk):
-            self._tell(f"{str(path)!r} is a damaged slotwise chunk: its checksum is wrong; its runs are played again")
+            self._warn(f"{str(path)!r} is a damaged slotwise chunk: its checksum is wrong; its runs are repeated")
             return None
         return saved.chunk
 
     @staticmethod
-    def _take(kept: Kept, inside: "_Inside") -> None:
-        kept.rounds[:] = inside.rounds
-        for k, row in enumerate(inside.regret):
-            kept.regret[inside.first + k] = row
-            kept.seconds[inside.first + k] = inside.seconds / len(inside.regret)
+    def _add_runs(stored: StoredRuns, content: "_ChunkContent") -> None:
+        stored.rounds[:] = content.rounds
+        for k, row in enumerate(content.regret):
+            stored.regret[content.first + k] = row
+            stored.seconds[content.first + k] = content.seconds / len(content.regret)
 
 
-class _Inside(msgspec.Struct):
-    play: Play
+class _ChunkContent(msgspec.Struct):
+    config: RunConfig
     first: int
     rounds: list[int]
     regret: list[list[float]]
     seconds: float
 
 
-class _Saved(msgspec.Struct):
+class _SavedChunk(msgspec.Struct):
     checksum: str
-    chunk: _Inside
+    chunk: _ChunkContent
 
 
-def _checksum(inside: _Inside) -> str:
-    return hashlib.sha256(msgspec.json.encode(inside)).hexdigest()
+def _checksum(content: _ChunkContent) -> str:
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()

@@ -1,63 +1,55 @@
-"""Evidence: everything that was measured, as figures and claims look it up."""
+"""Results: everything that was measured, for figures and claims to look up."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from slotwise.paper.experiments import POOLED, Plays
+from slotwise.paper.experiments import POOLED, RunSet
 from slotwise.paper.svd_vs_em import FitGap
-from slotwise.paper.timing import Growth, Time
+from slotwise.paper.timing import GrowthPoint, MeasuredTime
 from slotwise.simulation.result import Result
 
 
 @dataclass
-class Evidence:
-    """What was measured, by experiment."""
+class Results:
+    """The measurements of all experiments."""
 
-    results: dict[tuple[str, str, str, str], Result] = field(default_factory=dict)
-    choices: dict[tuple[str, str], float] = field(default_factory=dict)  # the best c, by experiment and setting
-    times: dict[tuple[str, str], Time] = field(default_factory=dict)  # by experiment and label
-    growth: list[Growth] = field(default_factory=list)
+    # by experiment, run set, setting and label
+    simulations: dict[tuple[str, str, str, str], Result] = field(default_factory=dict)
+    chosen_c: dict[tuple[str, str], float] = field(default_factory=dict)  # the best c, by experiment and setting
+    times: dict[tuple[str, str], MeasuredTime] = field(default_factory=dict)  # by experiment and label
+    growth: list[GrowthPoint] = field(default_factory=list)
     fits: list[FitGap] = field(default_factory=list)
 
-    def result(self, experiment: str, setting: str, label: str, plays: str = "curves") -> Result:
-        """The result of a contender."""
-        return self.results[experiment, plays, setting, label]
+    def result(self, experiment: str, setting: str, label: str, run_set: str = "curves") -> Result:
+        return self.simulations[experiment, run_set, setting, label]
 
-    def panel(self, experiment: str, setting: str, plays: str = "curves") -> dict[str, Result]:
+    def panel(self, experiment: str, setting: str, run_set: str = "curves") -> dict[str, Result]:
         """The results of all contenders on a setting, by label."""
         return {
-            label: result
-            for (name, block, where, label), result in self.results.items()
-            if (name, block, where) == (experiment, plays, setting)
+            key[-1]: result for key, result in self.simulations.items() if key[:-1] == (experiment, run_set, setting)
         }
 
-    def best(self, experiment: str, setting: str) -> float:
-        """The c of the smallest mean regret at the last round, as the tuning of the experiment found it."""
+    def best_c(self, experiment: str, setting: str) -> float:
+        """The c with the smallest mean regret at the last round of the tuning runs."""
         panel = self.panel(experiment, setting, "tuning")
         return float(min(panel.values(), key=lambda result: result.mean()[-1]).params["c"])
 
 
-def panels(plays: Plays) -> tuple[str, ...]:
-    """The settings that a figure shows: each by itself, or all pooled into one."""
-    return (POOLED,) if plays.pooled else plays.settings
+def panels(run_set: RunSet) -> tuple[str, ...]:
+    """The settings that a figure shows: each one, or the pooled one."""
+    return (POOLED,) if run_set.pooled else run_set.settings
 
 
-def pooled(results: list[Result]) -> Result:
+def pool(results: list[Result]) -> Result:
     """Regret averaged over settings, run by run.
 
-    Run r meets the same random numbers on every setting, so that runs on different settings are not independent of
-    each other; averages over settings of one run are independent of those of another, which is all that errors need.
+    Run r uses the same random numbers on every setting, so runs on different settings are not independent. The average
+    of one run over the settings is independent of that of another run, which is all that standard errors need.
     """
-    first = results[0]
-    return Result(
-        policy=first.policy,
-        params=first.params,
-        theta=first.theta,
-        kappa=first.kappa,
-        seed=first.seed,
+    return replace(
+        results[0],
         delay=0,
-        rounds=first.rounds,
         regret=np.mean([result.regret for result in results], axis=0),
         seconds=sum(result.seconds for result in results),
     )

@@ -1,4 +1,4 @@
-"""theta and kappa estimated by SVD and by EM from the same counts: how far apart, and how far from the truth."""
+"""Differences between the SVD and EM estimates of theta and kappa from the same counts, and their errors."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ ROUNDS = 100_000
 
 
 class FitGap(NamedTuple):
-    """On one setting: the largest differences between the estimates, and each one's largest error."""
+    """The largest differences between the two estimates on one setting, and the largest error of each."""
 
     setting: str
     theta_apart: float
@@ -24,7 +24,7 @@ class FitGap(NamedTuple):
 
 
 def fit_gaps(seed: int) -> list[FitGap]:
-    """On every setting of the paper, from counts of uniformly random displays."""
+    """The gaps on every setting of the paper, from counts of uniformly random displays."""
     return [_gap(name, seed) for name in SETTINGS]
 
 
@@ -36,16 +36,16 @@ def _gap(name: str, seed: int) -> FitGap:
     svd, em = fit(counts, method="svd"), fit(counts, method="em")
     return FitGap(
         name,
-        _apart(svd.theta, em.theta),
-        _apart(svd.kappa, em.kappa),
-        _error(svd, truth),
-        _error(em, truth),
+        _max_difference(svd.theta, em.theta),
+        _max_difference(svd.kappa, em.kappa),
+        _max_error(svd, truth),
+        _max_error(em, truth),
     )
 
 
-def _error(found: PBM, truth: PBM) -> float:
-    return max(_apart(found.theta, truth.theta), _apart(found.kappa, truth.kappa))
+def _max_error(fitted: PBM, truth: PBM) -> float:
+    return max(_max_difference(fitted.theta, truth.theta), _max_difference(fitted.kappa, truth.kappa))
 
 
-def _apart(one: Floats, other: Floats) -> float:
+def _max_difference(one: Floats, other: Floats) -> float:
     return float(np.abs(one - other).max())

@@ -1,4 +1,4 @@
-"""Times, measured alone and on one thread: the only part of a reproduction that differs from one to the next."""
+"""Times per round, on one thread. They are the only results that differ between two reproductions."""
 
 import hashlib
 import platform
@@ -11,8 +11,8 @@ from slotwise.checks import BadInput
 from slotwise.clickmodels.pbm import PBM
 from slotwise.files import load_document, save_document
 from slotwise.jit import source_digest
-from slotwise.paper.chunks import Play, code_version, full_params
-from slotwise.paper.experiments import EXPERIMENTS, Timed
+from slotwise.paper.chunks import RunConfig, code_version, full_params
+from slotwise.paper.experiments import EXPERIMENTS, TimedPolicy
 from slotwise.paper.settings import setting
 from slotwise.simulation.simulate import simulate
 
@@ -22,24 +22,24 @@ GROWTH_GRID = [(n, positions, m) for n in (10, 20, 40) for positions in (3, 5, 1
 GROWTH_ROUNDS = 3000
 
 
-class Time(msgspec.Struct):
-    """Seconds of each of a few runs, and how many rounds a run had."""
+class MeasuredTime(msgspec.Struct):
+    """The seconds of a few runs of `rounds` rounds each."""
 
     rounds: int
     seconds: list[float]
 
     @property
     def milliseconds(self) -> float:
-        """Per round, in the middle one of the runs."""
+        """Per round; the median of the runs."""
         return 1e3 * float(np.median(self.seconds)) / self.rounds
 
     @property
     def spread(self) -> tuple[float, float]:
-        """Per round, in the fastest and in the slowest run."""
+        """Milliseconds per round of the fastest and of the slowest run."""
         return 1e3 * min(self.seconds) / self.rounds, 1e3 * max(self.seconds) / self.rounds
 
 
-class Growth(msgspec.Struct):
+class GrowthPoint(msgspec.Struct):
     """Milliseconds per round of PB-MHB with N items, L positions and m sweeps."""
 
     items: int
@@ -49,55 +49,55 @@ class Growth(msgspec.Struct):
 
     @property
     def steps(self) -> int:
-        """Random-walk steps per round, by which the paper counts the cost."""
+        """Random-walk steps per round: the paper's measure of cost."""
         return self.sweeps * (self.items + self.positions - 1)
 
 
-class Growths(msgspec.Struct):
-    """The whole grid."""
-
-    points: list[Growth]
+class _SavedGrowth(msgspec.Struct):
+    points: list[GrowthPoint]
 
 
-def paper_seconds(play: Play) -> float:
-    """What a run would take at the times of the paper's table, PB-MHB's by its sweeps; 0 for what is not in it."""
-    kappa, sweeps = play.params.get("kappa"), play.params.get("sweeps", 1)
-    rows = [row for row in EXPERIMENTS["tab-time"].timed if row.contender.policy == play.policy]
+def paper_seconds(config: RunConfig) -> float:
+    """The time of a run at the speed of the paper's table, 0 for policies that are not in it.
+
+    The time of PB-MHB scales with its sweeps.
+    """
+    kappa, sweeps = config.params.get("kappa"), config.params.get("sweeps", 1)
+    rows = [row for row in EXPERIMENTS["tab-time"].timed_policies if row.contender.policy == config.policy]
     rows = [row for row in rows if row.contender.params.get("kappa") == kappa]
     exact = [row for row in rows if row.contender.params.get("sweeps", 1) == sweeps]
     if exact:
-        return 1e-3 * (exact[0].paper_milliseconds or 0.0) * play.rounds
-    return 1e-3 * (rows[0].paper_milliseconds or 0.0) * sweeps * play.rounds if rows else 0.0
+        return 1e-3 * (exact[0].paper_milliseconds or 0.0) * config.rounds
+    return 1e-3 * (rows[0].paper_milliseconds or 0.0) * sweeps * config.rounds if rows else 0.0
 
 
-def time_of(row: Timed, folder: Path, seed: int) -> Time:
-    """The time of a policy on the standard setting, as measured before or measured now."""
-    policy, params = row.contender.policy, row.contender.params
-    told = [policy, full_params(policy, params), row.rounds, seed, code_version(policy), _machine()]
-    path = _path(folder, told)
+def measure_time(timed: TimedPolicy, folder: Path, seed: int) -> MeasuredTime:
+    """The time of a policy on the standard setting, from `folder` if it was measured before."""
+    policy, params = timed.contender.policy, timed.contender.params
+    path = _path(folder, [policy, full_params(policy, params), timed.rounds, seed, code_version(policy), _machine()])
     try:
-        return load_document(path, "time", FORMAT_VERSION, Time)
-    except BadInput:  # not there, or not to be used
+        return load_document(path, "time", FORMAT_VERSION, MeasuredTime)
+    except BadInput:  # missing or damaged
         runs = range(REPEATS)
-        seconds = [_seconds(policy, setting("standard"), row.rounds, params, seed, first=k) for k in runs]
-        time = Time(row.rounds, seconds)
+        seconds = [_seconds(policy, setting("standard"), timed.rounds, params, seed, first=k) for k in runs]
+        time = MeasuredTime(timed.rounds, seconds)
         save_document(path, "time", FORMAT_VERSION, time)
         return time
 
 
-def growth(folder: Path, seed: int) -> list[Growth]:
-    """The time of PB-MHB over a grid of sizes, as measured before or measured now."""
-    here = source_digest("slotwise.paper.timing")
-    path = _path(folder, ["growth", GROWTH_GRID, GROWTH_ROUNDS, seed, code_version("pb_mhb"), here, _machine()])
+def measure_growth(folder: Path, seed: int) -> list[GrowthPoint]:
+    """The time of PB-MHB over a grid of sizes, from `folder` if it was measured before."""
+    this_module = source_digest("slotwise.paper.timing")
+    path = _path(folder, ["growth", GROWTH_GRID, GROWTH_ROUNDS, seed, code_version("pb_mhb"), this_module, _machine()])
     try:
-        return load_document(path, "growth", FORMAT_VERSION, Growths).points
+        return load_document(path, "growth", FORMAT_VERSION, _SavedGrowth).points
     except BadInput:
         points = []
         for n, positions, sweeps in GROWTH_GRID:
             model = PBM(np.linspace(0.3, 0.01, n), 1.0 / np.arange(1, positions + 1))
             seconds = _seconds("pb_mhb", model, GROWTH_ROUNDS, {"sweeps": sweeps}, seed)
-            points.append(Growth(n, positions, sweeps, 1e3 * seconds / GROWTH_ROUNDS))
-        save_document(path, "growth", FORMAT_VERSION, Growths(points))
+            points.append(GrowthPoint(n, positions, sweeps, 1e3 * seconds / GROWTH_ROUNDS))
+        save_document(path, "growth", FORMAT_VERSION, _SavedGrowth(points))
         return points
 
 
@@ -109,6 +109,6 @@ def _machine() -> str:
     return f"{platform.machine()} {platform.python_version()}"
 
 
-def _path(folder: Path, told: object) -> Path:
+def _path(folder: Path, key: object) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{hashlib.sha256(msgspec.json.encode(told, order='sorted')).hexdigest()[:32]}.json"
+    return folder / f"{hashlib.sha256(msgspec.json.encode(key, order='sorted')).hexdigest()[:32]}.json"

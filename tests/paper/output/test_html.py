@@ -1,4 +1,4 @@
-"""The report as a reader sees it: in a real browser, wide and narrow, with no network."""
+"""The report in a real browser, wide and narrow, without a network."""
 
 import html
 import json
@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from slotwise.paper.output.figures import QUICK
 from slotwise.paper.output.publish import publish
 from tests.paper import made_up_results as made_up
 
 EXPERIMENTS = ["fig-warm", "fig-spread", "tab-time", "tab-data", "fig-behavioral"]
-CHARTS = 6  # regret, hills, times and their growth, regret, choice
+CHARTS = 6  # regret, distributions, times and their growth, regret, choice of c
 PROBE = """<!doctype html><body style="margin:0"><iframe style="border:0;height:800px"></iframe><pre></pre><script>
 const frame = document.querySelector("iframe");
 frame.style.width = location.search.slice(1) + "px";
@@ -26,15 +27,15 @@ frame.onload = async () => {
   while (!("charts" in root.dataset)) await new Promise((go) => setTimeout(go, 50));
   const button = page.querySelector(".axes");
   button.click();
-  while (page.querySelector(".live").dataset.drawn === page.querySelector(".live").dataset.chart)
+  while (page.querySelector(".interactive").dataset.drawn === page.querySelector(".interactive").dataset.chart)
     await new Promise((go) => setTimeout(go, 50));
   document.querySelector("pre").textContent = "FOUND" + JSON.stringify({
     charts: Number(root.dataset.charts),
-    pictures: page.querySelectorAll(".live svg.marks").length,
-    variant: page.querySelector(".live").dataset.drawn,
+    pictures: page.querySelectorAll(".interactive svg.marks").length,
+    drawn: page.querySelector(".interactive").dataset.drawn,
     wide: root.scrollWidth, width: root.clientWidth,
     requests: frame.contentWindow.performance.getEntriesByType("resource").map((one) => one.name),
-    narrowest: Math.min(...[...page.querySelectorAll(".live svg.marks")].map((one) => one.clientWidth)),
+    narrowest: Math.min(...[...page.querySelectorAll(".interactive svg.marks")].map((one) => one.clientWidth)),
   }) + "END";
 };
 frame.src = "report.html";
@@ -44,7 +45,7 @@ frame.src = "report.html";
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report")
-    publish(made_up.everything(EXPERIMENTS), out, "slotwise reproduce <quick & dirty>")
+    publish(made_up.made_up_reproduction(EXPERIMENTS), out, "slotwise reproduce <quick & dirty>")
     (out / "probe.html").write_text(PROBE)
     return out
 
@@ -53,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(folder: Path) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *words: object) -> None:
-            """Say nothing."""
+            """Print nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -64,37 +65,37 @@ def address(folder: Path) -> Iterator[str]:
 
 
 def browse(address: str, options: list[str]) -> tuple[str, str]:
-    """The page as the browser has it in the end, and what the browser complained of."""
+    """The final DOM of the page, and the messages of the browser's console."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
-        pytest.skip("no Chromium here, so the report is not looked at in a browser: install the package chromium")
+        pytest.skip("Chromium is not installed, so the report is not tested in a browser: install the package chromium")
     options = [*options, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--dump-dom"]
     options += ["--enable-logging=stderr", "--virtual-time-budget=120000"]
     options += ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]
-    done = subprocess.run([browser, *options, address], capture_output=True, text=True, timeout=120)
-    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return done.stdout, "\n".join(complaints)
+    done = subprocess.run([browser, *options, address], capture_output=True, text=True, timeout=600)
+    messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return done.stdout, "\n".join(messages)
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(width: int, address: str) -> None:
+def test_every_chart_is_drawn_without_network_requests(width: int, address: str) -> None:
     scheme = ["--blink-settings=preferredColorScheme=0"] if width == 390 else []
-    page, complaints = browse(f"{address}/probe.html?{width}", [f"--window-size={width + 200},900", *scheme])
+    page, messages = browse(f"{address}/probe.html?{width}", [f"--window-size={width + 200},900", *scheme])
     match = re.search("FOUND(.*?)END", page.rpartition("<pre>")[2], flags=re.DOTALL)
-    assert match, complaints
+    assert match, messages
     found = json.loads(html.unescape(match[1]))
-    assert complaints == ""
+    assert messages == ""
     assert found["charts"] == found["pictures"] == CHARTS
-    assert found["variant"] == "fig-warm-log-x"  # after a click on the button below it
+    assert found["drawn"] == "fig-warm-log-x"  # after a click on the button below it
     assert found["requests"] == []
-    assert found["wide"] <= found["width"] <= width  # nothing to scroll sideways to
+    assert found["wide"] <= found["width"] <= width  # no horizontal scrolling
     assert found["narrowest"] > 0.7 * width - 100
 
 
 def test_the_report_has_all_that_a_reader_needs(folder: Path) -> None:
     page = (folder / "report.html").read_text()
     text = page[: page.index('<script id="specifications"')]
-    assert "QUICK: fewer runs and rounds; do not cite" in text
+    assert QUICK in text
     assert "slotwise reproduce &lt;quick &amp; dirty&gt;" in text
     assert text.count("<h1>") == 1
     for anchor in re.findall(r'href="#([^"]+)"', text):
@@ -104,11 +105,11 @@ def test_the_report_has_all_that_a_reader_needs(folder: Path) -> None:
     assert not re.search(r'(src|href)="(?!#|data:)', text)
     for verdict in ("holds", "does-not-hold"):
         assert f'class="badge {verdict}"' in text
-    for claim in made_up.everything(EXPERIMENTS).judgements:
-        assert f'id="claim-{claim.claim.name}"' in text
+    for judgement in made_up.made_up_reproduction(EXPERIMENTS).judgements:
+        assert f'id="claim-{judgement.claim.name}"' in text
 
 
-def test_figures_data_and_page_lie_beside_the_report(folder: Path) -> None:
+def test_figures_data_and_page_are_next_to_the_report(folder: Path) -> None:
     for name in ("fig-warm", "fig-spread", "tab-time", "tab-time-growth", "fig-behavioral", "fig-behavioral-choice"):
         assert (folder / "figures" / f"{name}.svg").read_text().startswith("<svg")
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -116,7 +117,7 @@ def test_figures_data_and_page_lie_beside_the_report(folder: Path) -> None:
     assert (folder / "figures" / "fig-warm-log-x.svg").exists()
     assert (folder / "data" / "fig-warm.csv").read_text().startswith("part,setting,policy,runs,round,mean")
     assert (folder / "data" / "times" / "tab-time.csv").exists()
-    assert not (folder / "data" / "tab-time.csv").exists()  # times stand apart from what can be reproduced
+    assert not (folder / "data" / "tab-time.csv").exists()  # times are separate from reproducible numbers
 
 
 def test_csv_and_parquet_hold_the_same(folder: Path) -> None:

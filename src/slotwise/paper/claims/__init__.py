@@ -1,11 +1,11 @@
-"""The paper's claims, as data: what it says, the rule that decides, and the numbers that the rule looks at."""
+"""The paper's claims as data: the statement, the rule that judges it, and the measurements that the rule uses."""
 
 from collections.abc import Iterable
 
 from slotwise.paper.claims import competitors, cost, em, extra, hyper, spread, warm
 from slotwise.paper.claims.claim import Claim, Judgement, judge
 from slotwise.paper.experiments import EXPERIMENTS, Experiment
-from slotwise.paper.results import Evidence
+from slotwise.paper.results import Results
 
 _ALL = (*hyper.CLAIMS, *warm.CLAIMS, *competitors.CLAIMS, *spread.CLAIMS, *cost.CLAIMS, *em.CLAIMS, *extra.CLAIMS)
 CLAIMS: dict[str, Claim] = {
@@ -13,7 +13,7 @@ CLAIMS: dict[str, Claim] = {
 }
 
 
-def judged(experiments: Iterable[Experiment], evidence: Evidence) -> list[Judgement]:
-    """The claims of these experiments with their verdicts."""
+def judge_claims(experiments: Iterable[Experiment], results: Results) -> list[Judgement]:
+    """The judgements of all claims of these experiments."""
     names = {experiment.name for experiment in experiments}
-    return [judge(claim, evidence) for claim in CLAIMS.values() if claim.experiment in names]
+    return [judge(claim, results) for claim in CLAIMS.values() if claim.experiment in names]

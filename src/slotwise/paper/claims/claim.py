@@ -1,15 +1,15 @@
-"""A claim of the paper, and how it is judged: in parts, each of which holds or does not."""
+"""A claim of the paper and its judgement: a claim is judged by criteria, each of which holds or does not."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slotwise.paper.results import Evidence
+from slotwise.paper.results import Results
 
 HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold"
 
 
-class Part(NamedTuple):
-    """One thing that the claim says, where it was looked at, and what was measured there."""
+class Criterion(NamedTuple):
+    """One test of a claim: where it was applied, whether it holds, and what was measured."""
 
     where: str
     holds: bool
@@ -17,15 +17,15 @@ class Part(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What the paper says, the rule that decides, and what is known of why ours differs, if it does."""
+    """A statement of the paper, the rule that judges it, and a possible explanation if our result differs."""
 
     name: str
     experiment: str
     says: str
     rule: str
-    parts: Callable[[Evidence], list[Part]]
+    evaluate: Callable[[Results], list[Criterion]]
     remark: str = ""
-    timed: bool = False  # judged by times, which are never the same twice
+    uses_times: bool = False  # judged by measured times, which differ between reproductions
 
 
 class Judgement(NamedTuple):
@@ -33,17 +33,17 @@ class Judgement(NamedTuple):
 
     claim: Claim
     verdict: str
-    parts: list[Part]
+    criteria: list[Criterion]
 
     @property
     def remark(self) -> str:
-        """Why ours differs, as far as is known; nothing to say where it does not."""
+        """The claim's remark, or nothing when the claim holds."""
         return "" if self.verdict == HOLDS else self.claim.remark
 
 
-def judge(claim: Claim, evidence: Evidence) -> Judgement:
-    """Holds when every part does, does not when none does, else in part."""
-    parts = claim.parts(evidence)
-    right = sum(part.holds for part in parts)
-    verdict = HOLDS if right == len(parts) else IN_PART if right else NOT
-    return Judgement(claim, verdict, parts)
+def judge(claim: Claim, results: Results) -> Judgement:
+    """The claim holds when every criterion does, does not hold when none does, and else holds in part."""
+    criteria = claim.evaluate(results)
+    holding = sum(criterion.holds for criterion in criteria)
+    verdict = HOLDS if holding == len(criteria) else IN_PART if holding else NOT
+    return Judgement(claim, verdict, criteria)

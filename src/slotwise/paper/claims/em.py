@@ -1,46 +1,46 @@
-"""Claims about expectation-maximisation in place of the SVD."""
+"""Claims about expectation-maximisation instead of the SVD."""
 
-from slotwise.paper.claims.claim import Claim, Part
-from slotwise.paper.experiments import EPSILON_EM, EPSILON_SVD, GREEDY_EM, GREEDY_SVD, THREE
-from slotwise.paper.results import Evidence
+from slotwise.paper.claims.claim import Claim, Criterion
+from slotwise.paper.experiments import EPSILON_EM, EPSILON_SVD, GREEDY_EM, GREEDY_SVD, SIMULATED_SETTINGS
+from slotwise.paper.results import Results
 from slotwise.paper.statistics import ratio
 
-SIMILAR = 2.0
-CLOSE = 0.05
+SIMILAR = 2.0  # largest ratio of regrets
+CLOSE = 0.05  # largest difference of a theta or kappa
 PAIRS = (("greedy", GREEDY_EM, GREEDY_SVD), ("ε-greedy", EPSILON_EM, EPSILON_SVD))
 
 
-def _regret(evidence: Evidence) -> list[Part]:
-    parts = []
-    for setting in THREE:
+def _regret(results: Results) -> list[Criterion]:
+    criteria = []
+    for setting in SIMULATED_SETTINGS:
         for name, em, svd in PAIRS:
-            slow, fast = (evidence.result("claim-em", setting, who.label) for who in (em, svd))
-            times = ratio(slow, fast)
+            with_em, with_svd = (results.result("claim-em", setting, contender.label) for contender in (em, svd))
+            times = ratio(with_em, with_svd)
             similar = 1 / SIMILAR <= times.value <= SIMILAR
-            parts.append(Part(f"{setting}, {name}", similar, f"{times} times the regret with SVD"))
-    return parts
+            criteria.append(Criterion(f"{setting}, {name}", similar, f"{times} times the regret with SVD"))
+    return criteria
 
 
-def _estimates(evidence: Evidence) -> list[Part]:
+def _estimates(results: Results) -> list[Criterion]:
     return [
-        Part(
+        Criterion(
             gap.setting,
             max(gap.theta_apart, gap.kappa_apart) <= CLOSE,
-            f"theta at most {gap.theta_apart:.2g} apart, kappa {gap.kappa_apart:.2g}; "
+            f"theta differs by at most {gap.theta_apart:.2g}, kappa by {gap.kappa_apart:.2g}; "
             f"largest error {gap.svd_error:.2g} with SVD, {gap.em_error:.2g} with EM",
         )
-        for gap in evidence.fits
+        for gap in results.fits
     ]
 
 
-def _slower(evidence: Evidence) -> list[Part]:
-    parts = []
+def _slower(results: Results) -> list[Criterion]:
+    criteria = []
     for name, em, svd in PAIRS:
-        slow, fast = (evidence.times["claim-em", who.label] for who in (em, svd))
-        times = slow.milliseconds / fast.milliseconds
-        text = f"a round with EM takes {times:.2g} times as long ({1e3 * slow.milliseconds:.2g} µs)"
-        parts.append(Part(name, times >= 10, text))
-    return parts
+        with_em, with_svd = (results.times["claim-em", contender.label] for contender in (em, svd))
+        times = with_em.milliseconds / with_svd.milliseconds
+        text = f"a round with EM takes {times:.2g} times as long ({1e3 * with_em.milliseconds:.2g} µs)"
+        criteria.append(Criterion(name, times >= 10, text))
+    return criteria
 
 
 CLAIMS = (
@@ -50,14 +50,14 @@ CLAIMS = (
         "Greedy and ε-greedy have a similar regret with EM as with the SVD.",
         "On each setting: the ratio of the mean regrets is between 1/2 and 2.",
         _regret,
-        "The two differ in what they take for what was never shown: the SVD a click rate of 1, EM a prior.",
+        "The two treat cells never shown differently: the SVD assumes a click rate of 1, EM a prior.",
     ),
     Claim(
         "em-estimates",
         "claim-em",
         "EM and the SVD lead to similar values of theta and kappa.",
-        "From 100,000 uniformly random displays on each of the eleven settings: no theta or kappa is more than 0.05 "
-        "apart.",
+        "From 100,000 uniformly random displays on each of the eleven settings: no theta or kappa differs by more than "
+        "0.05.",
         _estimates,
     ),
     Claim(
@@ -66,8 +66,8 @@ CLAIMS = (
         "With EM everything is about 700 times slower than with the SVD.",
         "A round takes at least 10 times as long with EM.",
         _slower,
-        "The paper's EM went through every display anew; here it works on counts, from the last round's answer, so "
-        "that it costs about as much as the SVD.",
-        timed=True,
+        "Here EM works on counts and starts from the estimate of the last round, so it costs about as much as the SVD. "
+        "The paper's EM processed every display again.",
+        uses_times=True,
     ),
 )

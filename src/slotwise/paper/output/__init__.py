@@ -1,1 +1,1 @@
-"""What a reproduction writes: figures, tables, the report and the exported data."""
+"""The output of a reproduction: figures, tables, the report and the exported data."""

@@ -1,4 +1,4 @@
-"""The numbers behind figures and claims, as CSV and as Parquet."""
+"""The numbers behind figures and claims, as CSV and Parquet."""
 
 import csv
 import io
@@ -19,50 +19,53 @@ from slotwise.paper.output.tables import (
 )
 from slotwise.paper.reproduce import Reproduction
 
-TIMES = "times"  # a folder apart: what is in it is never the same twice
+TIMES = "times"  # a folder of its own: these numbers differ between reproductions
 
 
-def write_data(found: Reproduction, folder: Path) -> None:
-    """Every table of numbers; times and what is judged by them in a folder of their own."""
+def write_data(reproduction: Reproduction, folder: Path) -> None:
+    """Write every table. Times, and claims judged by them, go into a folder of their own."""
     (folder / TIMES).mkdir(parents=True, exist_ok=True)
-    for name, rows in tables(found):
+    for name, rows in tables(reproduction):
         if rows:
             write_whole(folder / f"{name}.csv", _csv(rows))
             write_whole(folder / f"{name}.parquet", _parquet(rows))
 
 
-def tables(found: Reproduction) -> Iterator[tuple[str, list[Row]]]:
-    """The tables by name."""
-    evidence = found.evidence
-    for experiment in found.experiments:
-        yield experiment.name, curve_rows(experiment, evidence)
-        yield f"{experiment.name}-runs", run_rows(experiment, evidence)
-        if "tuning" in experiment.plays:
-            yield f"{experiment.name}-choice", choice_rows(experiment, evidence)
-        if experiment.timed:
-            yield f"{TIMES}/{experiment.name}", time_rows(experiment, evidence)
+def tables(reproduction: Reproduction) -> Iterator[tuple[str, list[Row]]]:
+    """All tables, by file name."""
+    results = reproduction.results
+    for experiment in reproduction.experiments:
+        yield experiment.name, curve_rows(experiment, results)
+        yield f"{experiment.name}-runs", run_rows(experiment, results)
+        if "tuning" in experiment.run_sets:
+            yield f"{experiment.name}-choice", choice_rows(experiment, results)
+        if experiment.timed_policies:
+            yield f"{TIMES}/{experiment.name}", time_rows(experiment, results)
         if experiment.growth:
-            yield f"{TIMES}/{experiment.name}-growth", growth_rows(evidence)
+            yield f"{TIMES}/{experiment.name}-growth", growth_rows(results)
         if experiment.fits:
-            yield f"{experiment.name}-fits", fit_rows(evidence)
+            yield f"{experiment.name}-fits", fit_rows(results)
         if experiment.data:
             yield experiment.name, data_rows()
-    yield "claims", _claim_rows([one for one in found.judgements if not one.claim.timed])
-    yield f"{TIMES}/claims", _claim_rows([one for one in found.judgements if one.claim.timed])
+    yield "claims", _claim_rows([judgement for judgement in reproduction.judgements if not judgement.claim.uses_times])
+    yield (
+        f"{TIMES}/claims",
+        _claim_rows([judgement for judgement in reproduction.judgements if judgement.claim.uses_times]),
+    )
 
 
 def _claim_rows(judgements: Sequence[Judgement]) -> list[Row]:
     return [
         {
-            "claim": one.claim.name,
-            "experiment": one.claim.experiment,
-            "verdict": one.verdict,
-            "where": part.where,
-            "holds": part.holds,
-            "measured": part.measured,
+            "claim": judgement.claim.name,
+            "experiment": judgement.claim.experiment,
+            "verdict": judgement.verdict,
+            "where": criterion.where,
+            "holds": criterion.holds,
+            "measured": criterion.measured,
         }
-        for one in judgements
-        for part in one.parts
+        for judgement in judgements
+        for criterion in judgement.criteria
     ]
 
 

@@ -1,4 +1,4 @@
-"""The figures of each experiment, drawn from the evidence."""
+"""The figures of each experiment, drawn from the results."""
 
 from typing import Any, NamedTuple
 
@@ -13,65 +13,69 @@ from slotwise.paper.experiments import (
     UNIFORM,
     WIDTHS,
     Experiment,
-    by_mean,
     hyper,
     random_start,
+    with_mean_fill,
 )
 from slotwise.paper.output.tables import choice_rows, growth_rows, time_rows
-from slotwise.paper.results import Evidence, panels
-from slotwise.paper.statistics import mean_and_error
+from slotwise.paper.results import Results, panels
+from slotwise.paper.statistics import format_mean
 from slotwise.simulation.result import Result
 
 QUICK = "QUICK: fewer runs and rounds; do not cite"
-WHERE = {"near-zero": "theta close to 0", "standard": "theta close to real data", "near-one": "theta close to 1"}
-WHERE |= {POOLED: "mean of eight queries, as many runs of each"}
+SETTING_TITLES = {
+    "near-zero": "theta close to 0",
+    "standard": "theta close to real data",
+    "near-one": "theta close to 1",
+}
+SETTING_TITLES |= {POOLED: "mean of eight queries, with equally many runs"}
 DASHED = [5, 3]
-# what differs in one respect shares a colour: random starts are dashed, so are single sweeps and the other fill
+# variations of one contender share its colour; random starts, single sweeps and the mean fill are dashed
 DASHES = {hyper(c, SWEEPS[0]).label: DASHED for c in WIDTHS} | {random_start(m).label: DASHED for m in RANDOM_SWEEPS}
-DASHES |= {by_mean(who).label: DASHED for who in GREEDY_VERSIONS}
-SHADES = {hyper(c, m).label: COLOURS[k] for k, c in enumerate(WIDTHS) for m in SWEEPS}
-SHADES |= {by_mean(who).label: COLOURS[k] for k, who in enumerate(GREEDY_VERSIONS)}
-SHADES |= {UNIFORM.label: "#777777"}
+DASHES |= {with_mean_fill(contender).label: DASHED for contender in GREEDY_VERSIONS}
+LINE_COLOURS = {hyper(c, m).label: COLOURS[k] for k, c in enumerate(WIDTHS) for m in SWEEPS}
+LINE_COLOURS |= {with_mean_fill(contender).label: COLOURS[k] for k, contender in enumerate(GREEDY_VERSIONS)}
+LINE_COLOURS |= {UNIFORM.label: "#777777"}
 
 
 class Figure(NamedTuple):
-    """A chart, what to call its files, and what it shows in words."""
+    """A chart, the name of its files, and its text alternative."""
 
     name: str
     chart: Any
-    alternative: str
+    alt_text: str
     title: str
-    variant: str = ""  # the same figure on other axes
+    axes: str = ""  # not empty: the same figure on these other axes
 
 
-def figures(experiment: Experiment, evidence: Evidence, quick: bool) -> list[Figure]:
-    """Everything that an experiment draws."""
+def figures(experiment: Experiment, results: Results, quick: bool) -> list[Figure]:
+    """All figures of an experiment."""
     notes = [QUICK] if quick else []
-    drawn = _spread(experiment, evidence, notes) if experiment.name == "fig-spread" else []
-    if experiment.name != "fig-spread" and "curves" in experiment.plays:
-        for setting in panels(experiment.plays["curves"]):
-            drawn += _regret(experiment, setting, evidence, notes)
-    if "tuning" in experiment.plays:
-        drawn.append(_choice(experiment, evidence, notes))
+    drawn = _spread(experiment, results, notes) if experiment.name == "fig-spread" else []
+    if experiment.name != "fig-spread" and "curves" in experiment.run_sets:
+        for setting in panels(experiment.run_sets["curves"]):
+            drawn += _regret(experiment, setting, results, notes)
+    if "tuning" in experiment.run_sets:
+        drawn.append(_choice(experiment, results, notes))
     if experiment.name == "tab-time":
-        drawn += _times(experiment, evidence, notes)
+        drawn += _times(experiment, results, notes)
     return drawn
 
 
-def _regret(experiment: Experiment, setting: str, evidence: Evidence, notes: list[str]) -> list[Figure]:
-    panel = evidence.panel(experiment.name, setting)
-    if "short" in experiment.plays:
-        panel |= evidence.panel(experiment.name, setting, "short")
-    panel = {_named(label, result): result for label, result in panel.items()}
-    alone = len(panels(experiment.plays["curves"])) == 1
-    name = experiment.name if alone else f"{experiment.name}-{setting}"
-    title = f"{experiment.title}: {WHERE[setting]}"
+def _regret(experiment: Experiment, setting: str, results: Results, notes: list[str]) -> list[Figure]:
+    panel = results.panel(experiment.name, setting)
+    if "short" in experiment.run_sets:
+        panel |= results.panel(experiment.name, setting, "short")
+    panel = {_label_with_c(label, result): result for label, result in panel.items()}
+    single = len(panels(experiment.run_sets["curves"])) == 1
+    name = experiment.name if single else f"{experiment.name}-{setting}"
+    title = f"{experiment.title}: {SETTING_TITLES[setting]}"
     ends = "; ".join(
-        f"{label}: {mean_and_error(result)}"
+        f"{label}: {format_mean(result)}"
         for label, result in sorted(panel.items(), key=lambda pair: pair[1].mean()[-1])
     )
     drawn = []
-    for variant, log_regret in (("", True), ("log-x", False)):
+    for axes, log_regret in (("", True), ("log-x", False)):
         chart = regret_chart(
             list(panel.values()),
             list(panel),
@@ -79,47 +83,47 @@ def _regret(experiment: Experiment, setting: str, evidence: Evidence, notes: lis
             notes=notes,
             log_regret=log_regret,
             dashes={label: dash for label, dash in DASHES.items() if label in panel},
-            colours=SHADES,
+            colours=LINE_COLOURS,
         )
-        words = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
-        drawn.append(Figure(f"{name}-{variant}" if variant else name, chart, words, title, variant))
+        alt_text = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
+        drawn.append(Figure(f"{name}-{axes}" if axes else name, chart, alt_text, title, axes))
     return drawn
 
 
-def _named(label: str, result: Result) -> str:
-    """The label, with the c that was chosen where it says best."""
+def _label_with_c(label: str, result: Result) -> str:
+    """The label, with the chosen c instead of "best c"."""
     return f"ε-greedy, c = {result.params['c']:g}" if label == EPSILON.label else label
 
 
-def _spread(experiment: Experiment, evidence: Evidence, notes: list[str]) -> list[Figure]:
-    panel = evidence.panel(experiment.name, "standard")
+def _spread(experiment: Experiment, results: Results, notes: list[str]) -> list[Figure]:
+    panel = results.panel(experiment.name, "standard")
     finals = {label: result.regret[:, -1] for label, result in panel.items()}
     first = next(iter(panel.values()))
     size = f"{first.runs:,} runs of {first.rounds[-1]:,} rounds each"
-    middles = "; ".join(
+    ranges = "; ".join(
         f"{label} from {values.min():,.0f} to {values.max():,.0f}, median {sorted(values)[len(values) // 2]:,.0f}"
         for label, values in finals.items()
     )
-    words = f"{experiment.title}. Distribution of regret over {size}: {middles}."
+    alt_text = f"{experiment.title}. Distribution of regret over {size}: {ranges}."
     chart = spread_chart(finals, experiment.title, [*notes, size])
-    return [Figure(experiment.name, chart, words, experiment.title)]
+    return [Figure(experiment.name, chart, alt_text, experiment.title)]
 
 
-def _choice(experiment: Experiment, evidence: Evidence, notes: list[str]) -> Figure:
-    rows = choice_rows(experiment, evidence)
+def _choice(experiment: Experiment, results: Results, notes: list[str]) -> Figure:
+    rows = choice_rows(experiment, results)
     best = "; ".join(f"{row['setting']} c = {row['c']:g}" for row in rows if row["chosen"])
-    title = "How c of ε-greedy was chosen"
-    chart = choice_chart(rows, title, [*notes, "on other visitors than those of the figure"])
+    title = "Choice of c for ε-greedy"
+    chart = choice_chart(rows, title, [*notes, "on other visitors than in the figure of all competitors"])
     return Figure(f"{experiment.name}-choice", chart, f"{title}: regret against c. Chosen: {best}.", title)
 
 
-def _times(experiment: Experiment, evidence: Evidence, notes: list[str]) -> list[Figure]:
-    rows = time_rows(experiment, evidence)
+def _times(experiment: Experiment, results: Results, notes: list[str]) -> list[Figure]:
+    rows = time_rows(experiment, results)
     ours = "; ".join(f"{row['policy']} {row['milliseconds']:.2g} ms" for row in rows)
     title = "Time per recommendation"
     figure = Figure(experiment.name, time_chart(rows, title, notes), f"{title}, ours: {ours}.", title)
-    if not evidence.growth:
+    if not results.growth:
         return [figure]
     title = "Time of PB-MHB against its random-walk steps"
-    chart = growth_chart(growth_rows(evidence), title, [*notes, "one point for each N, L and m"])
+    chart = growth_chart(growth_rows(results), title, [*notes, "one point for each N, L and m"])
     return [figure, Figure(f"{experiment.name}-growth", chart, f"{title}, for several N, L and m.", title)]

@@ -1,68 +1,81 @@
-"""The reproduction as one page of Markdown, for the documentation."""
+"""The reproduction as a Markdown page, for the documentation."""
 
 from collections.abc import Iterable
 
 from slotwise.paper.claims.claim import Judgement
 from slotwise.paper.output.figures import QUICK
-from slotwise.paper.output.sections import SIGNS, Facts, Section, Table, spent_table, tally
+from slotwise.paper.output.sections import SIGNS, Provenance, Section, Table, cost_table, count_verdicts
 from slotwise.paper.reproduce import Reproduction
 
 FIGURES = "figures"
 
 
-def write_page(found: Reproduction, parts: list[Section], told: Facts) -> str:
-    """The page; its figures lie in a folder beside it."""
+def render_markdown(reproduction: Reproduction, sections: list[Section], provenance: Provenance) -> str:
+    """The page. It links to the figures in a folder next to it."""
     lines = ["# The paper, reproduced", ""]
-    if found.quick:
-        lines += [f"> **{QUICK}.** This page comes from a quick try; numbers and verdicts are not to be relied on.", ""]
+    if reproduction.scope.quick:
+        lines += [
+            f"> **{QUICK}.** This page is the result of a quick trial; do not rely on its numbers and verdicts.",
+            "",
+        ]
     lines += [
         "Every experiment of Gauthier, Gaudel and Fromont, “Position-Based Multiple-Play Bandits with Thompson "
-        f"Sampling”, played again. Of {len(found.judgements)} claims {tally(found.judgements)}.",
+        f"Sampling”, run again. Of {len(reproduction.judgements)} claims {count_verdicts(reproduction.judgements)}.",
         "",
-        f"Made on {told.date} by `{told.command}` on {told.machine}, with seed {found.seed}. "
-        "[How to make it yourself, and what each experiment is](reproduce.md).",
+        f"Made on {provenance.date} by `{provenance.command}` on {provenance.machine}, "
+        f"with seed {reproduction.scope.seed}. "
+        "[How to run it yourself, and what each experiment is](reproduce.md).",
         "",
-        *_table(Table("", ["claim", "the paper says", "verdict"], [_short(one) for one in found.judgements])),
+        *_table(
+            Table(
+                "",
+                ["claim", "the paper says", "verdict"],
+                [_summary_row(judgement) for judgement in reproduction.judgements],
+            )
+        ),
     ]
-    for part in parts:
-        lines += _section(part)
-    spent = spent_table(found)
-    lines += ["## Where the time went", "", spent.caption, "", *_table(spent)]
+    for section in sections:
+        lines += _section(section)
+    costs = cost_table(reproduction)
+    lines += ["## Computation cost", "", costs.caption, "", *_table(costs)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _section(part: Section) -> Iterable[str]:
-    yield from (f"## {part.experiment.title}", "", part.experiment.caption, "")
-    if part.size:
-        yield from (f"{part.size}.", "")
-    for figure in part.figures:
-        if not figure.variant:
-            yield from (f"![{_cell(figure.alternative)}]({FIGURES}/{figure.name}.svg)", "")
-    if part.judgements:
-        heads = ["the paper says", "measured", "the test", "verdict"]
-        yield from _table(Table("", heads, [_long(one) for one in part.judgements]))
-    for table in part.tables:
-        if not table.caption.startswith("Regret at round"):  # these are in the report
+def _section(section: Section) -> Iterable[str]:
+    yield from (f"## {section.experiment.title}", "", section.experiment.caption, "")
+    if section.size:
+        yield from (f"{section.size}.", "")
+    for figure in section.figures:
+        if not figure.axes:
+            yield from (f"![{_escape_cell(figure.alt_text)}]({FIGURES}/{figure.name}.svg)", "")
+    if section.judgements:
+        heads = ["the paper says", "measured", "criteria", "verdict"]
+        yield from _table(Table("", heads, [_detailed_row(judgement) for judgement in section.judgements]))
+    for table in section.tables:
+        if not table.caption.startswith("Regret at round"):  # only in the report
             yield from (table.caption, "", *_table(table))
 
 
-def _short(one: Judgement) -> list[str]:
-    return [one.claim.name, one.claim.says, f"{SIGNS[one.verdict]} {one.verdict}"]
+def _summary_row(judgement: Judgement) -> list[str]:
+    return [judgement.claim.name, judgement.claim.says, f"{SIGNS[judgement.verdict]} {judgement.verdict}"]
 
 
-def _long(one: Judgement) -> list[str]:
-    parts = "<br>".join(f"{'✓' if part.holds else '✗'} {part.where}: {part.measured}" for part in one.parts)
-    remark = f"<br>{one.remark}" if one.remark else ""
-    return [one.claim.says, parts, one.claim.rule, f"{SIGNS[one.verdict]} **{one.verdict}**{remark}"]
+def _detailed_row(judgement: Judgement) -> list[str]:
+    claim, verdict = judgement.claim, judgement.verdict
+    measured = "<br>".join(
+        f"{'✓' if criterion.holds else '✗'} {criterion.where}: {criterion.measured}" for criterion in judgement.criteria
+    )
+    remark = f"<br>{judgement.remark}" if judgement.remark else ""
+    return [claim.says, measured, claim.rule, f"{SIGNS[verdict]} **{verdict}**{remark}"]
 
 
 def _table(table: Table) -> Iterable[str]:
-    yield "| " + " | ".join(_cell(head) for head in table.heads) + " |"
+    yield "| " + " | ".join(_escape_cell(head) for head in table.heads) + " |"
     yield "| " + " | ".join("---" for _ in table.heads) + " |"
     for row in table.rows:
-        yield "| " + " | ".join(_cell(cell) for cell in row) + " |"
+        yield "| " + " | ".join(_escape_cell(cell) for cell in row) + " |"
     yield ""
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("[", "\\[").replace("]", "\\]")

@@ -1,4 +1,4 @@
-"""Writing everything that a reproduction gives to a reader: figures, numbers, the report and the page."""
+"""Write all output of a reproduction: figures, data, the report and the Markdown page."""
 
 from pathlib import Path
 
@@ -6,29 +6,28 @@ from slotwise.charts import save_chart
 from slotwise.files import write_whole
 from slotwise.paper.output.export import write_data
 from slotwise.paper.output.html import render
-from slotwise.paper.output.markdown import FIGURES, write_page
-from slotwise.paper.output.sections import facts, sections
+from slotwise.paper.output.markdown import FIGURES, render_markdown
+from slotwise.paper.output.sections import make_provenance, make_sections
 from slotwise.paper.reproduce import Reproduction
 
 REPORT, PAGE, DATA = "report.html", "paper.md", "data"
 DRAFT_SCALE, FULL_SCALE = 1.0, 2.0
 
 
-def publish(found: Reproduction, out: Path, command: str) -> None:
-    """Write the report last: when it is there, so is all that it speaks of."""
-    parts = sections(found)
-    told = facts(found, command)
+def publish(reproduction: Reproduction, out: Path, command: str) -> None:
+    """Write all files. The report comes last, so when it exists, everything it refers to does too."""
+    sections = make_sections(reproduction)
+    provenance = make_provenance(command)
     folder = out / FIGURES
     folder.mkdir(exist_ok=True)
-    for figure in (figure for part in parts for figure in part.figures):
+    figures = [figure for section in sections for figure in section.figures]
+    for figure in figures:
         save_chart(figure.chart, folder / f"{figure.name}.svg")
-        if not (found.quick and figure.variant):  # half a second each: too long for a quick look
-            save_chart(figure.chart, folder / f"{figure.name}.png", DRAFT_SCALE if found.quick else FULL_SCALE)
-    write_data(found, out / DATA)
-    write_whole(out / PAGE, write_page(found, parts, told).encode())
-    pictures = {
-        figure.name: (folder / f"{figure.name}.svg").read_text(encoding="utf-8")
-        for part in parts
-        for figure in part.figures
-    }
-    write_whole(out / REPORT, render(found, parts, told, pictures).encode())
+        if not (reproduction.scope.quick and figure.axes):  # half a second each: too long for a quick trial
+            save_chart(
+                figure.chart, folder / f"{figure.name}.png", DRAFT_SCALE if reproduction.scope.quick else FULL_SCALE
+            )
+    write_data(reproduction, out / DATA)
+    write_whole(out / PAGE, render_markdown(reproduction, sections, provenance).encode())
+    images = {figure.name: (folder / f"{figure.name}.svg").read_text(encoding="utf-8") for figure in figures}
+    write_whole(out / REPORT, render(reproduction, sections, provenance, images).encode())

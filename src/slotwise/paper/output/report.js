@@ -2,13 +2,13 @@
   "use strict";
   const specifications = JSON.parse(document.getElementById("specifications").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  // what is too dark for a dark page
+  // brighter replacements of colours that are too dark on a dark page
   const lighter = [["#000000", "#f0f0f0"], ['"#333"', '"#ccc"'], ["#0072B2", "#3d9be9"], ["#882255", "#d66ba0"],
     ["#6633AA", "#a98be0"], ["#117733", "#44aa66"]];
-  const places = [...document.querySelectorAll(".live")];
+  const containers = [...document.querySelectorAll(".interactive")];
 
-  // the width, the legend and the colours of a chart follow the page; its title stands in the caption
-  function fitted(name, width) {
+  // width, legend and colours of a chart follow the page; the caption shows its title
+  function fitToPage(name, width) {
     let text = JSON.stringify(specifications[name]);
     if (dark.matches) for (const [dim, bright] of lighter) text = text.replaceAll(dim, bright);
     const specification = JSON.parse(text);
@@ -22,38 +22,38 @@
       config: { ...specification.config, background: "transparent", axis, legend } };
   }
 
-  async function draw(place) {
-    const linear = place.dataset.shown === "variant";
-    const name = linear ? place.dataset.variant : place.dataset.chart;
+  async function draw(container) {
+    const otherAxes = container.dataset.axes === "other";
+    const name = otherAxes ? container.dataset.otherAxes : container.dataset.chart;
     const actions = { export: true, source: false, compiled: false, editor: false };
     const options = { renderer: "svg", actions, theme: undefined, tooltip: { theme: dark.matches ? "dark" : "light" } };
     try {
-      await vegaEmbed(place, fitted(name, place.clientWidth), options);
-      place.dataset.drawn = name;
+      await vegaEmbed(container, fitToPage(name, container.clientWidth), options);
+      container.dataset.drawn = name;
     } catch (error) {
       console.error(`the chart ${name} cannot be drawn: ${error}`);
     }
   }
 
   async function drawAll() {
-    for (const place of places) await draw(place);
-    document.documentElement.dataset.charts = document.querySelectorAll(".live[data-drawn]").length;
+    for (const container of containers) await draw(container);
+    document.documentElement.dataset.charts = document.querySelectorAll(".interactive[data-drawn]").length;
   }
 
   for (const button of document.querySelectorAll(".axes")) {
     button.addEventListener("click", () => {
-      const place = button.closest("figure").querySelector(".live");
+      const container = button.closest("figure").querySelector(".interactive");
       const pressed = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(pressed));
-      place.dataset.shown = pressed ? "variant" : "";
-      draw(place);
+      container.dataset.axes = pressed ? "other" : "";
+      draw(container);
     });
   }
   addEventListener("beforeprint", () => {
-    for (const folded of document.querySelectorAll("details")) folded.open = true;
+    for (const collapsed of document.querySelectorAll("details")) collapsed.open = true;
   });
   dark.addEventListener("change", drawAll);
   document.documentElement.classList.add("charted");
-  // charts have pushed down what the address points to
+  // drawing the charts moves the element that the URL points to, so scroll to it again
   drawAll().then(() => location.hash && document.getElementById(location.hash.slice(1))?.scrollIntoView());
 })();

@@ -1,4 +1,4 @@
-"""The reproduction as a reader meets it: sections of figures, tables and verdicts, for the report and for the page."""
+"""The sections of the report and of the Markdown page: figures, tables and verdicts of each experiment."""
 
 import os
 import platform
@@ -17,7 +17,7 @@ SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}
 
 
 class Table(NamedTuple):
-    """A table in words; numbers are texts already."""
+    """A table whose numbers are already formatted."""
 
     caption: str
     heads: list[str]
@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One experiment."""
+    """The figures, tables and judgements of one experiment."""
 
     experiment: Experiment
     size: str
@@ -34,63 +34,64 @@ class Section(NamedTuple):
     judgements: list[Judgement]
 
 
-class Facts(NamedTuple):
-    """When, where and how the reproduction was made."""
+class Provenance(NamedTuple):
+    """When, where and by which command the reproduction was made."""
 
     date: str
     machine: str
     command: str
 
 
-def facts(found: Reproduction, command: str) -> Facts:
-    """The kind of machine, never its name."""
+def make_provenance(command: str) -> Provenance:
+    """Describes the kind of machine, but not its name."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     versions = f"Python {platform.python_version()}, numba {numba.__version__}"
-    return Facts(time.strftime("%Y-%m-%d"), f"{machine}, {versions}", command)
+    return Provenance(time.strftime("%Y-%m-%d"), f"{machine}, {versions}", command)
 
 
-def sections(found: Reproduction) -> list[Section]:
-    """One for each experiment, in the order of the paper."""
+def make_sections(reproduction: Reproduction) -> list[Section]:
+    """One section per experiment, in the order of the paper."""
     return [
         Section(
             experiment,
             _size(experiment),
-            figures(experiment, found.evidence, found.quick),
-            _tables(experiment, found),
-            [one for one in found.judgements if one.claim.experiment == experiment.name],
+            figures(experiment, reproduction.results, reproduction.scope.quick),
+            _tables(experiment, reproduction),
+            [judgement for judgement in reproduction.judgements if judgement.claim.experiment == experiment.name],
         )
-        for experiment in found.experiments
+        for experiment in reproduction.experiments
     ]
 
 
-def tally(judgements: list[Judgement]) -> str:
-    """How many claims hold, in words."""
-    counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in SIGNS}
+def count_verdicts(judgements: list[Judgement]) -> str:
+    """The number of claims with each verdict, as text."""
+    counts = {verdict: sum(judgement.verdict == verdict for judgement in judgements) for verdict in SIGNS}
     return f"{counts[HOLDS]} hold, {counts[IN_PART]} hold in part, {counts[NOT]} do not hold"
 
 
-def spent_table(found: Reproduction) -> Table:
-    """Where the time went."""
+def cost_table(reproduction: Reproduction) -> Table:
+    """The rounds and CPU time of each experiment."""
     rows = [
-        [name, f"{spent.rounds:,}", _seconds(spent.seconds), _seconds(spent.seconds_now)]
-        for name, spent in found.spent.items()
+        [name, f"{cost.rounds:,}", _format_seconds(cost.seconds), _format_seconds(cost.seconds_now)]
+        for name, cost in reproduction.costs.items()
     ]
-    whole = [sum(getattr(spent, key) for spent in found.spent.values()) for key in ("rounds", "seconds", "seconds_now")]
-    rows.append(["all", f"{whole[0]:,}", _seconds(whole[1]), _seconds(whole[2])])
+    fields = ("rounds", "seconds", "seconds_now")
+    totals = [sum(getattr(cost, field) for cost in reproduction.costs.values()) for field in fields]
+    rows.append(["all", f"{totals[0]:,}", _format_seconds(totals[1]), _format_seconds(totals[2])])
     caption = (
-        "Rounds played for each experiment and processor seconds of their compiled loops; what several experiments "
-        f"share counts for the first. This time: {_seconds(found.wall_seconds)} from start to end, compilation "
-        "included, drawing not. At the times per recommendation of the paper's table, the same rounds of the policies "
-        f"in it would take {_long(found.paper_seconds)} of one core."
+        "Rounds of each experiment and CPU time of their compiled loops. Rounds that several experiments share count "
+        f"for the first one. This call took {_format_seconds(reproduction.wall_seconds)}, including compilation but "
+        "not drawing. At the times per recommendation of the paper's table, the same rounds of the policies in it "
+        f"would take {_format_long_time(reproduction.paper_seconds)} on one core."
     )
-    return Table(caption, ["experiment", "rounds", "processor time", "of which this time"], rows)
+    return Table(caption, ["experiment", "rounds", "CPU time", "CPU time of this call"], rows)
 
 
-def _long(seconds: float) -> str:
+def _format_long_time(seconds: float) -> str:
     return f"{seconds / 86400:,.0f} days" if seconds > 2 * 86400 else f"{seconds / 3600:,.1f} hours"
 
 
-def _seconds(value: float) -> str:
+def _format_seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 120 else f"{value / 60:.1f} min"
 
 
@@ -100,77 +101,75 @@ def _count(number: int, noun: str) -> str:
 
 def _size(experiment: Experiment) -> str:
     sizes = [
-        f"{name}: {_count(len(plays.contenders), 'contender')}, {_count(len(plays.settings), 'setting')}, "
-        f"{plays.runs:,} runs of {plays.rounds:,} rounds"
-        for name, plays in experiment.plays.items()
+        f"{name}: {_count(len(run_set.contenders), 'contender')}, {_count(len(run_set.settings), 'setting')}, "
+        f"{run_set.runs:,} runs of {run_set.rounds:,} rounds"
+        for name, run_set in experiment.run_sets.items()
     ]
     return "; ".join(sizes)
 
 
-def _tables(experiment: Experiment, found: Reproduction) -> list[Table]:
-    evidence = found.evidence
-    drawn = []
-    for name in experiment.plays:
+def _tables(experiment: Experiment, reproduction: Reproduction) -> list[Table]:
+    results = reproduction.results
+    tables = []
+    for name in experiment.run_sets:
         if name != "tuning":
-            drawn.append(_finals(experiment, found, name))
-    if "tuning" in experiment.plays:
-        drawn.append(_choices(experiment, found))
-    if experiment.timed:
-        drawn.append(_times(experiment, found))
+            tables.append(_final_table(experiment, reproduction, name))
+    if "tuning" in experiment.run_sets:
+        tables.append(_choice_table(experiment, reproduction))
+    if experiment.timed_policies:
+        tables.append(_time_table(experiment, reproduction))
     if experiment.fits:
-        heads = ["setting", "theta apart", "kappa apart", "largest error, SVD", "largest error, EM"]
-        rows = [[_text(value) for value in row.values()] for row in fit_rows(evidence)]
-        drawn.append(Table("theta and kappa by SVD and by EM from the same counts.", heads, rows))
+        heads = ["setting", "theta difference", "kappa difference", "largest error, SVD", "largest error, EM"]
+        rows = [[_format(value) for value in row.values()] for row in fit_rows(results)]
+        tables.append(Table("theta and kappa estimated by SVD and by EM from the same counts.", heads, rows))
     if experiment.data:
-        rows = [[_text(value) for value in row.values()] for row in data_rows()]
-        drawn.append(Table("Ours, then what the paper prints.", list(data_rows()[0]), rows))
-    return drawn
+        rows = [[_format(value) for value in row.values()] for row in data_rows()]
+        tables.append(Table("Our values, then those that the paper prints.", list(data_rows()[0]), rows))
+    return tables
 
 
-def _finals(experiment: Experiment, found: Reproduction, plays: str) -> Table:
-    rows = final_rows(experiment, found.evidence, plays)
+def _final_table(experiment: Experiment, reproduction: Reproduction, run_set: str) -> Table:
+    rows = final_rows(experiment, reproduction.results, run_set)
     caption = f"Regret at round {rows[0]['rounds']:,}, {rows[0]['runs']:,} runs, smallest first."
     heads = ["setting", "policy", "mean", "standard error", "median", "95 %", "worst run"]
     keys = ("setting", "policy", "regret", "standard_error", "median", "q95", "worst")
-    return Table(caption, heads, [[_text(row[key]) for key in keys] for row in rows])
+    return Table(caption, heads, [[_format(row[key]) for key in keys] for row in rows])
 
 
-def _choices(experiment: Experiment, found: Reproduction) -> Table:
-    rows = choice_rows(experiment, found.evidence)
+def _choice_table(experiment: Experiment, reproduction: Reproduction) -> Table:
+    rows = choice_rows(experiment, reproduction.results)
     texts = [
         [
             row["setting"],
             f"{row['c']:g}",
-            f"{_text(row['regret'])} ± {_text(row['standard_error'])}",
+            f"{_format(row['regret'])} ± {_format(row['standard_error'])}",
             "chosen" if row["chosen"] else "",
         ]
         for row in rows
     ]
     return Table(
-        "Regret of ε-greedy for each c, on the visitors it was chosen on.", ["setting", "c", "regret", ""], texts
+        "Regret of ε-greedy for each c, on the visitors of the tuning runs.", ["setting", "c", "regret", ""], texts
     )
 
 
-def _times(experiment: Experiment, found: Reproduction) -> Table:
-    heads = ["policy", "rounds", "ours: s", "ours: ms per round", "paper: min", "paper: ms per round", "times faster"]
+def _time_table(experiment: Experiment, reproduction: Reproduction) -> Table:
+    heads = ["policy", "rounds", "ours: s", "ours: ms per round", "paper: min", "paper: ms per round", "speed-up"]
     rows = [
         [
             row["policy"],
             f"{row['rounds']:,}",
             f"{row['seconds']:.3g}",
             f"{row['milliseconds']:.2g}",
-            _text(row["paper_minutes"]),
-            _text(row["paper_milliseconds"]),
+            _format(row["paper_minutes"]),
+            _format(row["paper_milliseconds"]),
             "" if row["faster"] is None else f"{row['faster']:,.0f}",
         ]
-        for row in time_rows(experiment, found.evidence)
+        for row in time_rows(experiment, reproduction.results)
     ]
-    return Table(
-        "Times on one core, the middle one of three runs. They vary from one measurement to the next.", heads, rows
-    )
+    return Table("Times on one core, median of three runs. They vary between measurements.", heads, rows)
 
 
-def _text(value: object) -> str:
+def _format(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,9 +1,9 @@
-"""The paper's tables beside what was measured, and the numbers behind every figure, as plain rows."""
+"""Rows of numbers: the paper's tables next to our measurements, and the data of every figure."""
 
 from typing import Any
 
-from slotwise.paper.experiments import Experiment, Timed
-from slotwise.paper.results import Evidence, panels
+from slotwise.paper.experiments import Experiment, TimedPolicy
+from slotwise.paper.results import Results, panels
 from slotwise.paper.settings import BEHAVIORAL
 from slotwise.simulation.result import Result
 
@@ -23,24 +23,24 @@ COLUMNS = ("items", "smallest theta", "largest theta", "kappa 1", "kappa 2", "ka
 
 
 def data_rows() -> list[Row]:
-    """N and the range of the parameters of each query, ours and (in brackets) the paper's."""
+    """The number of items and the range of the parameters of each query, ours and the paper's."""
     return [{"query": name, **dict(zip(COLUMNS, _ranges(name), strict=True)), **_printed(name)} for name in BEHAVIORAL]
 
 
 def published_gaps() -> dict[str, float]:
-    """For each query, the largest distance between ours and what the paper prints."""
+    """For each query, the largest difference between our values and those the paper prints."""
     return {
         name: max(abs(ours - theirs) for ours, theirs in zip(_ranges(name), PUBLISHED[name], strict=True))
         for name in BEHAVIORAL
     }
 
 
-def time_rows(experiment: Experiment, evidence: Evidence) -> list[Row]:
-    """Our times beside the paper's, and how many times faster."""
-    return [_time_row(row, experiment, evidence) for row in experiment.timed]
+def time_rows(experiment: Experiment, results: Results) -> list[Row]:
+    """Our times, the paper's, and the speed-up."""
+    return [_time_row(timed, experiment, results) for timed in experiment.timed_policies]
 
 
-def growth_rows(evidence: Evidence) -> list[Row]:
+def growth_rows(results: Results) -> list[Row]:
     """The time of PB-MHB over the grid of sizes."""
     return [
         {
@@ -50,70 +50,74 @@ def growth_rows(evidence: Evidence) -> list[Row]:
             "steps": point.steps,
             "milliseconds": point.milliseconds,
         }
-        for point in evidence.growth
+        for point in results.growth
     ]
 
 
-def fit_rows(evidence: Evidence) -> list[Row]:
-    """How far SVD and EM are apart, and from the truth."""
-    return [gap._asdict() for gap in evidence.fits]
+def fit_rows(results: Results) -> list[Row]:
+    """The differences between SVD and EM, and their errors."""
+    return [gap._asdict() for gap in results.fits]
 
 
-def choice_rows(experiment: Experiment, evidence: Evidence) -> list[Row]:
-    """The regret of each c on the visitors it was chosen on, and which one was chosen."""
+def choice_rows(experiment: Experiment, results: Results) -> list[Row]:
+    """The regret of each c in the tuning runs, and which c was chosen."""
     rows = []
-    for setting in panels(experiment.plays["tuning"]):
-        best = evidence.choices[experiment.name, setting]
-        for result in evidence.panel(experiment.name, setting, "tuning").values():
+    for setting in panels(experiment.run_sets["tuning"]):
+        best = results.chosen_c[experiment.name, setting]
+        for result in results.panel(experiment.name, setting, "tuning").values():
             mean, error = float(result.mean()[-1]), float(result.standard_error()[-1])
             c = result.params["c"]
             rows.append({"setting": setting, "c": c, "regret": mean, "standard_error": error, "chosen": c == best})
     return rows
 
 
-def final_rows(experiment: Experiment, evidence: Evidence, plays: str = "curves") -> list[Row]:
+def final_rows(experiment: Experiment, results: Results, run_set: str = "curves") -> list[Row]:
     """Regret at the last round, smallest first: means, medians, tails."""
     rows = []
-    for setting in panels(experiment.plays[plays]):
-        panel = evidence.panel(experiment.name, setting, plays)
+    for setting in panels(experiment.run_sets[run_set]):
+        panel = results.panel(experiment.name, setting, run_set)
         for label, result in sorted(panel.items(), key=lambda pair: pair[1].mean()[-1]):
-            rows.append({"setting": setting, "policy": label} | _end(result))
+            rows.append({"setting": setting, "policy": label} | _final_row(result))
     return rows
 
 
-def curve_rows(experiment: Experiment, evidence: Evidence) -> list[Row]:
-    """Every curve of an experiment at every checkpoint."""
+def curve_rows(experiment: Experiment, results: Results) -> list[Row]:
+    """All curves of an experiment at all checkpoints."""
     rows = []
-    for (name, plays, setting, label), result in evidence.results.items():
+    for (name, run_set, setting, label), result in results.simulations.items():
         if name == experiment.name:
-            middle, low, high = result.quantiles([0.5, 0.05, 0.95])
-            columns = zip(result.rounds, result.mean(), result.standard_error(), middle, low, high, strict=True)
+            median, low, high = result.quantiles([0.5, 0.05, 0.95])
+            columns = zip(result.rounds, result.mean(), result.standard_error(), median, low, high, strict=True)
             rows += [
-                {"part": plays, "setting": setting, "policy": label, "runs": result.runs}
+                {"part": run_set, "setting": setting, "policy": label, "runs": result.runs}
                 | dict(
-                    zip(("round", "mean", "standard_error", "median", "q05", "q95"), map(_plain, column), strict=True)
+                    zip(
+                        ("round", "mean", "standard_error", "median", "q05", "q95"),
+                        map(_to_python, column),
+                        strict=True,
+                    )
                 )
                 for column in columns
             ]
     return rows
 
 
-def run_rows(experiment: Experiment, evidence: Evidence) -> list[Row]:
-    """The regret of every single run at the last round."""
+def run_rows(experiment: Experiment, results: Results) -> list[Row]:
+    """The regret of every run at the last round."""
     return [
-        {"part": plays, "setting": setting, "policy": label, "run": run, "regret": float(regret)}
-        for (name, plays, setting, label), result in evidence.results.items()
+        {"part": run_set, "setting": setting, "policy": label, "run": run, "regret": float(regret)}
+        for (name, run_set, setting, label), result in results.simulations.items()
         if name == experiment.name
         for run, regret in enumerate(result.regret[:, -1])
     ]
 
 
-def _end(result: Result) -> Row:
-    middle, high = result.quantiles([0.5, 0.95])[:, -1]
+def _final_row(result: Result) -> Row:
+    median, high = result.quantiles([0.5, 0.95])[:, -1]
     return {
         "regret": float(result.mean()[-1]),
         "standard_error": float(result.standard_error()[-1]),
-        "median": float(middle),
+        "median": float(median),
         "q95": float(high),
         "worst": float(result.regret[:, -1].max()),
         "runs": result.runs,
@@ -121,15 +125,15 @@ def _end(result: Result) -> Row:
     }
 
 
-def _time_row(row: Timed, experiment: Experiment, evidence: Evidence) -> Row:
-    time = evidence.times[experiment.name, row.contender.label]
-    paper = row.paper_milliseconds
+def _time_row(timed: TimedPolicy, experiment: Experiment, results: Results) -> Row:
+    time = results.times[experiment.name, timed.contender.label]
+    paper = timed.paper_milliseconds
     return {
-        "policy": row.contender.label,
-        "rounds": row.rounds,
-        "seconds": time.milliseconds * row.rounds / 1e3,
+        "policy": timed.contender.label,
+        "rounds": timed.rounds,
+        "seconds": time.milliseconds * timed.rounds / 1e3,
         "milliseconds": time.milliseconds,
-        "paper_minutes": row.paper_minutes,
+        "paper_minutes": timed.paper_minutes,
         "paper_milliseconds": paper,
         "faster": None if paper is None else paper / time.milliseconds,
     }
@@ -144,5 +148,5 @@ def _printed(name: str) -> Row:
     return {f"paper: {column}": value for column, value in zip(COLUMNS, PUBLISHED[name], strict=True)}
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return value.item()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise.client.address import Address
+from slotwise.client.address import ServiceAddress
 from slotwise.client.sample import VISITORS
 from slotwise.service.verify import verify
 
@@ -22,7 +22,7 @@ SECONDS = 60.0
 
 
 def answers(url: str) -> bool:
-    address = Address.of(url)
+    address = ServiceAddress.of(url)
     with socket.socket() as probe:
         return probe.connect_ex((address.host, address.port)) == 0
 

@@ -3,16 +3,16 @@
 import slotwise as sw
 from slotwise.cli._live_view import picture
 from slotwise.cli._plot import plot
-from slotwise.client.address import Address
-from slotwise.client.load.generator import Load, Plan
+from slotwise.client.address import ServiceAddress
+from slotwise.client.load.generator import LoadGenerator, LoadPlan
 from slotwise.client.load.visitors import Visitors
 
 MODEL = sw.PBM(theta=[0.5, 0.1], kappa=[1.0])
 
 
-def made(rounds: int | None = None) -> Load:
+def made(rounds: int | None = None) -> LoadGenerator:
     visitors = Visitors(MODEL, ["a", "b"], ["hero"], seed=0)
-    return Load(Address.of("http://127.0.0.1:9"), visitors, Plan("shop", rounds))
+    return LoadGenerator(ServiceAddress.of("http://127.0.0.1:9"), visitors, LoadPlan("shop", rounds))
 
 
 def test_columns_are_as_high_as_values() -> None:

@@ -8,9 +8,9 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.client.apply import _apply_spec
 from slotwise.client.apply import apply as bring
-from slotwise.client.http_client import Remote
+from slotwise.client.http_client import HttpClient
 from slotwise.client.page_file import page_of
-from slotwise.client.pages import read
+from slotwise.client.pages import fetch_page
 from tests.cli.typed import typed
 from tests.service.running_service import Process
 
@@ -101,9 +101,9 @@ def test_a_pin_leaves_a_position_that_goes_away(apply, service: Process, page: s
 
 def test_a_page_that_somebody_else_changed_meanwhile_is_let_alone(service: Process, page: str) -> None:
     file = page_of({"page": page, "positions": ["hero"]})
-    with Remote(service.address) as remote:
+    with HttpClient(service.address) as remote:
         bring(remote, file)
-        before, etag = read(remote, page)
+        before, etag = fetch_page(remote, page)
         service.http.patch(f"/v1/pages/{page}", json={"holdout": 0.5})
         with pytest.raises(BadInput, match="was changed by somebody else meanwhile: try again"):
             _apply_spec(remote, page_of({"page": page, "positions": ["left"]}), before, etag)

@@ -1,4 +1,4 @@
-"""A service in a process of its own, for all tests of a client; each test has pages of its own."""
+"""A service process that all client tests share; each test uses its own pages."""
 
 import tempfile
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest) -> str:
-    """A name that no other test has."""
+    """A page name that no other test uses."""
     return str(request.node.name)[:60].replace("[", "-").replace("]", "").replace(" ", "-")
 
 
 @pytest.fixture
 def quick_store() -> Iterator[Path]:
-    """A store in memory, where there is a folder for that: its commits do not wait for a disk."""
+    """A store in memory if the system has /dev/shm, so that commits do not wait for a disk."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder) / "store.db"

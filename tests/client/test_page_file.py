@@ -37,12 +37,12 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert file.pins == {"mobile": {"first": "straw hat"}}
 
 
-def test_a_page_of_one_layout_need_not_name_it(tmp_path: Path) -> None:
+def test_a_page_with_one_layout_does_not_name_it(tmp_path: Path) -> None:
     text = 'page = "shop"\npositions = ["hero"]\nitems = { hat = {} }\npins = { hero = "hat" }'
     assert read_page(written(tmp_path, text)).pins == {"default": {"hero": "hat"}}
 
 
-def test_the_sample_is_a_page() -> None:
+def test_the_sample_is_a_valid_page() -> None:
     file = read_page(SHOP)
     assert isinstance(file, PageFile)
     assert len(file.items) > len(file.spec.positions or []) > 1
@@ -54,8 +54,8 @@ BAD = [
     ('positions = ["hero"]', 'page: the name of the page is missing, such as page = "shop"'),
     ('page = "a b"\npositions = ["hero"]', "page: this name is not allowed; needed: a letter or digit, then letters, "),
     ('page = "a"\nlayouts = { "m n" = ["x"] }', "layouts: this name is not allowed; needed: a letter or digit, then "),
-    ('page = "a"', 'positions is missing; it must stand before [items], such as positions = ["hero", "left"]'),
-    ('page = "a"\n[items]\nhat = {}\npositions = ["x"]', "positions is missing; it must stand before [items]"),
+    ('page = "a"', 'positions is missing; it must come before [items], such as positions = ["hero", "left"]'),
+    ('page = "a"\n[items]\nhat = {}\npositions = ["x"]', "positions is missing; it must come before [items]"),
     (
         'page = "a"\npositions = ["x"]\nlayouts = { m = ["x"] }',
         "positions: either positions or layouts are needed, and ",
@@ -83,9 +83,9 @@ BAD = [
         'page = "a"\npositions = ["x"]\n[items]\nhat = { valid_from = 2026-12-24T18:00:00 }',
         "items.hat.valid_from: 2026-12-24 18:00:00 is not a time with its time zone",
     ),
-    ('page = "a"\npositions = ["x"]\n[pins]\ny = "hat"', "pins.y: there is no such position; known: x"),
+    ('page = "a"\npositions = ["x"]\n[pins]\ny = "hat"', "pins.y: unknown position; known: x"),
     ('page = "a"\npositions = ["x"]\n[pins]\nx = "hat"', "pins.x: 'hat' is not among the items of the file"),
-    ('page = "a"\n[layouts]\nm = ["x"]\n[pins.d]\nx = "hat"', "pins.d: there is no layout 'd'; known: m"),
+    ('page = "a"\n[layouts]\nm = ["x"]\n[pins.d]\nx = "hat"', "pins.d: unknown layout 'd'; known: m"),
     (
         'page = "a"\npositions = ["x", "y"]\nitems = { hat = {} }\npins = { x = "hat", y = "hat" }',
         "pins.y: item 'hat' is pinned at two positions",
@@ -94,12 +94,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "line"), BAD, ids=lambda value: str(value)[:50])
-def test_what_is_wrong_is_told_by_line_or_field(tmp_path: Path, text: str, line: str) -> None:
-    with pytest.raises(BadInput) as told:
+def test_errors_name_the_line_or_the_field(tmp_path: Path, text: str, line: str) -> None:
+    with pytest.raises(BadInput) as refused:
         read_page(written(tmp_path, text))
-    assert str(tmp_path / "page.toml") in str(told.value)
-    assert line in str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(tmp_path / "page.toml") in str(refused.value)
+    assert line in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

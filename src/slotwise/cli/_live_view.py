@@ -8,13 +8,13 @@ from rich.text import Text
 
 from slotwise.cli import _shared as shared
 from slotwise.cli._plot import plot
-from slotwise.client.load.generator import Load
+from slotwise.client.load.generator import LoadGenerator
 
 HEIGHT, WIDEST, MARGIN = 8, 72, 8
 
 
 @contextmanager
-def live(quiet: bool) -> Iterator[Callable[[Load], None]]:
+def live(quiet: bool) -> Iterator[Callable[[LoadGenerator], None]]:
     """Draw a load again and again on stderr; nothing when that is not a terminal."""
     if quiet or not shared.errors.is_terminal:
         yield lambda _: None
@@ -23,7 +23,7 @@ def live(quiet: bool) -> Iterator[Callable[[Load], None]]:
         yield lambda load: drawing.update(Text(picture(load, shared.errors.width), no_wrap=True), refresh=True)
 
 
-def picture(load: Load, width: int) -> str:
+def picture(load: LoadGenerator, width: int) -> str:
     """The learning curve, and three lines below it, none of them wide."""
     unicode = shared.errors.encoding.startswith("utf")
     level, values = load.visitors.regret_at_random, [point.regret for point in load.curve.points()]
@@ -37,7 +37,7 @@ def picture(load: Load, width: int) -> str:
     return "\n".join(["clicks lost per round", *lines, *_told(load)])
 
 
-def _told(load: Load) -> list[str]:
+def _told(load: LoadGenerator) -> list[str]:
     rounds, rate = load.curve.rounds, load.curve.rounds / load.seconds
     of = f" of {load.plan.rounds:,}" if load.plan.rounds else ""
     left = f", {(load.plan.rounds - rounds) / rate:,.0f} s left" if load.plan.rounds and rate else ""

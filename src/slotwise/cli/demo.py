@@ -57,18 +57,20 @@ def _visit(url: str, rounds: int | None, rate: float | None, delay: int, seed: i
     """The shop on the service, and a load of its visitors."""
     from slotwise.client import pages
     from slotwise.client.apply import apply
-    from slotwise.client.http_client import Remote
-    from slotwise.client.load.generator import Load, Plan
+    from slotwise.client.http_client import HttpClient
+    from slotwise.client.load.generator import LoadGenerator, LoadPlan
     from slotwise.client.load.visitors import Visitors
     from slotwise.client.page_file import read_page
     from slotwise.client.sample import SHOP, VISITORS
 
     truth, _ = model_of(None, None, None, VISITORS)
-    with Remote(url) as remote:
+    with HttpClient(url) as remote:
         file = read_page(SHOP)
         apply(remote, file)
-        face = pages.face(pages.existing(remote, file.page))
-        return Load(remote.address, Visitors(truth, *face, seed), Plan(file.page, rounds, rate, delay=delay))
+        face = pages.outline(pages.fetch_existing_page(remote, file.page))
+        return LoadGenerator(
+            remote.address, Visitors(truth, *face, seed), LoadPlan(file.page, rounds, rate, delay=delay)
+        )
 
 
 def _tell(url: str, port: int) -> None:

@@ -46,21 +46,21 @@ def load(
     quiet: Annotated[bool, typer.Option("--quiet", help="No picture while it runs.")] = False,
 ) -> None:
     """Let simulated visitors ask a running service for displays and click: how fast it answers, how well it learns."""
-    from slotwise.client.load.generator import Load, Plan
+    from slotwise.client.load.generator import LoadGenerator, LoadPlan
     from slotwise.client.load.visitors import Visitors
 
     check_charts(chart)
-    plan = Plan(page, whole_text("--rounds", rounds), rate_of(rate), connections, whole("--delay", delay, least=0))
+    plan = LoadPlan(page, whole_text("--rounds", rounds), rate_of(rate), connections, whole("--delay", delay, least=0))
     truth, described = model_of(setting, theta, kappa, model)
     address, (items, positions) = _face(url, page, truth, create)
-    job = Load(address, Visitors(truth, items, positions, whole("--seed", seed, least=0)), plan)
+    job = LoadGenerator(address, Visitors(truth, items, positions, whole("--seed", seed, least=0)), plan)
     report = play(job, quiet or as_json)
     if chart and report.learning_curve:
         draw(report, job.visitors.regret_at_random, chart)
     if as_json:
-        from slotwise.client.load.report import as_data
+        from slotwise.client.load.report import to_json_data
 
-        print(json.dumps({"seed": seed, "visitors": described, **as_data(report)}, indent=2))
+        print(json.dumps({"seed": seed, "visitors": described, **to_json_data(report)}, indent=2))
     else:
         show(report, described)
         for path in chart or []:
@@ -84,24 +84,24 @@ def rate_of(text: str) -> float | None:
 
 def _face(url: str, page: str, truth: Any, create: bool) -> Any:
     from slotwise.client import pages
-    from slotwise.client.http_client import Remote
+    from slotwise.client.http_client import HttpClient
 
-    with Remote(url) as remote:
-        found, _ = pages.read(remote, page)
+    with HttpClient(url) as remote:
+        found, _ = pages.fetch_page(remote, page)
         if found is None and create:
-            pages.create_numbered(remote, page, truth)
-        return remote.address, pages.face(pages.existing(remote, page))
+            pages.create_numbered_page(remote, page, truth)
+        return remote.address, pages.outline(pages.fetch_existing_page(remote, page))
 
 
 def play(job: Any, quiet: bool) -> Any:
     """Run a load, drawing it as it goes; its report, also when it was interrupted."""
     from slotwise.cli._live_view import live
     from slotwise.client.load.generator import run_until_interrupted
-    from slotwise.client.load.report import Report
+    from slotwise.client.load.report import LoadReport
 
     with live(quiet) as tell:
         run_until_interrupted(lambda: job.run(tell), job.stop)
-    return Report.of(job)
+    return LoadReport.of(job)
 
 
 def draw(report: Any, at_random: float, charts: list[Path]) -> None:
@@ -127,7 +127,7 @@ def show(report: Any, described: str) -> None:
     shared.screen.print(escape(line), highlight=False, soft_wrap=True)
     shared.screen.print(table)
     shared.screen.print(f"lately {report.regret_per_round_lately:.4f} clicks are lost per round", highlight=False)
-    for line in report.trouble():
+    for line in report.problems():
         shared.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False)
     if report.stopped:
         shared.errors.print(escape(report.stopped), highlight=False)

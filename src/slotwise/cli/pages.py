@@ -31,11 +31,11 @@ def apply(
 ) -> None:
     """Bring a page to what a file says, and tell what changed; a second time changes nothing."""
     from slotwise.client.apply import apply as bring
-    from slotwise.client.http_client import Remote
+    from slotwise.client.http_client import HttpClient
     from slotwise.client.page_file import read_page
 
     wanted = read_page(file)
-    with Remote(url) as remote:
+    with HttpClient(url) as remote:
         applied = bring(remote, wanted, exact)
     if as_json:
         print(json.dumps({"page": wanted.page, **applied._asdict()}, indent=2))
@@ -52,10 +52,10 @@ def apply(
 def list_pages(url: Url = URL, as_json: Json = False) -> None:
     """List the pages."""
     from slotwise.client import pages as remote_pages
-    from slotwise.client.http_client import Remote
+    from slotwise.client.http_client import HttpClient
 
-    with Remote(url) as remote:
-        found = [remote_pages.existing(remote, name) for name in remote_pages.names(remote)]
+    with HttpClient(url) as remote:
+        found = [remote_pages.fetch_existing_page(remote, name) for name in remote_pages.page_names(remote)]
     rows = [
         {
             "page": page["page"],
@@ -86,11 +86,11 @@ def list_pages(url: Url = URL, as_json: Json = False) -> None:
 def show(page: Annotated[str, typer.Argument(help="The page.")], url: Url = URL, as_json: Json = False) -> None:
     """Show a page: its settings, its positions and items, and what was learnt of them."""
     from slotwise.client import pages as remote_pages
-    from slotwise.client.http_client import Remote, path_of
+    from slotwise.client.http_client import HttpClient, path_of
 
-    with Remote(url) as remote:
-        found = remote_pages.existing(remote, page)
-        learnt = remote.ask("GET", path_of("pages", page, "insights"))
+    with HttpClient(url) as remote:
+        found = remote_pages.fetch_existing_page(remote, page)
+        learnt = remote.request("GET", path_of("pages", page, "insights"))
     insights = learnt.body if learnt.status == 200 else None
     if as_json:
         print(json.dumps({**found, "insights": insights}, indent=2))

@@ -1,1 +1,1 @@
-"""Whoever talks to a running service from outside: the commands that define pages, simulated visitors, the demo."""
+"""Clients of a running service: the commands that define pages, the load generator, and the demo."""

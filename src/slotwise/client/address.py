@@ -1,4 +1,4 @@
-"""Where a service is."""
+"""The address of a service."""
 
 from http import HTTPStatus
 from typing import NamedTuple
@@ -9,40 +9,40 @@ from slotwise.checks import BadInput, shown
 URL = "http://127.0.0.1:8000"
 
 
-class Address(NamedTuple):
-    """A service's address, taken apart."""
+class ServiceAddress(NamedTuple):
+    """The URL of a service, split into its components."""
 
-    url: str  # without a slash at its end
+    url: str  # without a trailing slash
     host: str
     port: int
     secure: bool
-    prefix: str  # of every path, when the service lives below another one
+    prefix: str  # of every path, for a service behind a proxy: /learn
 
     @classmethod
-    def of(cls, url: str) -> "Address":
-        """Out of http://host:port or https://host."""
+    def of(cls, url: str) -> "ServiceAddress":
+        """Parse http://host:port or https://host/prefix."""
         try:
-            parts = urlsplit(url.strip().rstrip("/"))
-            port = parts.port
+            parsed = urlsplit(url.strip().rstrip("/"))
+            port = parsed.port
         except ValueError:
-            raise BadInput(_WANTED.format(shown(url))) from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise BadInput(_WANTED.format(shown(url)))
-        secure = parts.scheme == "https"
-        return cls(parts.geturl(), parts.hostname, port or (443 if secure else 80), secure, parts.path)
+            raise _invalid(url) from None
+        if parsed.scheme not in ("http", "https") or not parsed.hostname or parsed.query or parsed.fragment:
+            raise _invalid(url)
+        secure = parsed.scheme == "https"
+        return cls(parsed.geturl(), parsed.hostname, port or (443 if secure else 80), secure, parsed.path)
 
     @property
     def host_header(self) -> str:
-        """As HTTP names the host."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
-_WANTED = "--url {} is not the address of a service, such as " + URL
+def _invalid(url: str) -> BadInput:
+    return BadInput(f"--url {shown(url)} is not the address of a service, such as {URL}")
 
 
-def phrase(status: int) -> str:
-    """A status with its words: 404 Not Found."""
+def status_text(status: int) -> str:
+    """A status with its phrase: 404 Not Found."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

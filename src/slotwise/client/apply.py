@@ -1,82 +1,84 @@
-"""Bring a page of a running service to what a file says, changing only what differs."""
+"""Apply a page file to a running service: change only what differs."""
 
 from typing import Any, NamedTuple
 
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.http_client import Remote, path_of, refusal
+from slotwise.client.http_client import HttpClient, error_detail, path_of
 from slotwise.client.page_file import PageFile, Pins
-from slotwise.client.pages import read, save_items
+from slotwise.client.pages import fetch_page, save_items
 from slotwise.service.pages.page import ItemSpec, PageSpec
 
 
 class Applied(NamedTuple):
-    """What changed, and what the page has that the file does not name, one line each."""
+    """The changes made, and the items and pins of the page that the file does not name, one line each."""
 
     changes: list[str]
     unnamed: list[str]
 
 
-def apply(remote: Remote, file: PageFile, exact: bool = False) -> Applied:
-    """Define the page, its items and its pins. With `exact`, items and pins that the file does not name go too."""
-    before, etag = read(remote, file.page)
-    changes = _apply_spec(remote, file, before, etag)
+def apply(client: HttpClient, file: PageFile, exact: bool = False) -> Applied:
+    """Define the page, its items and its pins. With `exact`, retire and unpin what the file does not name."""
+    before, etag = fetch_page(client, file.page)
+    changes = _apply_spec(client, file, before, etag)
     extra_items = [row for row in (before or {}).get("items", []) if row["item"] not in file.items]
-    changes += _apply_items(remote, file, before, [row for row in extra_items if row["state"] != "retired"] * exact)
-    present = _kept_pins(file.spec, (before or {}).get("pins", {}))
+    changes += _apply_items(client, file, before, [row for row in extra_items if row["state"] != "retired"] * exact)
+    current = _remaining_pins(file.spec, (before or {}).get("pins", {}))
     extra_pins = [
         (layout, position)
-        for layout, pinned in present.items()
+        for layout, pinned in current.items()
         for position in pinned
         if position not in file.pins.get(layout, {})
     ]
-    changes += _apply_pins(remote, file, present, extra_pins if exact else [])
+    changes += _apply_pins(client, file, current, extra_pins if exact else [])
     if exact:
         return Applied(changes, [])
     unnamed = [f"item {row['item']}" for row in extra_items if row["state"] != "retired"]
-    return Applied(changes, unnamed + [f"pin {_place(*pin)}" for pin in extra_pins])
+    return Applied(changes, unnamed + [f"pin {_pin_name(*pin)}" for pin in extra_pins])
 
 
-def _apply_spec(remote: Remote, file: PageFile, before: Any, etag: str | None) -> list[str]:
-    wanted = _view(file.spec)
+def _apply_spec(client: HttpClient, file: PageFile, before: Any, etag: str | None) -> list[str]:
+    wanted = _as_served(file.spec)
     differs = [name for name in wanted if before is None or before.get(name) != wanted[name]]
     if not differs:
         return []
     path = path_of("pages", file.page)
-    reply = remote.ask("PUT", path, file.spec, **({} if etag is None else {"If_Match": etag}))
+    reply = client.request("PUT", path, file.spec, **({} if etag is None else {"If_Match": etag}))
     if reply.status == 412:
-        raise BadInput(f"page {file.page} was changed by somebody else meanwhile: try again")
+        raise BadInput(f"page {file.page} was changed by another client in the meantime: try again")
     if reply.status >= 300:
-        raise BadInput(f"{remote.address.url} refuses page {file.page}: {refusal(reply.body)}")
+        raise BadInput(f"{client.address.url} refuses page {file.page}: {error_detail(reply.body)}")
     if before is None:
         return [f"page {file.page} created"]
-    return [f"{name}: {_shown(before.get(name))} -> {_shown(wanted[name])}" for name in differs]
+    return [f"{name}: {_format_json(before.get(name))} -> {_format_json(wanted[name])}" for name in differs]
 
 
-def _view(spec: PageSpec) -> dict[str, Any]:
-    """A definition as the service shows it, every default filled in."""
+def _as_served(spec: PageSpec) -> dict[str, Any]:
+    """A definition in the form the service returns it, with all defaults."""
     plain = {name: getattr(spec, name) for name in PageSpec.__struct_fields__ if name != "positions"}
     return plain | {"layouts": spec.all_layouts(), "retention": spec.keep_seconds()}
 
 
-def _apply_items(remote: Remote, file: PageFile, before: Any, to_retire: list[Any]) -> list[str]:
-    present = {row["item"]: row for row in (before or {}).get("items", [])}
+def _apply_items(client: HttpClient, file: PageFile, before: Any, to_retire: list[Any]) -> list[str]:
+    current = {row["item"]: row for row in (before or {}).get("items", [])}
     wanted = {name: _fields(spec) for name, spec in file.items.items()}
     wanted |= {row["item"]: {**_known_fields(row), "state": "retired"} for row in to_retire}
     rows, changes = [], []
     for name, fields in wanted.items():
-        was = present.get(name)
-        differs = [key for key in fields if was is not None and was.get(key) != fields[key]]
-        if was is None:
+        before_item = current.get(name)
+        differs = [key for key in fields if before_item is not None and before_item.get(key) != fields[key]]
+        if before_item is None:
             changes.append(f"item {name} created")
         elif differs:
-            what = ", ".join(f"{key}: {_shown(was.get(key))} -> {_shown(fields[key])}" for key in differs)
-            changes.append(f"item {name}, {what}")
+            details = ", ".join(
+                f"{key}: {_format_json(before_item.get(key))} -> {_format_json(fields[key])}" for key in differs
+            )
+            changes.append(f"item {name}, {details}")
         else:
             continue
         rows.append({"item": name, **{key: value for key, value in fields.items() if value is not None}})
-    save_items(remote, file.page, rows)
+    save_items(client, file.page, rows)
     return changes
 
 
@@ -88,8 +90,8 @@ def _known_fields(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row.get(name) for name in ItemSpec.__struct_fields__}
 
 
-def _kept_pins(spec: PageSpec, pins: Pins) -> Pins:
-    """The pins that were there, without those of positions that went with the new definition."""
+def _remaining_pins(spec: PageSpec, pins: Pins) -> Pins:
+    """The current pins, without those of positions that the new definition removes."""
     layouts = spec.all_layouts()
     return {
         layout: {position: item for position, item in pinned.items() if position in layouts.get(layout, [])}
@@ -97,29 +99,29 @@ def _kept_pins(spec: PageSpec, pins: Pins) -> Pins:
     }
 
 
-def _apply_pins(remote: Remote, file: PageFile, present: Pins, extra: list[tuple[str, str]]) -> list[str]:
-    """Unpin first: an item stands at one position of a layout at most."""
+def _apply_pins(client: HttpClient, file: PageFile, current: Pins, extra: list[tuple[str, str]]) -> list[str]:
+    """Remove pins before adding any: an item can be pinned to only one position of a layout."""
     moved = [
         (layout, position)
         for layout, pinned in file.pins.items()
-        for position, item in present.get(layout, {}).items()
+        for position, item in current.get(layout, {}).items()
         if item in pinned.values() and pinned.get(position) != item
     ]
     changes = []
     for layout, position in dict.fromkeys(extra + moved):
-        remote.ok("DELETE", path_of("pages", file.page, "pins", layout, position))
-        changes.append(f"pin {_place(layout, position)}: {present[layout][position]} taken away")
+        client.call("DELETE", path_of("pages", file.page, "pins", layout, position))
+        changes.append(f"pin {_pin_name(layout, position)}: {current[layout][position]} removed")
     for layout, pinned in file.pins.items():
         for position, item in pinned.items():
-            if present.get(layout, {}).get(position) != item:
-                remote.ok("PUT", path_of("pages", file.page, "pins", layout, position), {"item": item})
-                changes.append(f"pin {_place(layout, position)}: {item}")
+            if current.get(layout, {}).get(position) != item:
+                client.call("PUT", path_of("pages", file.page, "pins", layout, position), {"item": item})
+                changes.append(f"pin {_pin_name(layout, position)}: {item}")
     return changes
 
 
-def _place(layout: str, position: str) -> str:
+def _pin_name(layout: str, position: str) -> str:
     return f"{layout}/{position}"
 
 
-def _shown(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()

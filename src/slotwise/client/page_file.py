@@ -1,4 +1,4 @@
-"""A page as a TOML file: its settings, its items, its pins."""
+"""A page as a TOML file: settings, items and pins."""
 
 import tomllib
 from datetime import datetime
@@ -14,12 +14,12 @@ from slotwise.service.pages.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, chec
 
 Pins = dict[str, dict[str, str]]  # layout -> position -> item
 _TIMES = ("valid_from", "valid_until")
-_PINS = '[pins], or [pins.desktop] with layouts, and below it lines such as hero = "straw hat"'
-_TABLES = ("page", "items", "pins")  # of a file, beside the settings of the page
+_PINS_EXAMPLE = '[pins], or [pins.desktop] with layouts, and below it lines such as hero = "straw hat"'
+_TABLES = ("page", "items", "pins")  # keys of a file that are not settings of the page
 
 
 class PageFile(msgspec.Struct):
-    """What a file says."""
+    """The content of a page file."""
 
     page: str
     spec: PageSpec
@@ -28,7 +28,7 @@ class PageFile(msgspec.Struct):
 
 
 def read_page(path: Path) -> PageFile:
-    """Read a file; what is wrong with it is told by line, or by field."""
+    """Read a page file. Errors name the line or the field."""
     try:
         content = tomllib.loads(path.read_bytes().decode())
     except OSError as error:
@@ -42,38 +42,38 @@ def read_page(path: Path) -> PageFile:
 
 
 def page_of(content: dict[str, Any]) -> PageFile:
-    """A page out of TOML that was read."""
-    rest = {key: value for key, value in content.items() if key not in _TABLES}
+    """Validate a decoded TOML document."""
+    settings = {key: value for key, value in content.items() if key not in _TABLES}
     if "page" not in content:
         raise BadInput('page: the name of the page is missing, such as page = "shop"')
-    page: str = _read("page", content["page"], Name)
-    spec: PageSpec = _read("", rest, PageSpec)
+    page: str = _convert("page", content["page"], Name)
+    spec: PageSpec = _convert("", settings, PageSpec)
     if spec.positions is None and spec.layouts is None:
-        raise BadInput('positions is missing; it must stand before [items], such as positions = ["hero", "left"]')
+        raise BadInput('positions is missing; it must come before [items], such as positions = ["hero", "left"]')
     for pointer, line in check_page(spec):
         raise BadInput(f"{pointer.strip('/').replace('/', '.')}: {line}")
-    listed = _table(
+    item_table = _table(
         "items", content.get("items", {}), '[items], and below it a line for each, such as "straw hat" = {}'
     )
-    items = {name: _item(name, value) for name, value in listed.items()}
-    return PageFile(page, spec, items, _pins(spec, items, _table("pins", content.get("pins", {}), _PINS)))
+    items = {name: _item(name, value) for name, value in item_table.items()}
+    return PageFile(page, spec, items, _pins(spec, items, _table("pins", content.get("pins", {}), _PINS_EXAMPLE)))
 
 
 def _item(name: str, value: Any) -> ItemSpec:
     where = f"items.{name}"
-    _read(f"items: the name {name!r}", name, ItemName)
-    given = {
-        key: _seconds(f"{where}.{key}", one) if key in _TIMES else one
-        for key, one in _table(where, value, '{}, or { state = "paused" }').items()
+    _convert(f"items: the name {name!r}", name, ItemName)
+    fields = {
+        key: _timestamp(f"{where}.{key}", field) if key in _TIMES else field
+        for key, field in _table(where, value, '{}, or { state = "paused" }').items()
     }
-    spec: ItemSpec = _read(where, given, ItemSpec)
+    spec: ItemSpec = _convert(where, fields, ItemSpec)
     for pointer, line in check_item(spec):
         raise BadInput(f"{where}{pointer.replace('/', '.')}: {line}")
     return spec
 
 
-def _seconds(where: str, value: Any) -> Any:
-    """A TOML time as the service has it, seconds since 1970."""
+def _timestamp(where: str, value: Any) -> Any:
+    """A TOML time as seconds since 1970."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.timestamp()
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -81,18 +81,18 @@ def _seconds(where: str, value: Any) -> Any:
     raise BadInput(f"{where}: {value} is not a time with its time zone, such as 2026-12-24T18:00:00Z")
 
 
-def _pins(spec: PageSpec, items: dict[str, ItemSpec], given: dict[str, Any]) -> Pins:
-    """By layout; a page that has positions and no layouts needs not name its only one."""
-    named = given if spec.layouts is not None else {DEFAULT_LAYOUT: given}
+def _pins(spec: PageSpec, items: dict[str, ItemSpec], table: dict[str, Any]) -> Pins:
+    """The pins by layout. A page with `positions` instead of `layouts` does not name its only layout."""
+    by_layout = table if spec.layouts is not None else {DEFAULT_LAYOUT: table}
     pins: Pins = {}
-    for layout, pinned in named.items():
+    for layout, pinned in by_layout.items():
         where = f"pins.{layout}" if spec.layouts is not None else "pins"
         positions = spec.all_layouts().get(layout)
         if positions is None:
-            raise BadInput(f"{where}: there is no layout {layout!r}; known: {', '.join(spec.all_layouts())}")
-        for position, item in _table(where, pinned, _PINS).items():
+            raise BadInput(f"{where}: unknown layout {layout!r}; known: {', '.join(spec.all_layouts())}")
+        for position, item in _table(where, pinned, _PINS_EXAMPLE).items():
             if position not in positions:
-                raise BadInput(f"{where}.{position}: there is no such position; known: {', '.join(positions)}")
+                raise BadInput(f"{where}.{position}: unknown position; known: {', '.join(positions)}")
             if item not in items:
                 raise BadInput(f"{where}.{position}: {item!r} is not among the items of the file")
             if item in pins.get(layout, {}).values():
@@ -101,16 +101,16 @@ def _pins(spec: PageSpec, items: dict[str, ItemSpec], given: dict[str, Any]) -> 
     return pins
 
 
-def _table(where: str, value: Any, right: str) -> dict[str, Any]:
+def _table(where: str, value: Any, example: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise BadInput(f"{where}: a table is needed: {right}")
+        raise BadInput(f"{where}: a table is needed: {example}")
     return value
 
 
-def _read(where: str, value: Any, kind: Any) -> Any:
+def _convert(where: str, value: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         line, path = describe_failure(error, kind, _TABLES if not where else ())
-        place = (where + path.rpartition("$")[2]).strip(".")
-        raise BadInput(f"{place}: {line}" if place else line) from None
+        field = (where + path.rpartition("$")[2]).strip(".")
+        raise BadInput(f"{field}: {line}" if field else line) from None

@@ -1,4 +1,4 @@
-"""A service that lives as long as whoever started it: it stops when its standard input ends, however that happens."""
+"""The main module of a service process that stops with its parent: it ends when its standard input is closed."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ HOST = "127.0.0.1"
 
 
 def main() -> None:
-    """Serve the store on the port that the arguments name, with a seed."""
+    """Serve a store. The arguments are its path, the port and the seed."""
     store, port, seed = sys.argv[1:]
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _stop_with_parent() -> None:
-    """The other end of the pipe is held by the parent alone: also kill -9 closes it."""
+    """Only the parent holds the other end of the pipe, so even kill -9 of the parent closes it."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

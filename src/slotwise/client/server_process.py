@@ -1,4 +1,4 @@
-"""A service in a process of its own, which ends with this one."""
+"""A service in a child process, which ends with this process."""
 
 import subprocess
 import sys
@@ -7,25 +7,25 @@ import time
 from pathlib import Path
 
 from slotwise.checks import BadInput
-from slotwise.client.http_client import Remote, Unreachable
+from slotwise.client.http_client import HttpClient, Unreachable
 from slotwise.client.server_main import HOST
 from slotwise.service.http.server import bind
 
 PORT = 8000
-READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # compiling the kernels takes long, once
+READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # the first start compiles the kernels, which takes long
 
 
 class ServerProcess:
-    """Started at once; use it in a `with` block, at whose end it is stopped."""
+    """A service process. The constructor starts it, and the end of a `with` block stops it."""
 
     def __init__(self, store: Path, port: int = PORT, seed: int = 0) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "slotwise.client.server_main", str(store), str(_free(port)), str(seed)],
+            [sys.executable, "-m", "slotwise.client.server_main", str(store), str(_port_or_any(port)), str(seed)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            start_new_session=True,  # Ctrl-C in the terminal is for this process, which then stops the other
+            start_new_session=True,  # Ctrl-C reaches only this process, which then stops the child
         )
 
     def __enter__(self) -> "ServerProcess":
@@ -37,32 +37,30 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process."""
         return self._process.pid
 
     def url(self) -> str:
-        """Its address, known when it listens."""
+        """The address. Blocks until the service listens."""
         assert self._process.stdout is not None
         words = self._process.stdout.readline().decode().split()
         if not words:
-            raise BadInput(f"the service did not start: {self._last_words()}")
+            raise BadInput(f"the service did not start: {self._last_error_line()}")
         return words[-1]
 
     def wait_until_ready(self, url: str) -> None:
-        """Until the kernels are compiled."""
+        """Wait until the kernels are compiled."""
         deadline = time.monotonic() + READY_SECONDS
-        with Remote(url) as remote:
+        with HttpClient(url) as client:
             while time.monotonic() < deadline and self._process.poll() is None:
                 try:
-                    if remote.ask("GET", "/readyz").status == 200:
+                    if client.request("GET", "/readyz").status == 200:
                         return
                 except Unreachable:
-                    pass  # it listens in a moment
+                    pass  # not listening yet
                 time.sleep(0.05)
-        raise BadInput(f"the service did not become ready: {self._last_words()}")
+        raise BadInput(f"the service did not become ready: {self._last_error_line()}")
 
     def stop(self) -> None:
-        """End it, by its process id."""
         process = self._process
         if process.poll() is None:
             process.terminate()
@@ -75,15 +73,15 @@ class ServerProcess:
             if pipe is not None:
                 pipe.close()
 
-    def _last_words(self) -> str:
+    def _last_error_line(self) -> str:
         self.stop()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
+        return lines[-1] if lines else f"its exit code is {self._process.returncode}"
 
 
-def _free(port: int) -> int:
-    """The port when it is free, else 0: any other one."""
+def _port_or_any(port: int) -> int:
+    """The port if it is free, else 0, which means any free port."""
     try:
         bind(HOST, port).close()
     except BadInput:

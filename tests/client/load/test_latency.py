@@ -17,11 +17,11 @@ def test_quantiles_are_right_to_one_percent() -> None:
         assert latency.quantile(share) >= exact
 
 
-def test_nothing_measured_has_no_quantiles() -> None:
+def test_without_requests_there_are_no_quantiles() -> None:
     assert Latency().milliseconds() == {"p50": None, "p90": None, "p99": None, "p99.9": None}
 
 
-def test_times_beyond_any_class_are_kept() -> None:
+def test_times_outside_the_bins_are_counted() -> None:
     latency = Latency()
     for time in (0.0, 1e-9, 1e9):
         latency.add(time)

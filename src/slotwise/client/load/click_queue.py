@@ -1,4 +1,4 @@
-"""Clicks on their way to the service: each waits its delay, then goes with whatever else is due, as sites send them."""
+"""ClickQueue: clicks wait for their delay, then are sent in batches with all others that are due, as websites do."""
 
 import asyncio
 import time
@@ -7,31 +7,32 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.client.address import phrase
-from slotwise.client.load.fast_connection import Lost, Stream
+from slotwise.client.address import status_text
+from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency
 from slotwise.service.pages.limits import MOST_EVENTS
 
-TRIES, PAUSE = 3, 0.2  # seconds between tries; a register moves once, so a retry cannot count twice
+TRIES = 3  # a retry cannot count a click twice: the register of a position accepts a click once
+RETRY_PAUSE = 0.2  # seconds
 _encode = msgspec.json.Encoder().encode
 
 
-class _Result(msgspec.Struct):
+class _EventResult(msgspec.Struct):
     status: str
 
 
-class _Results(msgspec.Struct):
-    results: list[_Result]
+class _EventResults(msgspec.Struct):
+    results: list[_EventResult]
 
 
-_decode = msgspec.json.Decoder(_Results).decode
+_decode = msgspec.json.Decoder(_EventResults).decode
 
 
-class Clicks:
-    """A click of round t becomes due when round t + delay has its display, as `simulate` has it; then it is sent."""
+class ClickQueue:
+    """Sends a click of round t when round t + delay has its display, as `simulate` does."""
 
-    def __init__(self, stream: Stream, delay: int) -> None:
-        self._stream, self._delay = stream, delay
+    def __init__(self, connection: FastConnection, delay: int) -> None:
+        self._connection, self._delay = connection, delay
         self._rounds: deque[list[bytes]] = deque()  # clicks of the last `delay` rounds
         self._due: deque[tuple[float, bytes]] = deque()  # (since when, event)
         self._released = self._settled = 0
@@ -39,25 +40,25 @@ class Clicks:
         self.latency, self.statuses, self.errors = Latency(), Counter[str](), Counter[str]()
 
     def add(self, token: str, clicked: Iterable[str]) -> None:
-        """The clicks of one more round; those of the round `delay` rounds ago become due."""
+        """Add the clicks of a round. Those of `delay` rounds ago become due."""
         self._rounds.append([_encode({"type": "click", "token": token, "position": position}) for position in clicked])
         if len(self._rounds) > self._delay:
             self._release(self._rounds.popleft())
 
     async def settled(self) -> None:
-        """Wait until everything that is due now was acknowledged, or given up."""
+        """Wait until every click that is due now was acknowledged or given up."""
         target = self._released
         while self._settled < target:
             await self._progress.wait()
 
     async def finish(self) -> None:
-        """Send all that still waits for its round."""
+        """Send all clicks that still wait for their delay."""
         while self._rounds:
             self._release(self._rounds.popleft())
         await self.settled()
 
     async def send(self) -> None:
-        """For ever: send what is due; what becomes due meanwhile goes with the next call."""
+        """Send due clicks until cancelled. Clicks that become due during a request go with the next one."""
         while True:
             await self._wake.wait()
             while self._due:
@@ -79,9 +80,9 @@ class Clicks:
         body = b'{"events":[%s]}' % b",".join(event for _, event in batch)
         for _ in range(TRIES):
             try:
-                status, content = await self._stream.post("/v1/events", body)
-            except Lost as lost:
-                self.errors[str(lost)] += 1
+                status, content = await self._connection.post("/v1/events", body)
+            except ConnectionLost as error:
+                self.errors[str(error)] += 1
             else:
                 if status == 200:
                     now = time.perf_counter()
@@ -89,6 +90,6 @@ class Clicks:
                         self.latency.add(now - since)
                     self.statuses.update(result.status for result in _decode(content).results)
                     return
-                self.errors[phrase(status)] += 1
-            await asyncio.sleep(PAUSE)
+                self.errors[status_text(status)] += 1
+            await asyncio.sleep(RETRY_PAUSE)
         self.statuses["given up"] += len(batch)

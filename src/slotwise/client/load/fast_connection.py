@@ -1,53 +1,55 @@
-"""A connection to a service for very many requests: HTTP/1.1 on an asyncio protocol.
+"""FastConnection: HTTP/1.1 on an asyncio protocol, for very many requests.
 
-It knows just enough of HTTP to talk to a service of ours. A client library for everything (aiohttp) takes three times
-as long per request, and a load that is busy with itself measures itself.
+It implements only the subset of HTTP that a slotwise service uses. A general client library (aiohttp) takes three
+times as long per request, and a load generator that is busy itself measures itself.
 """
 
 import asyncio
 
-from slotwise.client.address import Address
+from slotwise.client.address import ServiceAddress
 
 
-class Lost(Exception):
-    """The connection broke, or could not be made, before the answer was there."""
+class ConnectionLost(Exception):
+    """The connection failed, or broke before the response was complete."""
 
 
-class Stream:
-    """Requests to one service, one at a time, over a connection that is kept, and made anew after it broke."""
+class FastConnection:
+    """Requests to one service, one at a time, over a connection that is kept open and reopened after it breaks."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ServiceAddress) -> None:
         self._address = address
-        self._wire: _Wire | None = None
+        self._protocol: _ResponseProtocol | None = None
         self._heads: dict[str, bytes] = {}
 
-    async def open(self) -> "_Wire":
-        """Connect, unless that is done."""
-        if self._wire is None or self._wire.transport.is_closing():
-            loop, to = asyncio.get_running_loop(), self._address
+    async def open(self) -> "_ResponseProtocol":
+        """Connect, unless the connection is open."""
+        if self._protocol is None or self._protocol.transport.is_closing():
+            loop, address = asyncio.get_running_loop(), self._address
             try:
-                _, self._wire = await loop.create_connection(_Wire, to.host, to.port, ssl=to.secure or None)
+                _, self._protocol = await loop.create_connection(
+                    _ResponseProtocol, address.host, address.port, ssl=address.secure or None
+                )
             except OSError as error:
-                raise Lost(error.strerror or str(error)) from None
-        return self._wire
+                raise ConnectionLost(error.strerror or str(error)) from None
+        return self._protocol
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """The status and the body of the answer."""
-        wire = await self.open()
-        wire.answer = asyncio.get_running_loop().create_future()
-        wire.transport.write(b"%s%d\r\n\r\n%s" % (self._head(path), len(body), body))
+        """The status and the body of the response."""
+        protocol = await self.open()
+        protocol.response = asyncio.get_running_loop().create_future()
+        protocol.transport.write(b"%s%d\r\n\r\n%s" % (self._head(path), len(body), body))
         try:
-            return await wire.answer
+            return await protocol.response
         except BaseException:
-            wire.transport.abort()  # whatever answer is still to come must not be taken for that of the next request
+            protocol.transport.abort()  # a late response must not be taken for that of the next request
             raise
 
     def close(self) -> None:
-        """Let go of the connection."""
-        if self._wire is not None:
-            self._wire.transport.abort()
+        if self._protocol is not None:
+            self._protocol.transport.abort()
 
     def _head(self, path: str) -> bytes:
+        """The request head up to the value of Content-Length."""
         if path not in self._heads:
             lines = [
                 f"POST {self._address.prefix}{path} HTTP/1.1",
@@ -59,14 +61,14 @@ class Stream:
         return self._heads[path]
 
 
-class _Wire(asyncio.Protocol):
-    """The connection itself."""
+class _ResponseProtocol(asyncio.Protocol):
+    """Collects the bytes of a response and completes `response` with its status and body."""
 
     transport: asyncio.Transport
-    answer: "asyncio.Future[tuple[int, bytes]] | None" = None
+    response: "asyncio.Future[tuple[int, bytes]] | None" = None
 
     def __init__(self) -> None:
-        self._seen = b""
+        self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -76,24 +78,24 @@ class _Wire(asyncio.Protocol):
         self._fail("the connection was closed")
 
     def data_received(self, data: bytes) -> None:
-        self._seen = seen = self._seen + data if self._seen else data
-        end = seen.find(b"\r\n\r\n")
+        self._buffer = buffer = self._buffer + data if self._buffer else data
+        end = buffer.find(b"\r\n\r\n")
         if end < 0:
             return
-        length = _length(seen[:end])
+        length = _content_length(buffer[:end])
         if length is None:
-            self._fail("an answer without a length")
-        elif len(seen) >= end + 4 + length:
-            self._seen = b""
-            if self.answer is not None and not self.answer.done():
-                self.answer.set_result((int(seen[9:12]), seen[end + 4 : end + 4 + length]))
+            self._fail("a response without Content-Length")
+        elif len(buffer) >= end + 4 + length:
+            self._buffer = b""
+            if self.response is not None and not self.response.done():
+                self.response.set_result((int(buffer[9:12]), buffer[end + 4 : end + 4 + length]))
 
-    def _fail(self, why: str) -> None:
-        if self.answer is not None and not self.answer.done():
-            self.answer.set_exception(Lost(why))
+    def _fail(self, reason: str) -> None:
+        if self.response is not None and not self.response.done():
+            self.response.set_exception(ConnectionLost(reason))
 
 
-def _length(head: bytes) -> int | None:
+def _content_length(head: bytes) -> int | None:
     at = head.lower().find(b"\r\ncontent-length:")
     if at < 0 or not head.startswith(b"HTTP/1."):
         return None

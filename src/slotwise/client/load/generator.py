@@ -1,8 +1,8 @@
-"""Load: simulated visitors who ask a running service for displays and click, at a constant rate or as fast as it goes.
+"""LoadGenerator: simulated visitors who request displays from a running service and click.
 
-At a rate, the rounds have a timetable, and latency counts from the time a round was due: a service that stalls is
-charged for every visitor who would have come meanwhile. Without a rate each connection plays its rounds one after
-another and waits until the clicks that are due are learnt; on a single connection that is the game of `simulate`.
+At a given rate, each round has a scheduled time, and its latency counts from then: when a service stalls, every visitor
+who would have come in the meantime adds to the latency. Without a rate, each connection runs its rounds one after the
+other and waits until the clicks that are due are learnt; on a single connection that is the loop of `simulate`.
 """
 
 import asyncio
@@ -17,129 +17,131 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.address import Address, phrase
+from slotwise.client.address import ServiceAddress, status_text
 from slotwise.client.http_client import path_of
-from slotwise.client.load.click_queue import Clicks
-from slotwise.client.load.fast_connection import Lost, Stream
+from slotwise.client.load.click_queue import ClickQueue
+from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency
-from slotwise.client.load.learning_curve import Curve
+from slotwise.client.load.learning_curve import LearningCurve
 from slotwise.client.load.visitors import Visitors
 
-TICK = 0.5  # seconds between two looks at a load under way
-PATIENCE = 10.0  # seconds without any answer until a load ends
-PAUSE = 0.1  # seconds after a refusal, so that a service that is down is not flooded
-Done = TypeVar("Done")
+PROGRESS_INTERVAL = 0.5  # seconds between two progress reports
+RESPONSE_TIMEOUT = 10.0  # seconds without any response after which the load stops
+ERROR_PAUSE = 0.1  # seconds after an error, so that a service that is down is not flooded
+T = TypeVar("T")
 
 
-class Plan(NamedTuple):
-    """What a load is to be."""
+class LoadPlan(NamedTuple):
+    """The page, the number of rounds, and how they are sent."""
 
     page: str
-    rounds: int | None = None  # None: until it is stopped
-    rate: float | None = None  # rounds per second; None: as fast as it goes
+    rounds: int | None = None  # None: until stopped
+    rate: float | None = None  # rounds per second; None: as fast as possible
     connections: int = 16
     delay: int = 0  # rounds until a click is sent
 
 
-class _Shown(msgspec.Struct):
+class _PlacedItem(msgspec.Struct):
     position: str
     item: str
 
 
-class _Display(msgspec.Struct):
+class _DisplayReply(msgspec.Struct):
     token: str
-    items: list[_Shown]
+    items: list[_PlacedItem]
     degraded: bool = False
 
 
-_decode = msgspec.json.Decoder(_Display).decode
+_decode = msgspec.json.Decoder(_DisplayReply).decode
 
 
-class Load:
-    """One load, under way or done."""
+class LoadGenerator:
+    """Runs the rounds of a plan and measures latency and regret."""
 
-    def __init__(self, address: Address, visitors: Visitors, plan: Plan) -> None:
+    def __init__(self, address: ServiceAddress, visitors: Visitors, plan: LoadPlan) -> None:
         self.plan, self.visitors = plan, visitors
-        self.curve, self.latency, self.errors = Curve(), Latency(), Counter[str]()
+        self.curve, self.latency, self.errors = LearningCurve(), Latency(), Counter[str]()
         self.degraded, self.clicked = 0, 0
-        self.stopped = ""  # why, when it did not end by itself
+        self.stopped = ""  # the reason, when the load stopped before its last round
         self._address = address
-        self._streams = [Stream(address) for _ in range(plan.connections + 1)]
-        self.clicks = Clicks(self._streams[0], plan.delay)
+        self._connections = [FastConnection(address) for _ in range(plan.connections + 1)]
+        self.clicks = ClickQueue(self._connections[0], plan.delay)
         self._path = path_of("pages", plan.page, "recommendations")
-        self._taken, self._began, self._heard = 0, 0.0, 0.0
+        self._started_rounds, self._start, self._last_response = 0, 0.0, 0.0
 
     @property
     def seconds(self) -> float:
-        """From the first round until the last answer."""
-        return max(self._heard - self._began, 1e-9)
+        """From the first round to the last response."""
+        return max(self._last_response - self._start, 1e-9)
 
-    def stop(self, why: str = "stopped") -> None:
-        """Play no more rounds."""
-        self.stopped = self.stopped or why
+    def stop(self, reason: str = "stopped") -> None:
+        """Start no more rounds."""
+        self.stopped = self.stopped or reason
 
-    async def run(self, tell: Callable[["Load"], None]) -> None:
-        """Play all rounds; `tell` is called now and then."""
+    async def run(self, on_progress: Callable[["LoadGenerator"], None]) -> None:
+        """Run all rounds, and call `on_progress` regularly and at the end."""
         try:
-            await asyncio.gather(*[stream.open() for stream in self._streams])
-        except Lost as lost:
-            raise BadInput(f"{self._address.url} does not answer: {lost}") from None
-        sending = asyncio.create_task(self.clicks.send())
-        self._began = self._heard = time.perf_counter()
-        workers = [asyncio.create_task(self._work(stream)) for stream in self._streams[1:]]
+            await asyncio.gather(*[connection.open() for connection in self._connections])
+        except ConnectionLost as error:
+            raise BadInput(f"{self._address.url} does not answer: {error}") from None
+        sender = asyncio.create_task(self.clicks.send())
+        self._start = self._last_response = time.perf_counter()
+        workers = [asyncio.create_task(self._run_rounds(connection)) for connection in self._connections[1:]]
         try:
-            await self._watch(workers, tell)
+            await self._wait_for(workers, on_progress)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.clicks.finish(), PATIENCE)
+                await asyncio.wait_for(self.clicks.finish(), RESPONSE_TIMEOUT)
         finally:
-            for task in [sending, *workers]:
+            for task in [sender, *workers]:
                 task.cancel()
-            await asyncio.gather(sending, *workers, return_exceptions=True)
-            for stream in self._streams:
-                stream.close()
-        tell(self)
+            await asyncio.gather(sender, *workers, return_exceptions=True)
+            for connection in self._connections:
+                connection.close()
+        on_progress(self)
 
-    async def _watch(self, workers: list["asyncio.Task[None]"], tell: Callable[["Load"], None]) -> None:
+    async def _wait_for(
+        self, workers: list["asyncio.Task[None]"], on_progress: Callable[["LoadGenerator"], None]
+    ) -> None:
         pending = set(workers)
         while pending:
-            done, pending = await asyncio.wait(pending, timeout=TICK)
+            done, pending = await asyncio.wait(pending, timeout=PROGRESS_INTERVAL)
             for worker in done:
                 worker.result()
-            tell(self)
+            on_progress(self)
             if self.stopped:
-                await asyncio.wait(workers, timeout=TICK)
+                await asyncio.wait(workers, timeout=PROGRESS_INTERVAL)
                 return
-            if time.perf_counter() - self._heard > PATIENCE + 1.0 / (self.plan.rate or 1.0):
-                self.stop(f"no answer for {PATIENCE:.0f} seconds")
+            if time.perf_counter() - self._last_response > RESPONSE_TIMEOUT + 1.0 / (self.plan.rate or 1.0):
+                self.stop(f"no response for {RESPONSE_TIMEOUT:.0f} seconds")
 
-    async def _work(self, stream: Stream) -> None:
-        while not self.stopped and self._taken != self.plan.rounds:
-            number = self._taken
-            self._taken += 1
-            await self._round(stream, await self._due(number))
+    async def _run_rounds(self, connection: FastConnection) -> None:
+        while not self.stopped and self._started_rounds != self.plan.rounds:
+            number = self._started_rounds
+            self._started_rounds += 1
+            await self._run_round(connection, await self._scheduled(number))
 
-    async def _due(self, number: int) -> float:
-        """Wait until a round is due; when that is, even if it has passed."""
+    async def _scheduled(self, number: int) -> float:
+        """Wait until the scheduled time of a round and return it. It may lie in the past."""
         now = time.perf_counter()
         if self.plan.rate is None:
             return now
-        due = self._began + number / self.plan.rate
+        due = self._start + number / self.plan.rate
         if due > now:
             await asyncio.sleep(due - now)
         return due
 
-    async def _round(self, stream: Stream, due: float) -> None:
+    async def _run_round(self, connection: FastConnection, due: float) -> None:
         try:
-            status, content = await stream.post(self._path, b"{}")
-        except Lost as lost:
-            return await self._refused(str(lost))
-        self._heard = time.perf_counter()
+            status, content = await connection.post(self._path, b"{}")
+        except ConnectionLost as error:
+            return await self._count_error(str(error))
+        self._last_response = time.perf_counter()
         if status not in (200, 201):
-            return await self._refused(phrase(status))
-        self.latency.add(self._heard - due)
+            return await self._count_error(status_text(status))
+        self.latency.add(self._last_response - due)
         display = _decode(content)
         self.degraded += display.degraded
-        visit = self.visitors.visit((shown.position, shown.item) for shown in display.items)
+        visit = self.visitors.visit((placed.position, placed.item) for placed in display.items)
         self.curve.add(visit.regret)
         self.clicked += len(visit.clicked)
         self.clicks.add(display.token, visit.clicked)
@@ -147,26 +149,30 @@ class Load:
             await self.clicks.settled()
         return None
 
-    async def _refused(self, why: str) -> None:
-        self.errors[why] += 1
-        await asyncio.sleep(PAUSE)
+    async def _count_error(self, reason: str) -> None:
+        self.errors[reason] += 1
+        await asyncio.sleep(ERROR_PAUSE)
 
 
-def run_until_interrupted(main: Callable[[], Coroutine[Any, Any, Done]], interrupted: Callable[[], None]) -> Done:
-    """Run on an event loop made for load; the first Ctrl-C or SIGTERM is told, a second one is not waited for."""
+def run_until_interrupted(main: Callable[[], Coroutine[Any, Any, T]], on_interrupt: Callable[[], None]) -> T:
+    """Run `main` on an event loop with precise timers.
 
-    async def watched() -> Done:
+    The first Ctrl-C or SIGTERM calls `on_interrupt`; a second one has its default effect.
+    """
+
+    async def with_signal_handlers() -> T:
         loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
 
-        def hear() -> None:
-            interrupted()
-            for known in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(known)
+        def handle() -> None:
+            on_interrupt()
+            for number in signals:
+                loop.remove_signal_handler(number)
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, hear)
+        for number in signals:
+            loop.add_signal_handler(number, handle)
         return await main()
 
-    # epoll rounds every wait up to a millisecond, as long as an answer takes; select does not
+    # epoll rounds every wait up to a millisecond, which is as long as a response takes; select does not
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())) as runner:
-        return runner.run(watched())
+        return runner.run(with_signal_handlers())

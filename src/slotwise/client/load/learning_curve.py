@@ -1,28 +1,27 @@
-"""A learning curve: regret per round over time, in a fixed number of bins that grow wider as rounds go by."""
+"""LearningCurve: regret per round, in a bounded number of bins that become wider with the number of rounds."""
 
 from typing import NamedTuple
 
-MOST_BINS = 256
+MAX_BINS = 256
 
 
-class Point(NamedTuple):
-    """The mean regret of the rounds up to `round` that came after those of the point before."""
+class CurvePoint(NamedTuple):
+    """The mean regret of the rounds after the previous point, up to and including `round`."""
 
     round: int
     regret: float
 
 
-class Curve:
-    """Regret as rounds go by; memory does not grow with them."""
+class LearningCurve:
+    """Collects the regret of each round in bounded memory."""
 
     def __init__(self) -> None:
         self.rounds, self.regret = 0, 0.0
         self._width = 1  # rounds in a bin
         self._sums: list[float] = []
-        self._last, self._filled = 0.0, 0  # of the bin that is being filled
+        self._last, self._filled = 0.0, 0  # of the unfinished bin
 
     def add(self, regret: float) -> None:
-        """One more round."""
         self.rounds += 1
         self.regret += regret
         self._last += regret
@@ -30,18 +29,18 @@ class Curve:
         if self._filled == self._width:
             self._sums.append(self._last)
             self._last, self._filled = 0.0, 0
-            if len(self._sums) == MOST_BINS:
+            if len(self._sums) == MAX_BINS:
                 self._sums = [a + b for a, b in zip(self._sums[::2], self._sums[1::2], strict=True)]
                 self._width *= 2
 
-    def points(self) -> list[Point]:
-        """The curve, the unfinished bin at its end left out unless it is all there is."""
+    def points(self) -> list[CurvePoint]:
+        """One point per bin. The unfinished last bin is included only when it is the only one."""
         if not self._sums and self._filled:
-            return [Point(self._filled, self._last / self._filled)]
-        return [Point((k + 1) * self._width, total / self._width) for k, total in enumerate(self._sums)]
+            return [CurvePoint(self._filled, self._last / self._filled)]
+        return [CurvePoint((k + 1) * self._width, total / self._width) for k, total in enumerate(self._sums)]
 
-    def lately(self, share: float = 0.1) -> float:
-        """Regret per round over about the last share of the rounds."""
+    def recent_regret(self, share: float = 0.1) -> float:
+        """Regret per round over about the last `share` of the rounds."""
         points = self.points()
         if not points:
             return 0.0

@@ -1,30 +1,29 @@
-"""What a load gave, for people, machines and charts."""
+"""LoadReport: the results of a load, as text, JSON and chart data."""
 
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from slotwise.client.load.generator import Load
+from slotwise.client.load.generator import LoadGenerator
 from slotwise.client.load.latency import Latency
-from slotwise.client.load.learning_curve import Point
+from slotwise.client.load.learning_curve import CurvePoint
 
 
-class Calls(Struct):
-    """Calls of one kind: how many were answered, how fast in milliseconds, and what became of the others."""
+class RequestStatistics(Struct):
+    """Requests of one kind: the number answered, quantiles of their latency, and the errors of the others by reason."""
 
     answered: int
     milliseconds: dict[str, float | None]
     errors: dict[str, int]
 
     @classmethod
-    def of(cls, latency: Latency, errors: dict[str, int]) -> "Calls":
-        """Out of what was measured."""
+    def of(cls, latency: Latency, errors: dict[str, int]) -> "RequestStatistics":
         return cls(latency.count, latency.milliseconds(), dict(errors))
 
 
-class Report(Struct):
-    """A load, done."""
+class LoadReport(Struct):
+    """The results of a load. The field names are those of `slotwise load --json`."""
 
     page: str
     rounds: int
@@ -33,20 +32,19 @@ class Report(Struct):
     rate: float | None
     connections: int
     delay: int
-    recommendations: Calls
-    events: Calls
+    recommendations: RequestStatistics
+    events: RequestStatistics
     event_statuses: dict[str, int]
     degraded: int
     clicks: int
     regret: float
     regret_at_random: float
     regret_per_round_lately: float
-    learning_curve: list[Point]
+    learning_curve: list[CurvePoint]
     stopped: str
 
     @classmethod
-    def of(cls, load: Load) -> "Report":
-        """What there is to say of a load."""
+    def of(cls, load: LoadGenerator) -> "LoadReport":
         curve, plan = load.curve, load.plan
         return cls(
             page=plan.page,
@@ -56,36 +54,35 @@ class Report(Struct):
             rate=plan.rate,
             connections=plan.connections,
             delay=plan.delay,
-            recommendations=Calls.of(load.latency, load.errors),
-            events=Calls.of(load.clicks.latency, load.clicks.errors),
+            recommendations=RequestStatistics.of(load.latency, load.errors),
+            events=RequestStatistics.of(load.clicks.latency, load.clicks.errors),
             event_statuses=dict(load.clicks.statuses),
             degraded=load.degraded,
             clicks=load.clicked,
             regret=curve.regret,
             regret_at_random=load.visitors.regret_at_random * curve.rounds,
-            regret_per_round_lately=curve.lately(),
+            regret_per_round_lately=curve.recent_regret(),
             learning_curve=curve.points(),
             stopped=load.stopped,
         )
 
-    def trouble(self) -> list[str]:
-        """One line for each thing that went wrong."""
-        told = [("recommendations", self.recommendations.errors), ("events", self.events.errors)]
-        lines = [f"{what}: {count:,} x {why}" for what, errors in told for why, count in errors.items()]
+    def problems(self) -> list[str]:
+        """One line for each kind of problem."""
+        by_kind = [("recommendations", self.recommendations.errors), ("events", self.events.errors)]
+        lines = [f"{kind}: {count:,} x {reason}" for kind, errors in by_kind for reason, count in errors.items()]
         lines += [f"events: {n:,} {status}" for status, n in self.event_statuses.items() if status != "accepted"]
-        lines += [f"{self.degraded:,} displays are not learnt from, the store being down"] * (self.degraded > 0)
+        lines += [f"{self.degraded:,} displays were not recorded because the store was down"] * (self.degraded > 0)
         return lines
 
     def summary(self) -> str:
-        """One line."""
         return (
             f"{self.rounds:,} rounds in {self.seconds:.1f} s, {self.rounds_per_second:,.0f} per second, "
             f"{self.clicks:,} clicks; regret {self.regret:,.1f}, at random {self.regret_at_random:,.1f}"
         )
 
 
-def as_data(report: Report) -> Any:
-    """For JSON: points of the learning curve under their names."""
-    plain = msgspec.to_builtins(report)
-    plain["learning_curve"] = [point._asdict() for point in report.learning_curve]
-    return plain
+def to_json_data(report: LoadReport) -> Any:
+    """The report for JSON, with the points of the learning curve as objects."""
+    data = msgspec.to_builtins(report)
+    data["learning_curve"] = [point._asdict() for point in report.learning_curve]
+    return data

@@ -1,4 +1,4 @@
-"""Simulated visitors of a page: what they click on, and what a display costs in expected clicks."""
+"""Simulated visitors of a page: their clicks, and the regret of a display."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -11,39 +11,39 @@ from slotwise.simulation.simulate import generators
 
 
 class Visit(NamedTuple):
-    """What one visitor did with a display."""
+    """The clicks of one visitor on a display, and the regret of the display."""
 
     clicked: list[str]  # positions
-    regret: float  # expected clicks that the best display would have got beyond those of this one
+    regret: float  # expected clicks of the best display minus those of this one
 
 
 class Visitors:
-    """Visitors who click as a PBM says; its items and positions are those of the page, in order."""
+    """Visitors who click according to a PBM whose items and positions are those of the page, in order."""
 
     def __init__(self, model: PBM, items: Sequence[str], positions: Sequence[str], seed: int) -> None:
         if len(items) != model.theta.size or len(positions) != model.kappa.size:
             raise BadInput(
                 f"the page shows {len(items)} items at {len(positions)} positions, "
-                f"the visitors know {model.theta.size} items at {model.kappa.size}"
+                f"the click model of the visitors has {model.theta.size} items at {model.kappa.size}"
             )
         theta, kappa = model.theta.tolist(), model.kappa.tolist()
-        self._places = {position: place for place, position in enumerate(positions)}
-        self._chances = [{item: a * b for item, a in zip(items, theta, strict=True)} for b in kappa]
+        self._index = {position: index for index, position in enumerate(positions)}
+        self._probabilities = [{item: a * b for item, a in zip(items, theta, strict=True)} for b in kappa]
         self._rng, _ = generators(seed, 0)
         best_theta, best_kappa = np.sort(model.theta)[::-1], np.sort(model.kappa)[::-1]
         self.best = float(best_theta[: best_kappa.size] @ best_kappa)
         self.regret_at_random = self.best - float(model.theta.mean() * model.kappa.sum())
 
-    def visit(self, shown: Iterable[tuple[str, str]]) -> Visit:
-        """See a display, (position, item) by (position, item); one uniform draw per position, whatever is shown."""
-        draws: list[float] = self._rng.random(len(self._places)).tolist()
+    def visit(self, display: Iterable[tuple[str, str]]) -> Visit:
+        """Click on a display of (position, item) pairs. Uses one uniform draw per position of the page in any case."""
+        draws: list[float] = self._rng.random(len(self._index)).tolist()
         clicked, expected = [], 0.0
-        for position, item in shown:
-            place = self._places[position]
-            chance = self._chances[place].get(item)
-            if chance is None:
-                raise BadInput(f"the page shows item {item!r}, which the visitors do not know")
-            expected += chance
-            if draws[place] < chance:
+        for position, item in display:
+            index = self._index[position]
+            probability = self._probabilities[index].get(item)
+            if probability is None:
+                raise BadInput(f"the page shows item {item!r}, which the click model of the visitors does not have")
+            expected += probability
+            if draws[index] < probability:
                 clicked.append(position)
         return Visit(clicked, self.best - expected)

@@ -24,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 BAD = [
     (["--only", "fig-wram"], "did you mean 'fig-warm'?"),
-    (["--only", ","], "no experiment asked for"),
+    (["--only", ","], "known: fig-hyper"),
     (["--jobs", "0"], "--jobs = 0 is not a whole number of at least 1"),
     (["--seed", "-1"], "seed = -1"),
     (["--runs", "1"], "runs = 1 is not a whole number of at least 2"),

@@ -13,7 +13,7 @@ RESAMPLES = 2000
 Statistic = Callable[[Floats], Floats]
 
 
-class IntervalEstimate(NamedTuple):
+class Measurement(NamedTuple):
     """An estimate with an interval of about 95 % coverage."""
 
     value: float
@@ -24,14 +24,14 @@ class IntervalEstimate(NamedTuple):
         return f"{_format_number(self.value)} [{_format_number(self.low)}, {_format_number(self.high)}]"
 
 
-def paired_difference(one: Result, other: Result) -> IntervalEstimate:
+def paired_difference(one: Result, other: Result) -> Measurement:
     """Mean regret of `one` minus that of `other` at the last round, paired by run, with 2 standard errors."""
     difference = one.difference(other)
     mean, error = float(difference.mean[-1]), float(difference.standard_error[-1])
-    return IntervalEstimate(mean, mean - 2 * error, mean + 2 * error)
+    return Measurement(mean, mean - 2 * error, mean + 2 * error)
 
 
-def ratio(one: Result, other: Result, *, median: bool = False) -> IntervalEstimate:
+def ratio(one: Result, other: Result, *, median: bool = False) -> Measurement:
     """Mean (or median) regret of `one` at the last round divided by that of `other`; runs are resampled in pairs."""
     statistic = np.median if median else np.mean
     return _resampled(
@@ -40,7 +40,7 @@ def ratio(one: Result, other: Result, *, median: bool = False) -> IntervalEstima
     )
 
 
-def growth_exponent(result: Result) -> IntervalEstimate:
+def growth_exponent(result: Result) -> Measurement:
     """The p of a mean regret that grows like a + b t^p in the last decade: 1 if it is linear, 0 if logarithmic.
 
     The regret before that decade (a) cancels out: the increments of t^p in the two halves of the decade have the ratio
@@ -82,14 +82,14 @@ def format_mean(result: Result) -> str:
     return f"{_format_number(float(result.mean()[-1]))} ± {_format_number(float(result.standard_error()[-1]))}"
 
 
-def _resampled(rows: Floats, statistic: Statistic) -> IntervalEstimate:
+def _resampled(rows: Floats, statistic: Statistic) -> Measurement:
     """A statistic of runs with its 95 % bootstrap interval. The resampling seed is fixed."""
     runs = rows.shape[1]
     picks = np.random.default_rng(0).integers(0, runs, (RESAMPLES, runs))
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.nanquantile(statistic(rows[:, picks]), [0.025, 0.975])
         value = statistic(rows)
-    return IntervalEstimate(float(value), float(low), float(high))
+    return Measurement(float(value), float(low), float(high))
 
 
 def _format_number(value: float) -> str:

@@ -168,9 +168,11 @@ def test_the_command_makes_a_page_and_reports(service: Process, page: str, monke
     assert typed(monkeypatch, *command) == 2
     assert f"unknown page '{page}'" in capsys.readouterr().err
     assert typed(monkeypatch, *command, "--create", "--chart", str(chart)) == 0
-    told = capsys.readouterr()
-    assert all(word in told.out for word in ("200 rounds", "p99.9", "recommendations", "events", "regret", "at random"))
-    assert told.err == ""
+    captured = capsys.readouterr()
+    assert all(
+        text in captured.out for text in ("200 rounds", "p99.9", "recommendations", "events", "regret", "at random")
+    )
+    assert captured.err == ""
     assert "clicks lost per round" in chart.read_text()
     assert typed(monkeypatch, *command, "--create", "--json", "--delay", "10") == 0  # it is there: used as it is
     answer = json.loads(capsys.readouterr().out)
@@ -195,10 +197,10 @@ BAD = [
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])
 def test_bad_input_gets_one_clear_line(arguments, message, monkeypatch, capsys) -> None:
     assert typed(monkeypatch, "load", *arguments) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert message in told.err
-    assert len(told.err.strip().splitlines()) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
 
 
 def test_an_interrupted_load_still_reports(service: Process, page: str) -> None:

@@ -28,12 +28,12 @@ def rate(target: Target, sampler: Sampler, start: Chain | None, thin: int, width
     if start is None:
         chain.burn_in(2_000)
     else:
-        chain.now_theta[:], chain.now_kappa[:] = start.now_theta, start.now_kappa
+        chain.state.theta[:], chain.state.kappa[:] = start.state.theta, start.state.kappa
         chain.burn_in(100)
     started = time.thread_time()
     chain.record(ROWS, thin)
     seconds = time.thread_time() - started
-    draws = np.concatenate([chain.theta, chain.kappa[:, target.free_from :]], axis=1)[None]
+    draws = np.concatenate([chain.draws.theta, chain.draws.kappa[:, target.free_from :]], axis=1)[None]
     return float(np.fmin(ess(draws), tail_ess(draws)).min()) / seconds, chain
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import BadInput
-from slotwise.counts import CountArrays, Counts, add, empty, fade, grown, move, restore, shift_many
+from slotwise.counts import CountArrays, Counts, add, empty, fade, grown, restore, shift_many, skip_to_click
 
 Step = tuple[str, int]
 # an operation and a number that decides everything about it
@@ -31,7 +31,7 @@ class Plain:
             if item != EMPTY:
                 (self.clicks if clicks[position] else self.skips)[item, position] += 1
 
-    def move(self, item: int, position: int) -> None:
+    def skip_to_click(self, item: int, position: int) -> None:
         self.skips[item, position] -= 1
         self.clicks[item, position] += 1
 
@@ -45,10 +45,10 @@ class Plain:
         return [[counts.get((i, k), 0.0) for k in range(self.n_positions)] for i in range(self.n_items)]
 
 
-def check_sums(tally: CountArrays) -> None:
-    assert np.array_equal(tally.skips_by_position, tally.skips.T)
-    assert np.array_equal(tally.item_clicks, tally.clicks.sum(axis=1))
-    assert np.array_equal(tally.position_clicks, tally.clicks.sum(axis=0))
+def check_sums(counts: CountArrays) -> None:
+    assert np.array_equal(counts.skips_by_position, counts.skips.T)
+    assert np.array_equal(counts.item_clicks, counts.clicks.sum(axis=1))
+    assert np.array_equal(counts.position_clicks, counts.clicks.sum(axis=0))
 
 
 def random_display(plain: Plain, rng: np.random.Generator) -> tuple[list[int], list[int]]:
@@ -58,79 +58,79 @@ def random_display(plain: Plain, rng: np.random.Generator) -> tuple[list[int], l
     return display.tolist(), rng.integers(0, 2, plain.n_positions).tolist()
 
 
-def take(step: Step, tally: CountArrays, plain: Plain) -> CountArrays:
+def take(step: Step, counts: CountArrays, plain: Plain) -> CountArrays:
     """Do one operation to both; factors are powers of two, so that no number is ever rounded."""
     name, number = step
     rng = np.random.default_rng(number)
     if name == "add":
         display, clicks = random_display(plain, rng)
-        add(tally, np.array(display), np.array(clicks))
+        add(counts, np.array(display), np.array(clicks))
         plain.add(display, clicks)
     elif name == "move":
         movable = [cell for cell, skips in sorted(plain.skips.items()) if skips >= 1]
         if movable:
             item, position = movable[number % len(movable)]
-            move(tally, item, position)
-            plain.move(item, position)
+            skip_to_click(counts, item, position)
+            plain.skip_to_click(item, position)
     elif name == "fade":
         factor = float(rng.choice([0.25, 0.5, 1.0]))
-        fade(tally, factor)
+        fade(counts, factor)
         plain.fade(factor)
     elif name == "restore":
         saved = Counts(plain.matrix(plain.clicks), plain.matrix(plain.skips), plain.displays)
-        restore(tally, saved.clicks, saved.skips, saved.displays)
+        restore(counts, saved.clicks, saved.skips, saved.displays)
     else:
         plain.n_items += number % 3
         plain.n_positions += number % 2
-        tally = grown(tally, plain.n_items, plain.n_positions)
-    return tally
+        counts = grown(counts, plain.n_items, plain.n_positions)
+    return counts
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(st.integers(1, 5), st.integers(1, 4), STEPS)
 def test_any_sequence_of_operations_counts_like_a_dictionary(n_items: int, n_positions: int, steps: list[Step]) -> None:
-    tally, plain = empty(n_items, n_positions), Plain(n_items, n_positions)
+    counts, plain = empty(n_items, n_positions), Plain(n_items, n_positions)
     for step in steps:
-        tally = take(step, tally, plain)
-        assert tally.clicks.tolist() == plain.matrix(plain.clicks)
-        assert tally.skips.tolist() == plain.matrix(plain.skips)
-        assert tally.displays.tolist() == [plain.displays]
-        check_sums(tally)
+        counts = take(step, counts, plain)
+        assert counts.clicks.tolist() == plain.matrix(plain.clicks)
+        assert counts.skips.tolist() == plain.matrix(plain.skips)
+        assert counts.displays.tolist() == [plain.displays]
+        check_sums(counts)
 
 
 def test_an_empty_position_counts_nothing_but_the_display() -> None:
-    tally = empty(3, 2)
-    add(tally, np.array([EMPTY, 1]), np.array([1, 0]))
-    assert tally.clicks.sum() == 0
-    assert tally.skips.tolist() == [[0, 0], [0, 1], [0, 0]]
-    assert tally.displays[0] == 1
+    counts = empty(3, 2)
+    add(counts, np.array([EMPTY, 1]), np.array([1, 0]))
+    assert counts.clicks.sum() == 0
+    assert counts.skips.tolist() == [[0, 0], [0, 1], [0, 0]]
+    assert counts.displays[0] == 1
 
 
 def test_grown_leaves_the_smaller_one_alone() -> None:
-    tally = empty(2, 1)
-    larger = grown(tally, 3, 2)
+    counts = empty(2, 1)
+    larger = grown(counts, 3, 2)
     add(larger, np.array([2, 0]), np.array([1, 0]))
-    assert tally.clicks.sum() == tally.skips.sum() == tally.displays[0] == 0
+    assert counts.clicks.sum() == counts.skips.sum() == counts.displays[0] == 0
 
 
 def test_restore_overwrites_what_was_there() -> None:
-    tally = Counts([[5, 1], [2, 0]], [[7, 7], [7, 7]], displays=20).arrays()
-    restore(tally, np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((2, 2)), 4.0)
-    assert tally.clicks.tolist() == [[1, 0], [0, 2]]
-    assert tally.skips.sum() == 0
-    assert tally.displays[0] == 4
-    check_sums(tally)
+    counts = Counts([[5, 1], [2, 0]], [[7, 7], [7, 7]], displays=20).arrays()
+    restore(counts, np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((2, 2)), 4.0)
+    assert counts.clicks.tolist() == [[1, 0], [0, 2]]
+    assert counts.skips.sum() == 0
+    assert counts.displays[0] == 4
+    check_sums(counts)
 
 
 def test_counts_survive_the_way_to_the_kernels_and_back() -> None:
     counts = Counts([[3, 0], [1, 2]], [[10, 4], [0, 7.5]], displays=15)
-    tally = counts.arrays()
-    check_sums(tally)
-    again = Counts.of(tally)
+    arrays = counts.arrays()
+    check_sums(arrays)
+    again = Counts.of(arrays)
     assert again.clicks.tolist() == counts.clicks.tolist()
     assert again.skips.tolist() == counts.skips.tolist()
     assert again.displays == 15
-    add(tally, np.array([0, 1]), np.array([1, 1]))
+    add(arrays, np.array([0, 1]), np.array([1, 1]))
     assert counts.clicks.tolist() == again.clicks.tolist() == [[3, 0], [1, 2]]
 
 
@@ -160,19 +160,19 @@ def test_counts_are_saved_and_read_back(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text(
         '{"format": "slotwise-counts", "version": 1, "body": {"clicks": [[-1]], "skips": [[1]]}}'
     )
-    with pytest.raises(BadInput, match=r"damaged slotwise counts: clicks\[0\]\[0\] = -1"):
+    with pytest.raises(BadInput, match=r"damaged slotwise counts file: clicks\[0\]\[0\] = -1"):
         Counts.load(tmp_path / "bad.json")
 
 
 def test_shifts_keep_the_sums_and_no_count_falls_below_zero() -> None:
-    tally = empty(3, 2)
+    counts = empty(3, 2)
     items, positions = np.array([0, 2, 2, 0]), np.array([1, 0, 0, 1])
-    shift_many(tally, items, positions, np.array([0.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, -1.0, 0.5]), 2.0)
-    assert Counts.of(tally).clicks.tolist() == [[0, 0], [0, 0], [1, 0]]
-    assert Counts.of(tally).skips.tolist() == [[0, 1.5], [0, 0], [0, 0]]
-    assert tally.displays[0] == 2.0
-    check_sums(tally)
-    shift_many(tally, items[:1], positions[:1], np.array([0.0]), np.array([-1.5 - 1e-12]), -3.0)
-    assert tally.skips.sum() == 0.0
-    assert tally.displays[0] == 0.0
-    check_sums(tally)
+    shift_many(counts, items, positions, np.array([0.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, -1.0, 0.5]), 2.0)
+    assert Counts.of(counts).clicks.tolist() == [[0, 0], [0, 0], [1, 0]]
+    assert Counts.of(counts).skips.tolist() == [[0, 1.5], [0, 0], [0, 0]]
+    assert counts.displays[0] == 2.0
+    check_sums(counts)
+    shift_many(counts, items[:1], positions[:1], np.array([0.0]), np.array([-1.5 - 1e-12]), -3.0)
+    assert counts.skips.sum() == 0.0
+    assert counts.displays[0] == 0.0
+    check_sums(counts)

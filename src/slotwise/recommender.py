@@ -11,10 +11,10 @@ import numpy as np
 
 from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange_among, valid_pins
 from slotwise.checks import BadInput, Ints, known, mapping, names, whole
-from slotwise.counts import CountArrays, Counts, move, restore
+from slotwise.counts import CountArrays, Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, select_fit
-from slotwise.inference.sampling.posterior import Named, Posterior, posterior
+from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
 from slotwise.jit import kernel
 from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params, serving_params
 
@@ -162,7 +162,7 @@ class Recommender:
                 position, item = list(self._positions)[k], self._item_names[shown[k]]
                 raise BadInput(f"no skip of {item!r} at {position!r} is left that a late click could replace")
         for k in late:
-            move(self._state.counts, int(shown[k]), k)
+            skip_to_click(self._state.counts, int(shown[k]), k)
 
     def add(self, *items: str) -> None:
         """Add items, or bring retired ones back with their counts; takes effect at once."""
@@ -211,11 +211,11 @@ class Recommender:
 
         The best displays use the items that are not retired. The same counts always give the same draws.
         """
-        return posterior(self.counts, draws, prior, reference, ess, budget, named=self.named())
+        return posterior(self.counts, draws, prior, reference, ess, budget, labels=self.labels())
 
-    def named(self) -> Named:
+    def labels(self) -> Labels:
         """The names of the rows and columns of `counts`, and which items may be shown."""
-        return Named(list(self._items), list(self._positions), self._active.copy())
+        return Labels(list(self._items), list(self._positions), self._active.copy())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything as versioned JSON. A loaded copy continues bit for bit."""

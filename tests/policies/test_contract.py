@@ -98,8 +98,8 @@ def test_a_serving_policy_forgets_nothing_when_it_grows(policy: ModuleType) -> N
     if not can_serve(policy):
         pytest.skip("this policy runs in the simulator only")
     rng = np.random.default_rng(2)
-    told = {"kappa": "em"} if "kappa" in policy.Params._fields else {}  # on a growing page there is no oracle
-    params = make_params(policy, told, None)
+    settings = {"kappa": "em"} if "kappa" in policy.Params._fields else {}  # on a growing page there is no oracle
+    params = make_params(policy, settings, None)
     state = policy.init(params, 4, 2, rng)
     policy.update(params, state, np.array([3, 1]), np.array([1, 0]))
     larger = policy.grow(params, state, 6, 3, rng)

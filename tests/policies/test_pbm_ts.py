@@ -46,7 +46,7 @@ def test_without_an_oracle_it_still_learns(kappa: str) -> None:
 
 
 def test_it_is_as_good_as_bc_mpts() -> None:
-    """Both are told kappa; on 10 paired runs their regrets differ by less than either's size."""
+    """Both know kappa; on 10 paired runs their regrets differ by less than either's size."""
     ours, theirs = (sw.simulate(policy, MODEL, rounds=2000, runs=10) for policy in ("pbm_ts", "bc_mpts"))
     gap = ours.difference(theirs)
     assert abs(gap.mean[-1]) < 5 * gap.standard_error[-1] + 0.25 * theirs.mean()[-1]

@@ -23,13 +23,13 @@ def start(n_items: int, n_positions: int, model: Model = UNKNOWN, **params: floa
     return made, init(made, n_items, n_positions, np.random.default_rng(0))
 
 
-def tally(clicks: Floats, skips: Floats) -> CountArrays:
+def count_arrays(clicks: Floats, skips: Floats) -> CountArrays:
     shown = np.array([(clicks + skips)[:, 0].sum()])
     return CountArrays(clicks, skips, skips.T.copy(), clicks.sum(axis=1), clicks.sum(axis=0), shown)
 
 
-def waiting(state: pmed.State) -> list[list[int]]:
-    return state.queue[state.waiting[0] : state.waiting[1]].tolist()
+def queued(state: pmed.State) -> list[list[int]]:
+    return state.queue[state.queue_range[0] : state.queue_range[1]].tolist()
 
 
 def play(params: pmed.Params, state: pmed.State, model: sw.PBM, rounds: int) -> list[list[int]]:
@@ -44,32 +44,32 @@ def play(params: pmed.Params, state: pmed.State, model: sw.PBM, rounds: int) -> 
     return shown
 
 
-def displays_of(asked: Floats) -> tuple[Ints, Floats]:
-    most = max_displays(*asked.shape)
-    displays, weights = np.empty((most, asked.shape[1]), np.int64), np.empty(most)
-    found = decompose(asked.copy(), displays, weights)
+def displays_of(required: Floats) -> tuple[Ints, Floats]:
+    most = max_displays(*required.shape)
+    displays, weights = np.empty((most, required.shape[1]), np.int64), np.empty(most)
+    found = decompose(required.copy(), displays, weights)
     return displays[:found], weights[:found]
 
 
-def test_a_split_sums_to_what_was_asked_along_single_cycles() -> None:
+def test_a_split_sums_to_what_was_required_along_single_cycles() -> None:
     """100 random sums of displays: put together again, off the diagonal, they are what they were."""
     rng = np.random.default_rng(0)
     for _ in range(100):
         n_items = int(rng.integers(2, 9))
         n_positions = int(rng.integers(1, n_items + 1))
-        asked = np.zeros((n_items, n_positions))
+        required = np.zeros((n_items, n_positions))
         for _ in range(int(rng.integers(1, 8))):
-            asked[rng.permutation(n_items)[:n_positions], np.arange(n_positions)] += rng.exponential()
-        asked[np.arange(n_positions), np.arange(n_positions)] = 0.0
-        displays, weights = displays_of(asked)
-        total = np.zeros_like(asked)
+            required[rng.permutation(n_items)[:n_positions], np.arange(n_positions)] += rng.exponential()
+        required[np.arange(n_positions), np.arange(n_positions)] = 0.0
+        displays, weights = displays_of(required)
+        total = np.zeros_like(required)
         for display, weight in zip(displays, weights, strict=True):
             assert len(set(display.tolist())) == n_positions
             assert weight > 0.0
             assert single_cycle(display)
             total[display, np.arange(n_positions)] += weight
         total[np.arange(n_positions), np.arange(n_positions)] = 0.0
-        assert total == pytest.approx(asked, abs=1e-9)
+        assert total == pytest.approx(required, abs=1e-9)
 
 
 def single_cycle(display: Ints) -> bool:
@@ -90,7 +90,7 @@ def test_nothing_asked_is_no_display() -> None:
 
 
 def test_shares_out_of_order_are_pooled() -> None:
-    counts = tally(np.zeros((1, 4)), np.array([[10.0, 30.0, 10.0, 10.0]]))
+    counts = count_arrays(np.zeros((1, 4)), np.array([[10.0, 30.0, 10.0, 10.0]]))
     kappa = np.array([0.4, 0.8, 0.1, 0.3])
     pool(counts, np.arange(4), kappa, np.empty(4))
     assert kappa == pytest.approx([0.7, 0.7, 0.2, 0.2])
@@ -103,7 +103,7 @@ def test_the_estimate_is_the_most_likely_one_in_order() -> None:
     rng = np.random.default_rng(4)
     views = np.full((4, 3), 60.0)
     clicks = rng.binomial(60, np.outer([0.5, 0.4, 0.2, 0.1], [0.9, 0.4, 0.5])).astype(float)
-    counts = tally(clicks, views - clicks)
+    counts = count_arrays(clicks, views - clicks)
 
     def loss(logs: Floats) -> float:
         p = np.exp(np.minimum(logs[:4, None] + logs[None, 4:], -1e-9))
@@ -119,17 +119,17 @@ def test_the_estimate_is_the_most_likely_one_in_order() -> None:
 
 def test_an_early_click_does_not_trap_the_estimate() -> None:
     """After a click in the first display theta is 1, where EM alone would stay whatever follows."""
-    first = tally(np.array([[1.0]]), np.array([[0.0]]))
+    first = count_arrays(np.array([[1.0]]), np.array([[0.0]]))
     theta, kappa = np.full(1, 0.5), np.full(1, 0.5)
     most_likely(first, np.arange(1), 100, 1e-9, theta, kappa)
-    later = tally(np.array([[1.0]]), np.array([[9.0]]))
+    later = count_arrays(np.array([[1.0]]), np.array([[9.0]]))
     most_likely(later, np.arange(1), 2_000, 1e-12, theta, kappa)
     assert theta[0] * kappa[0] == pytest.approx(0.1, abs=1e-3)
 
 
 def test_the_cycle_queues_what_was_shown_too_seldom() -> None:
     queue = np.zeros((20, 2), np.int64)
-    counts = tally(np.zeros((3, 2)), np.array([[2.0, 2.0], [2.0, 1.0], [2.0, 2.0]]))
+    counts = count_arrays(np.zeros((3, 2)), np.array([[2.0, 2.0], [2.0, 1.0], [2.0, 2.0]]))
     assert pmed.queue_cycle(1.0, counts, IN_ORDER, queue) == 0
     assert pmed.queue_cycle(2.0, counts, IN_ORDER, queue) == 1
     assert queue[0].tolist() == [0, 1]  # item 1 was shown once at position 1
@@ -140,9 +140,9 @@ def test_the_cycle_queues_what_was_shown_too_seldom() -> None:
 
 
 def owed(q: Floats, shown: Floats, items: list[int]) -> list[list[int]]:
-    counts = tally(np.zeros_like(shown), shown)
+    counts = count_arrays(np.zeros_like(shown), shown)
     queue = np.zeros((40, 2), np.int64)
-    end = pmed.queue_owed(2.0, q, counts, np.array(items), IN_ORDER, queue, 0)
+    end = pmed.queue_missing(2.0, q, counts, np.array(items), IN_ORDER, queue, 0)
     return queue[:end].tolist()
 
 
@@ -175,20 +175,20 @@ def test_the_queue_step_by_step() -> None:
     display, rng = np.empty(2, np.int64), np.random.default_rng(0)
     choose(params, state, rng, display)
     assert display.tolist() == [0, 1]
-    assert waiting(state) == []
+    assert queued(state) == []
     update(params, state, display, np.array([1, 0]))
     choose(params, state, rng, display)
     assert display.tolist() == [1, 2]  # [0, 1] was shown once, which is more than sqrt(log 2)
-    planned = waiting(state)
+    planned = queued(state)
     assert planned[0] == [2, 0]
     # what looks best comes last: item 0 was clicked, item 1 was not, and item 2 is still as it was guessed
     assert planned[-1] == state.items[:2].tolist() == [0, 2]
     for remaining in range(len(planned), 0, -1):
-        assert len(waiting(state)) == remaining
+        assert len(queued(state)) == remaining
         update(params, state, display, np.zeros(2, np.int64))
         choose(params, state, rng, display)
         assert display.tolist() == planned[len(planned) - remaining]
-    assert waiting(state) == []
+    assert queued(state) == []
 
 
 def test_the_best_display_is_played_in_the_end_whatever_the_order_of_positions() -> None:

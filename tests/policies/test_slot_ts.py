@@ -9,7 +9,8 @@ import pytest
 import slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.counts import Counts
-from slotwise.inference.sampling.mixing import RARELY, sample
+from slotwise.inference.sampling.coordinates import ChainState
+from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.policies import slot_ts
 from slotwise.policies._contract import make_params
 from slotwise.simulation.simulate import counts_after, generators
@@ -20,7 +21,7 @@ MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [0.2, 1.0, 0.5])
 
 @pytest.mark.parametrize("prior", ["uniform", "learnt"])
 def test_it_shows_what_is_best_under_one_draw_from_the_posterior(prior: str) -> None:
-    """A plain reading: move a copy of the chain by the sampler, on the same random numbers, and sort."""
+    """A plain implementation: sample a copy of the chain with the same random numbers, and sort."""
     visitors, rng = generators(3, run=0)
     params = make_params(slot_ts, {"prior": prior, "sweeps": 3}, MODEL.arrays())
     state = slot_ts.init(params, 5, 3, rng)
@@ -28,18 +29,18 @@ def test_it_shows_what_is_best_under_one_draw_from_the_posterior(prior: str) -> 
     display, clicks = np.empty(3, np.int64), np.empty(3, np.int64)
     for _ in range(200):
         other.bit_generator.state = rng.bit_generator.state
-        theta, kappa, beta = state.theta.copy(), state.kappa.copy(), state.beta.copy()
-        tally = Counts.of(state.counts).arrays()
-        sample(tally, theta, kappa, beta, prior == "learnt", 0, state.ridges, 2, RARELY, 3, other)
+        chain = ChainState(state.theta.copy(), state.kappa.copy(), state.beta.copy())
+        counts = Counts.of(state.counts).arrays()
+        sample(counts, state.ridges, chain, Schedule(3, 2, SLICE_EVERY, 0, int(prior == "learnt")), other)
         slot_ts.choose(params, state, rng, display)
-        assert display.tolist() == best_first(theta, kappa)
+        assert display.tolist() == best_first(chain.theta, chain.kappa)
         pbm.click(MODEL.arrays(), display, visitors, clicks)
         slot_ts.update(params, state, display, clicks)
     assert (state.beta[0] != 1.0) == (prior == "learnt")
 
 
 @pytest.mark.parametrize("kappa", [[1.0, 0.5, 0.2], [0.2, 0.5, 1.0]], ids=["most visible first", "last"])
-def test_it_need_not_be_told_the_most_visible_position(kappa: list[float]) -> None:
+def test_it_finds_the_most_visible_position_itself(kappa: list[float]) -> None:
     """Ten runs of 3,000 rounds lose far less than chance, wherever the most visible position is."""
     model = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], kappa)
     ours, chance = (sw.simulate(policy, model, rounds=3000, runs=10).mean()[-1] for policy in ("slot_ts", "uniform"))
@@ -47,7 +48,7 @@ def test_it_need_not_be_told_the_most_visible_position(kappa: list[float]) -> No
 
 
 def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
-    """After a restore the chain may stand anywhere: within 300 sweeps it is where the counts say."""
+    """After a restore the chain may start anywhere: within 300 sweeps it agrees with the counts."""
     counts = counts_after("slot_ts", sw.PBM([0.3, 0.2, 0.1, 0.05], [1.0, 0.5]), 20_000)
     params = make_params(slot_ts, {}, None)
     rng = np.random.default_rng(0)
@@ -57,14 +58,14 @@ def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
         state.theta[:], state.kappa[:] = start, start
         for _ in range(300):
             slot_ts.score(params, state, rng, theta, kappa)
-        shown = counts.clicks[0] + counts.skips[0]
-        rate, error = counts.clicks[0, 0] / shown[0], (0.3 * 0.7 / shown[0]) ** 0.5
+        displays = counts.clicks[0] + counts.skips[0]
+        rate, error = counts.clicks[0, 0] / displays[0], (0.3 * 0.7 / displays[0]) ** 0.5
         assert theta[0] * kappa[0] == pytest.approx(rate, abs=8 * error)
 
 
 @pytest.mark.parametrize(("field", "value"), [("theta", 1.5), ("kappa", -0.1), ("beta", 0.0)])
 def test_a_damaged_chain_in_a_saved_page_is_refused(tmp_path: Path, field: str, value: float) -> None:
-    """A prior or a chain that no sampler could have left would stay wrong for good."""
+    """A prior or a chain state that no sampler can produce would stay wrong forever."""
     page = sw.Recommender(["hat", "tie", "bag"], ["hero", "side"])
     page.save(tmp_path / "page.json")
     saved = json.loads((tmp_path / "page.json").read_text())

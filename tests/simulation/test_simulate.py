@@ -150,10 +150,10 @@ def counts_after(policy: ModuleType, rounds: int, **params: object) -> sw.Counts
 
 
 def test_policies_that_show_the_same_get_the_same_clicks() -> None:
-    told, wasteful = counts_after(oracle, 500), counts_after(find(TWIN), 500, wasted=7)
-    assert told.clicks.sum() > 100
-    assert told.clicks.tolist() == wasteful.clicks.tolist()
-    assert told.skips.tolist() == wasteful.skips.tolist()
+    lean, wasteful = counts_after(oracle, 500), counts_after(find(TWIN), 500, wasted=7)
+    assert lean.clicks.sum() > 100
+    assert lean.clicks.tolist() == wasteful.clicks.tolist()
+    assert lean.skips.tolist() == wasteful.skips.tolist()
 
 
 def test_the_twin_of_the_oracle_loses_nothing_either() -> None:
@@ -194,7 +194,7 @@ def test_a_click_is_learnt_as_late_as_it_should_be(delay: int) -> None:
     assert result.regret[0].tolist() == slow_delay(rounds, delay, seed=3)
 
 
-def test_the_delays_above_can_be_told_apart() -> None:
+def test_the_delays_above_give_different_results() -> None:
     assert slow_delay(120, 4, seed=3) != slow_delay(120, 3, seed=3)
 
 
@@ -225,17 +225,17 @@ def test_plain_python_shows_the_same_displays_as_compiled_code() -> None:
         assert displays[reference] == one_by_one.play(reference, 250).displays
 
 
-# what is told on the way, and what it costs
+# progress, and its cost
 
 
 @pytest.mark.parametrize("executor", [None, "threads"])
 def test_progress_grows_to_all_rounds_of_all_runs(executor: str | None) -> None:
-    told: list[int] = []
+    calls: list[int] = []
     with ThreadPoolExecutor(2) as pool:
         way = {"executor": pool} if executor else {}
-        sw.simulate("uniform", MODEL, rounds=400, runs=6, progress=told.append, **way)  # type: ignore[arg-type]
-    assert told == sorted(told)
-    assert told[-1] == 6 * 400
+        sw.simulate("uniform", MODEL, rounds=400, runs=6, progress=calls.append, **way)  # type: ignore[arg-type]
+    assert calls == sorted(calls)
+    assert calls[-1] == 6 * 400
 
 
 class Stop(Exception):
@@ -256,7 +256,7 @@ def test_an_interruption_stops_the_runs_that_have_not_begun(monkeypatch: pytest.
     monkeypatch.setattr(simulate_module, "episode_of", lambda *_: episode)
     with pytest.raises(Stop):
         sw.simulate("uniform", MODEL, rounds=10, runs=500, threads=1, progress=stop)
-    assert len(played) < 250  # progress is told several times a second, all runs would take five
+    assert len(played) < 250  # progress is reported several times a second; all runs would take five seconds
 
 
 class Broken(Executor):

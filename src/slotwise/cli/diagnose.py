@@ -167,7 +167,7 @@ def _read_counts(file: Path) -> tuple[Any, Any]:
     kind = content.get("format") if isinstance(content, dict) else None
     if kind == "slotwise-recommender":
         page = Recommender.load(file)
-        return page.counts, page.named()
+        return page.counts, page.labels()
     if kind == "slotwise-counts":
         return Counts.load(file), None
     if not isinstance(content, dict) or not {"clicks", "skips"} <= content.keys():

@@ -1,1 +1,1 @@
-"""Click models: how visitors click. One file is one model."""
+"""Click models describe how visitors click. One file is one model."""

@@ -1,4 +1,4 @@
-"""The position-based model: a click needs a look at the position and an attractive item (Eq. 1).
+"""The position-based model: a visitor clicks when they look at the position and the item attracts them (Eq. 1).
 
 Richardson et al. 2007; Craswell et al. 2008.
 """
@@ -15,13 +15,13 @@ from slotwise.jit import kernel
 
 
 class Model(NamedTuple):
-    """A PBM as the kernels hold it."""
+    """A PBM in the form that the kernels use."""
 
     theta: Floats
     kappa: Floats
 
 
-UNKNOWN = Model(np.empty(0), np.empty(0))  # what a policy is told on a real page, where nobody knows
+UNKNOWN = Model(np.empty(0), np.empty(0))  # for policies on a real page, where the true model is unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,34 +45,34 @@ class PBM:
             )
 
     def arrays(self) -> Model:
-        """The model as the kernels take it."""
+        """The model in the form that the kernels use."""
         return Model(self.theta, self.kappa)
 
     def best_display(self) -> Ints:
-        """The L most attractive items, the best one at the most visible position."""
+        """The L most attractive items in order, the best one at the most visible position."""
         display = np.empty(self.kappa.size, np.int64)
         arrange(self.theta, self.kappa, display)
         return display
 
     def expected_clicks(self, display: ArrayLike) -> float:
-        """How many clicks a visitor who sees `display` makes on average."""
-        return expected_clicks(self.arrays(), self._checked(display))
+        """The expected number of clicks of one visitor on `display`."""
+        return expected_clicks(self.arrays(), self._validated(display))
 
-    def _checked(self, display: ArrayLike) -> Ints:
+    def _validated(self, display: ArrayLike) -> Ints:
         items = vector("display", display)
         if items.size != self.kappa.size:
-            raise BadInput(f"display has {items.size} items where {self.kappa.size} positions are")
+            raise BadInput(f"display has {items.size} items, but there are {self.kappa.size} positions")
         for item in items:
             if whole("display", float(item), least=0) >= self.theta.size:
-                raise BadInput(f"display shows item {item:g}, but items go from 0 to {self.theta.size - 1}")
+                raise BadInput(f"display has item {item:g}, but items go from 0 to {self.theta.size - 1}")
         if np.unique(items).size < items.size:
-            raise BadInput(f"display = {items.astype(int).tolist()} shows an item twice")
+            raise BadInput(f"display = {items.astype(int).tolist()} has an item twice")
         return items.astype(np.int64)
 
     def shuffled(self, rng: np.random.Generator) -> "PBM":
-        """The same model with its items, and its positions but for the first, in random order.
+        """The same model with its items, and all positions but the first, in random order.
 
-        So no policy profits from the order of indices; the first position stays, as it is the reference.
+        So no policy profits from the order of indices. The first position stays because it is the reference.
         """
         theta = rng.permutation(self.theta)
         kappa = np.concatenate([self.kappa[:1], rng.permutation(self.kappa[1:])])
@@ -91,7 +91,7 @@ def expected_clicks(model: Model, display: Ints) -> float:
 
 @kernel(inline=True)
 def click(model: Model, display: Ints, visitors: np.random.Generator, clicks: Ints) -> None:
-    """Draw the clicks of one visitor: one uniform per position, whatever is shown there (Eq. 1)."""
+    """Draw the clicks of one visitor: one uniform number per position, whatever its item (Eq. 1)."""
     theta, kappa = model.theta, model.kappa
     for position in range(display.size):
         chance = theta[display[position]] * kappa[position]

@@ -92,7 +92,7 @@ def _summarise(query: Query, sampled: Posterior, level: float) -> QueryEstimate:
     n_items = len(query.items)
     both = np.concatenate([sampled.theta, sampled.kappa], axis=1)
     convention = (both == 1.0).all(axis=0)  # the most visible position, if it is the same in all draws
-    ready = (sampled.effective >= MIN_ESS) | convention
+    ready = (sampled.effective_sample_sizes >= MIN_ESS) | convention
     error = np.where(ready, both.std(axis=0), np.nan)
     interval = np.where(ready[:, None], np.concatenate(sampled.intervals(level)), np.nan)
     return QueryEstimate(

@@ -1,4 +1,4 @@
-"""Policies: how displays are chosen. One file here is one policy; its name is the file's name."""
+"""Policies choose the displays. One file is one policy, named like the file."""
 
 import pkgutil
 

@@ -1,4 +1,4 @@
-"""What makes a module a policy: finding it, checking its names, and making its settings from what people say."""
+"""The contract of a policy: find its module, check its names, and build its settings."""
 
 import hashlib
 import importlib
@@ -20,59 +20,58 @@ SERVING_NAMES = ("score", "grow")
 
 
 def find(policy: str | ModuleType) -> ModuleType:
-    """The policy's module: by its name, by the path of a .py file, or a module as it is."""
+    """The module of a policy that is given by its name, by the path of a .py file, or as a module."""
     if isinstance(policy, ModuleType):
-        return _checked(policy)
+        return _validated(policy)
     if isinstance(policy, str) and policy.endswith(".py"):
-        return _checked(_load(Path(policy)))
-    return _checked(importlib.import_module(f"slotwise.policies.{known('policy', policy, policies())}"))
+        return _validated(_load(Path(policy)))
+    return _validated(importlib.import_module(f"slotwise.policies.{known('policy', policy, policies())}"))
 
 
 @dataclass(frozen=True)
-class Address:
-    """Where another process finds a policy: by the module's name, else by its file."""
+class PolicyReference:
+    """How another process finds a policy: by the name of its module, or else by its file."""
 
     name: str
     path: str | None
 
     @classmethod
-    def of(cls, module: ModuleType) -> "Address":
-        """The address of a module."""
+    def of(cls, module: ModuleType) -> "PolicyReference":
         return cls(module.__name__, getattr(module, "__file__", None))
 
-    def find(self) -> ModuleType:
-        """The module, imported here if it was not yet."""
+    def load(self) -> ModuleType:
+        """Import the module in this process."""
         try:
-            return _checked(importlib.import_module(self.name))
+            return _validated(importlib.import_module(self.name))
         except ModuleNotFoundError:
             if self.path is None:
-                raise BadInput(f"policy {self.name!r} has no file, so another process cannot find it") from None
+                raise BadInput(f"policy {self.name!r} has no file, so another process cannot import it") from None
             return find(self.path)
 
 
 def name_of(module: ModuleType) -> str:
-    """The name to show for a policy."""
+    """The name of a policy in output and messages."""
     file = getattr(module, "__file__", None)
     return Path(file).stem if file else module.__name__.rpartition(".")[2]
 
 
 def can_serve(module: ModuleType) -> bool:
-    """Whether the policy can live in a recommender: constraints need its scores, new items its growth."""
+    """Whether a recommender can use the policy: constraints need `score`, new items need `grow`."""
     return all(hasattr(module, name) for name in SERVING_NAMES) and keeps_counts(module)
 
 
 def keeps_counts(module: ModuleType) -> bool:
-    """Whether all that the policy learns is in its state's counts, so that they can be moved and restored."""
+    """Whether the policy keeps what it learns in the counts of its state, which can be changed and restored."""
     return "counts" in module.State._fields
 
 
-def make_params(module: ModuleType, given: Mapping[str, Any] | None, model: Model | None) -> Any:
-    """The policy's Params: what is given, each value brought to its annotated type, else the defaults.
+def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
+    """The policy's Params: `params` and defaults, each value converted to its annotated type.
 
-    A setting of type Model is what an oracle is told of the truth: `model`, UNKNOWN when there is none to tell.
+    A setting of type Model is the true model, for oracles: `model`, or UNKNOWN when it is None.
     """
     hints = get_type_hints(module.Params)
-    settings = dict(mapping("params", {} if given is None else given))
+    settings = dict(mapping("params", {} if params is None else params))
     for name in settings:
         known(f"{name_of(module)} parameter", name, hints)
     for name, kind in hints.items():
@@ -82,23 +81,23 @@ def make_params(module: ModuleType, given: Mapping[str, Any] | None, model: Mode
     if missing:
         raise BadInput(f"{name_of(module)} needs the parameter {missing[0]!r}")
     full = module.Params._field_defaults | settings
-    params = module.Params(**{name: _coerce(name, hints[name], value) for name, value in full.items()})
-    problem = module.check(params) if hasattr(module, "check") else None
+    checked = module.Params(**{name: _convert(name, hints[name], value) for name, value in full.items()})
+    problem = module.check(checked) if hasattr(module, "check") else None
     if problem:
         raise BadInput(problem)
-    return params
+    return checked
 
 
-def serving_params(module: ModuleType, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """On a real page nobody knows the most visible position, so by default none is the reference."""
-    settings = dict(mapping("params", {} if given is None else given))
+def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The settings for a real page: its most visible position is unknown, so the default reference is none."""
+    settings = dict(mapping("params", {} if params is None else params))
     if "reference" in module.Params._fields:
         settings.setdefault("reference", "none")
     return settings
 
 
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
-    """Params as plain values, to be shown and saved; what an oracle is told of the truth is left out."""
+    """Params as plain values for output and files, without the true model of an oracle."""
     kinds = get_type_hints(module.Params)
     plain = {name: value for name, value in params._asdict().items() if kinds[name] is not Model}
     for name, value in plain.items():
@@ -109,8 +108,8 @@ def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
     return plain
 
 
-def _coerce(name: str, kind: Any, value: Any) -> Any:
-    """`value` as the annotated type, so that a kernel is compiled for one signature only."""
+def _convert(name: str, kind: Any, value: Any) -> Any:
+    """`value` converted to the annotated type, so that kernels are compiled for one signature only."""
     if kind is Model:
         if not isinstance(value, PBM | Model):
             raise BadInput(f"{name} = {shown(value)} is not a PBM")
@@ -133,7 +132,7 @@ def _is_choice(kind: Any) -> bool:
 
 
 def _choice(name: str, kind: type[IntEnum], value: Any) -> int:
-    """The number behind a choice: handing numba the enum member itself costs 15 microseconds per call."""
+    """The number of an enum member: passing the member itself to numba costs 15 microseconds per call."""
     options = {member.name.lower(): member for member in kind}
     if isinstance(value, kind):
         return int(value)
@@ -142,7 +141,7 @@ def _choice(name: str, kind: type[IntEnum], value: Any) -> int:
     return int(options[value])
 
 
-def _checked(module: ModuleType) -> ModuleType:
+def _validated(module: ModuleType) -> ModuleType:
     missing = [name for name in NAMES if not hasattr(module, name)]
     if missing:
         raise BadInput(
@@ -156,14 +155,14 @@ def _checked(module: ModuleType) -> ModuleType:
 
 
 def _load(path: Path) -> ModuleType:
-    """Import a file under a name that is the same in every process, as the compile cache needs it."""
+    """Import a file under a name that is the same in every process, as the compile cache requires."""
     if not path.is_file():
-        raise BadInput(f"there is no policy file {str(path)!r}")
-    where = path.resolve()
-    name = f"slotwise_policy_{where.stem}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
+        raise BadInput(f"the policy file {str(path)!r} does not exist")
+    resolved = path.resolve()
+    name = f"slotwise_policy_{resolved.stem}_{hashlib.sha256(str(resolved).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, where)
+    spec = importlib.util.spec_from_file_location(name, resolved)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

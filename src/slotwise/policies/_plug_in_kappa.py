@@ -1,12 +1,12 @@
-"""What policies have in common that are told kappa, or take an estimate of it for the truth."""
+"""Common parts of the policies that take kappa from an oracle, or plug in an estimate of it."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import Floats, Ints
+from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     KappaSource,
     RunningEstimate,
@@ -16,12 +16,13 @@ from slotwise.inference.estimation.running_estimate import (
 )
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
+from slotwise.policies._kernels import count_display
 
 
 class Params(NamedTuple):
     """Settings."""
 
-    model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
+    model: Model  # the true model; the policy reads its kappa, and only with kappa = oracle
     kappa: KappaSource = KappaSource.ORACLE
     fill: Fill = Fill.ONE
 
@@ -35,37 +36,22 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """What is wrong with the settings, if anything."""
+    """An error message when the settings are invalid."""
     return kappa_source_error(params.kappa, params.model)
 
 
 @kernel
-def begin(source: int, model: Model, n_items: int, n_positions: int) -> State:
-    """Nothing known but what the oracle tells."""
-    estimate = initial_estimate_from(source, model, n_items, n_positions)
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The state before the first round."""
+    estimate = initial_estimate_from(params.kappa, params.model, n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
 
 
 @kernel
-def enlarged(state: State, n_items: int, n_positions: int) -> State:
-    """The same knowledge with room for more."""
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The same knowledge with room for more items and positions."""
     counts = grown(state.counts, n_items, n_positions)
     return State(counts, grown_estimate(state.estimate, n_items, n_positions), np.zeros(n_items))
 
 
-@kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing known."""
-    return begin(params.kappa, params.model, n_items, n_positions)
-
-
-@kernel
-def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Room for more items and positions."""
-    return enlarged(state, n_items, n_positions)
-
-
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display

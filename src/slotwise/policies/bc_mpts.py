@@ -1,4 +1,4 @@
-"""BC-MPTS: Thompson sampling with a Beta posterior corrected for how often an item can have been looked at.
+"""BC-MPTS: Thompson sampling with a Beta posterior that is corrected for the visibility of an item's displays.
 
 Komiyama, Honda and Nakagawa 2015, "Optimal Regret Analysis of Thompson Sampling in Stochastic Multi-armed Bandit
 Problem with Multiple Plays", as the PB-MHB paper uses it: its Eq. 7.
@@ -10,6 +10,7 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.jit import kernel
+from slotwise.policies._kernels import copy
 from slotwise.policies._plug_in_kappa import Params, State, check, grow, init, update
 
 __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]
@@ -17,24 +18,23 @@ __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "updat
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """Draw theta from its corrected Beta posterior, with kappa as it is known (Eq. 7)."""
+    """Draw theta from its corrected Beta posterior given kappa (Eq. 7)."""
     if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     counts, estimate = state.counts, state.estimate
-    visible, item_clicks, clicks, skips = estimate.kappa, counts.item_clicks, counts.clicks, counts.skips
+    visibility, item_clicks, clicks, skips = estimate.kappa, counts.item_clicks, counts.clicks, counts.skips
     for item in range(theta.size):
-        looks = 0.0  # N^pseudo: the looks to be expected at where the item was shown
-        for position in range(visible.size):
-            looks += visible[position] * (clicks[item, position] + skips[item, position])
-        # clicks can exceed the expected looks; clamped after summing, never per position
-        theta[item] = rng.beta(item_clicks[item] + 1.0, max(looks - item_clicks[item], 0.0) + 1.0)
-    for position in range(kappa.size):
-        kappa[position] = visible[position]
+        views = 0.0  # N^pseudo: the expected number of views of the item
+        for position in range(visibility.size):
+            views += visibility[position] * (clicks[item, position] + skips[item, position])
+        # clicks can exceed the expected views; clamped after summing, never per position
+        theta[item] = rng.beta(item_clicks[item] + 1.0, max(views - item_clicks[item], 0.0) + 1.0)
+    copy(visibility, kappa)
 
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show what is best under the draw."""
+    """Show the best display under the draw."""
     estimate = state.estimate
     score(params, state, rng, state.theta, estimate.kappa)
     arrange(state.theta, estimate.kappa, display)

@@ -1,4 +1,4 @@
-"""epsilon_n-greedy: the greedy display, each item replaced by a random one with a probability that fades as c/t.
+"""epsilon_n-greedy: the greedy display, with each item replaced by a random one with probability c/t.
 
 Auer, Cesa-Bianchi and Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit Problem", as the PB-MHB paper uses
 it in its section 5.2.
@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Ints
-from slotwise.counts import add
 from slotwise.inference.estimation.running_estimate import Estimator
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 from slotwise.policies import greedy
+from slotwise.policies._kernels import count_display
 
 State = greedy.State
 
@@ -28,24 +28,24 @@ class Params(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """What is wrong with the settings, if anything."""
+    """An error message when the settings are invalid."""
     return None if 0.0 <= params.c < math.inf else f"c = {params.c!r} is not a number of at least 0"
 
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing known."""
+    """The state before the first round."""
     return greedy.init(greedy.Params(params.estimator, params.fill), n_items, n_positions, rng)
 
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show what looks best, but for the items that chance replaces."""
+    """Show the greedy display with some of its items replaced at random."""
     greedy.choose(greedy.Params(params.estimator, params.fill), state, rng, display)
     counts = state.counts
     n_items, n_positions = counts.clicks.shape
     if n_items == n_positions:
-        return  # no item is left that is not displayed
+        return  # every item is displayed, so there is no replacement
     chance = min(1.0, params.c / (1.0 + counts.displays[0]))
     for position in range(n_positions):
         if rng.random() < chance:
@@ -54,7 +54,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
 
 @kernel(inline=True)
 def _undisplayed(display: Ints, rank: int) -> int:
-    """The item of this rank among those not displayed."""
+    """The item with this rank among those that are not displayed."""
     item = -1
     while rank >= 0:
         item += 1
@@ -66,7 +66,4 @@ def _undisplayed(display: Ints, rank: int) -> int:
     return item
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display

@@ -1,4 +1,4 @@
-"""Greedy: always the display that looks best under an estimate of theta and kappa; it never explores on purpose.
+"""Greedy: always the best display under an estimate of theta and kappa, without deliberate exploration.
 
 A competitor in Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", its
 section 5.2.
@@ -10,7 +10,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     Estimator,
     RunningEstimate,
@@ -20,8 +20,10 @@ from slotwise.inference.estimation.running_estimate import (
 )
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
+from slotwise.policies._kernels import count_display
 
-# added to every score so that equal ones are ordered at random, far below any difference that counts could show
+# times a uniform number, added to every score: equal scores are ordered at random, and no difference that counts
+# could show is that small
 _TIE_BREAK = 1e-12
 
 
@@ -43,21 +45,21 @@ class State(NamedTuple):
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing known."""
+    """The state before the first round."""
     estimate = initial_estimate(n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
 
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Room for more items and positions."""
+    """The same knowledge with room for more items and positions."""
     estimate = grown_estimate(state.estimate, n_items, n_positions)
     return State(grown(state.counts, n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
 
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """The estimate itself."""
+    """The current estimate, with ties broken at random."""
     refresh(params.estimator, params.fill, state)
     attractive, visible = state.estimate.theta, state.estimate.kappa
     for item in range(theta.size):
@@ -68,12 +70,9 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show what looks best."""
+    """Show the best display under the estimate."""
     score(params, state, rng, state.theta, state.kappa)
     arrange(state.theta, state.kappa, display)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display

@@ -1,4 +1,4 @@
-"""Oracle: told the truth, shows the best display every round. The lower bound, 0, of every regret plot.
+"""Oracle: knows the true model and always shows the best display. The lower bound, 0, of every regret plot.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """
@@ -10,30 +10,31 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, add, empty
+from slotwise.counts import CountArrays, empty
 from slotwise.jit import kernel
+from slotwise.policies._kernels import count_display
 
 
 class Params(NamedTuple):
-    """The truth."""
+    """Settings."""
 
-    model: Model
+    model: Model  # the true PBM
 
 
 class State(NamedTuple):
-    """Counts, kept for the record."""
+    """Counts, which the policy does not use."""
 
     counts: CountArrays
 
 
 def check(params: Params) -> str | None:
-    """What is wrong with the settings, if anything."""
+    """An error message when the settings are invalid."""
     return None if params.model.theta.size else "oracle needs model, the true PBM"
 
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing to learn."""
+    """The state before the first round."""
     return State(empty(n_items, n_positions))
 
 
@@ -50,7 +51,4 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     arrange(params.model.theta, params.model.kappa, display)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display

@@ -1,4 +1,4 @@
-"""PB-MHB: Thompson sampling for the PBM, the posterior sampled by Metropolis-Hastings.
+"""PB-MHB: Thompson sampling for the PBM with a Metropolis-Hastings sampler of the posterior.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling": Algorithms 1 and 2.
 """
@@ -11,20 +11,21 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty, grown
-from slotwise.inference.sampling.metropolis import sample
+from slotwise.counts import CountArrays, empty, grown
+from slotwise.inference.sampling.metropolis import RandomWalk, sample
 from slotwise.jit import kernel
+from slotwise.policies._kernels import copy, count_display
 
 
 class Start(IntEnum):
-    """Where a round's sampling starts from: the last sample, or (the paper's ablation) a fresh random one."""
+    """Where the sampler starts in each round: at the last sample, or (the paper's ablation) at a random point."""
 
     WARM = 0
     RANDOM = 1
 
 
 class Reference(IntEnum):
-    """What fixes the scale: kappa of the first position is 1, or nothing (only the order of kappa matters)."""
+    """What fixes the scale: kappa_1 = 1, or nothing (the choice of a display depends on the order of kappa only)."""
 
     FIRST = 0
     NONE = 1
@@ -33,14 +34,14 @@ class Reference(IntEnum):
 class Params(NamedTuple):
     """Settings; the names in brackets are the paper's."""
 
-    width: float = 100.0  # (c) random-walk steps are width / sqrt(t) wide
+    width: float = 100.0  # (c) the width of a random-walk step is width / sqrt(t)
     sweeps: int = 1  # (m) Metropolis-Hastings sweeps per round
     start: Start = Start.WARM
     reference: Reference = Reference.FIRST
 
 
 class State(NamedTuple):
-    """Counts, and the last sample as a warm start: losing that costs a short burn-in, never knowledge."""
+    """Counts, and the last sample as a warm start: losing it costs a short burn-in, but no knowledge."""
 
     counts: CountArrays
     theta: Floats
@@ -48,7 +49,7 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """What is wrong with the settings, if anything."""
+    """An error message when the settings are invalid."""
     if not 0.0 < params.width < math.inf:
         return f"width = {params.width!r} is not a positive number"
     if params.sweeps < 1:
@@ -58,7 +59,7 @@ def check(params: Params) -> str | None:
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing known: a sample from the uniform prior (Alg. 2 lines 1-2)."""
+    """The state before the first round: a sample from the uniform prior (Alg. 2 lines 1-2)."""
     state = State(empty(n_items, n_positions), np.empty(n_items), np.empty(n_positions))
     _draw_prior(params, state.theta, state.kappa, rng)
     return state
@@ -66,7 +67,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Room for more items and positions; the new ones start from the prior."""
+    """The same knowledge with room for more items and positions, whose values are drawn from the prior."""
     theta, kappa = np.empty(n_items), np.empty(n_positions)
     _draw_prior(params, theta, kappa, rng)
     theta[: state.theta.size] = state.theta
@@ -82,24 +83,19 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
     free_from = 1 if params.reference == Reference.FIRST else 0
     sigma = params.width / math.sqrt(1.0 + state.counts.displays[0])
     last_theta, last_kappa = state.theta, state.kappa
-    sample(state.counts, last_theta, last_kappa, free_from, sigma, params.sweeps, rng)
-    for item in range(theta.size):
-        theta[item] = last_theta[item]
-    for position in range(kappa.size):
-        kappa[position] = last_kappa[position]
+    sample(state.counts, last_theta, last_kappa, RandomWalk(sigma, params.sweeps, free_from), rng)
+    copy(last_theta, theta)
+    copy(last_kappa, kappa)
 
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show what is best under a posterior draw (Alg. 1)."""
+    """Show the best display under a posterior draw (Alg. 1)."""
     score(params, state, rng, state.theta, state.kappa)
     arrange(state.theta, state.kappa, display)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display
 
 
 @kernel(inline=True)

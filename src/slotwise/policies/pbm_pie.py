@@ -1,4 +1,4 @@
-"""PBM-PIE: the empirically best items on all positions but the last, where items that might be better are tried.
+"""PBM-PIE: the empirically best items at all positions but the last, where it tries items that might be better.
 
 Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model".
 """
@@ -10,31 +10,18 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, add, empty
-from slotwise.inference.estimation.running_estimate import (
-    KappaSource,
-    RunningEstimate,
-    initial_estimate_from,
-    kappa_source_error,
-    refresh,
-)
-from slotwise.inference.estimation.svd import Fill
+from slotwise.counts import CountArrays, empty
+from slotwise.inference.estimation.running_estimate import KappaSource, RunningEstimate, initial_estimate_from, refresh
 from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
 from slotwise.jit import kernel
+from slotwise.policies._kernels import count_display
+from slotwise.policies.pbm_ucb import Params, check
 
-
-class Params(NamedTuple):
-    """Settings."""
-
-    model: Model  # the truth, of which only kappa is read, and only with kappa = oracle
-    kappa: KappaSource = KappaSource.ORACLE
-    fill: Fill = Fill.ONE
-    epsilon: float = 0.0  # the threshold is (1 + epsilon) log t
+__all__ = ["Params", "State", "check", "choose", "init", "update"]
 
 
 class State(NamedTuple):
-    """Counts, the estimate of kappa, and room for what a round computes."""
+    """Counts, the estimate of kappa, and work space of a round."""
 
     counts: CountArrays
     estimate: RunningEstimate
@@ -42,57 +29,50 @@ class State(NamedTuple):
     is_leader: Ints
 
 
-def check(params: Params) -> str | None:
-    """What is wrong with the settings, if anything."""
-    if not 0.0 <= params.epsilon < math.inf:
-        return f"epsilon = {params.epsilon!r} is not a number of at least 0"
-    return kappa_source_error(params.kappa, params.model)
-
-
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing known."""
+    """The state before the first round."""
     estimate = initial_estimate_from(params.kappa, params.model, n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_items, np.int64))
 
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Leaders in order; at the last position, every second time on average, one of those that might be better.
+    """Show the leaders in order; with probability 1/2 the last position tries an item that might be better.
 
-    Equally good leaders keep the order of their indices, which every run of a simulation shuffles: drawing that order
-    anew in each round would be an exploration of its own, and the regret would no longer be PIE's.
+    Equally good leaders keep the order of their indices, which every run of a simulation shuffles. A new random order
+    in each round would be additional exploration, and the regret would no longer be that of PIE.
     """
     if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
     counts, estimate = state.counts, state.estimate
     n_items, n_positions = counts.clicks.shape
     t = 1.0 + counts.displays[0]
-    if t <= n_items:  # every item once at every position
+    if t <= n_items:  # first every item once at every position
         for position in range(n_positions):
             display[position] = (int(t) - 1 + position) % n_items
         return
     _estimate_theta(state)
     theta, kappa = state.theta, estimate.kappa
     arrange(theta, kappa, display)
-    last = 0  # the least visible position, and on it the last leader
+    last = 0  # the least visible position, where the last leader is
     for position in range(n_positions):
         if theta[display[position]] < theta[display[last]]:
             last = position
     if rng.random() < 0.5:
         return
-    # B is read with a reservoir: each of its members ends up chosen with the same probability
+    # reservoir sampling: each candidate is chosen with the same probability
     leaders = state.is_leader
     for item in range(n_items):
         leaders[item] = 0
     for position in range(n_positions):
         leaders[display[position]] = 1
     least = theta[display[last]]
-    found = 0
+    candidates = 0
     for item in range(n_items):
         if leaders[item] == 0 and might_exceed(state, item, (1.0 + params.epsilon) * math.log(t), least):
-            found += 1
-            if rng.random() * found < 1.0:
+            candidates += 1
+            if rng.random() * candidates < 1.0:
                 display[last] = item
 
 
@@ -102,18 +82,18 @@ def _estimate_theta(state: State) -> None:
     counts, theta, kappa = state.counts, state.theta, state.estimate.kappa
     clicks, skips, item_clicks = counts.clicks, counts.skips, counts.item_clicks
     for item in range(theta.size):
-        looks = 0.0
+        views = 0.0
         for position in range(kappa.size):
-            looks += kappa[position] * (clicks[item, position] + skips[item, position])
-        theta[item] = item_clicks[item] / looks if looks > 0.0 else 1.0
+            views += kappa[position] * (clicks[item, position] + skips[item, position])
+        theta[item] = item_clicks[item] / views if views > 0.0 else 1.0
 
 
 @kernel(inline=True)
 def might_exceed(state: State, item: int, threshold: float, level: float) -> bool:
     """Whether U_i >= level, U_i = sup{q >= m : sum_l V_il d(S_il / V_il, kappa_l q) <= threshold}, m its minimiser.
 
-    The sum is a constant minus h(q) of `inference.conditional`, so both questions are asked of h; when even m
-    exceeds the threshold, U_i is m.
+    The sum is a constant minus h(q) of `inference.sampling.conditional`, so m and U_i follow from h. When the sum
+    exceeds the threshold even at m, U_i is m.
     """
     counts, kappa = state.counts, state.estimate.kappa
     item_clicks, skips = counts.item_clicks[item], counts.skips
@@ -128,7 +108,7 @@ def index(state: State, item: int, threshold: float, peak: float) -> float:
     """U_i, given the minimiser m = `peak`."""
     counts, kappa = state.counts, state.estimate.kappa
     clicks, skips = counts.clicks, counts.skips
-    # sum_l V d(S/V, kappa q) = constant - h(q), where the constant is the saturated model's log-likelihood
+    # sum_l V d(S/V, kappa q) = constant - h(q); the constant is the log-likelihood of the saturated model
     saturated = 0.0
     for position in range(kappa.size):
         s, f = clicks[item, position], skips[item, position]
@@ -137,13 +117,10 @@ def index(state: State, item: int, threshold: float, peak: float) -> float:
         if s > 0.0:
             saturated -= s * math.log(max(kappa[position], 1e-300))
     item_clicks = counts.item_clicks[item]
-    misfit = saturated
+    least_divergence = saturated
     if peak > 0.0:
-        misfit -= log_density(min(peak, 1.0 - 1e-12), item_clicks, skips, item, kappa)
-    return upper_bound(peak, threshold - misfit, item_clicks, skips, item, kappa)
+        least_divergence -= log_density(min(peak, 1.0 - 1e-12), item_clicks, skips, item, kappa)
+    return upper_bound(peak, threshold - least_divergence, item_clicks, skips, item, kappa)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display

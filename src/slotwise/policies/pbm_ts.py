@@ -10,6 +10,7 @@ from slotwise.checks import Floats, Ints
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.inference.sampling.conditional import draw_thetas
 from slotwise.jit import kernel
+from slotwise.policies._kernels import copy
 from slotwise.policies._plug_in_kappa import Params, State, check, grow, init, update
 
 __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]
@@ -17,19 +18,17 @@ __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "updat
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """Draw every theta from its posterior given kappa as it is known (Eq. 5)."""
+    """Draw every theta from its posterior given kappa (Eq. 5)."""
     if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, state)
-    counts, estimate = state.counts, state.estimate
-    visible = estimate.kappa
-    draw_thetas(counts.item_clicks, counts.skips, visible, rng, theta)
-    for position in range(kappa.size):
-        kappa[position] = visible[position]
+    counts, visibility = state.counts, state.estimate.kappa
+    draw_thetas(counts.item_clicks, counts.skips, visibility, rng, theta)
+    copy(visibility, kappa)
 
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show what is best under the draw."""
+    """Show the best display under the draw."""
     estimate = state.estimate
     score(params, state, rng, state.theta, estimate.kappa)
     arrange(state.theta, estimate.kappa, display)

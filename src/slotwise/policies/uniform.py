@@ -1,4 +1,4 @@
-"""Uniform: a random display every round, learning nothing. The upper bound of every regret plot in the paper.
+"""Uniform: a random display in every round, without learning. The upper bound of every regret plot in the paper.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """
@@ -9,18 +9,19 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.jit import kernel
+from slotwise.policies._kernels import count_display
 
 
 class Params(NamedTuple):
-    """Nothing to set; numba needs a field to have a type to compile for."""
+    """No settings; numba needs at least one field to infer a type."""
 
     unused: bool = False
 
 
 class State(NamedTuple):
-    """Counts, kept for the record, and room for the random scores."""
+    """Counts, which the policy does not use, and the random scores."""
 
     counts: CountArrays
     theta: Floats
@@ -29,19 +30,19 @@ class State(NamedTuple):
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Nothing to know."""
+    """The state before the first round."""
     return State(empty(n_items, n_positions), np.zeros(n_items), np.zeros(n_positions))
 
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """Room for more items and positions."""
+    """The state for more items and positions."""
     return State(grown(state.counts, n_items, n_positions), np.zeros(n_items), np.zeros(n_positions))
 
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """Random scores: sorted, they give each display with the same probability."""
+    """Random scores: their order gives every display with the same probability."""
     for item in range(theta.size):
         theta[item] = rng.random()
     for position in range(kappa.size):
@@ -50,12 +51,9 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """A display drawn at random, each with the same probability."""
+    """Draw a display; all are equally likely."""
     score(params, state, rng, state.theta, state.kappa)
     arrange(state.theta, state.kappa, display)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display

@@ -1,4 +1,4 @@
-"""The game loop, written once: a policy against a click model, round after round, compiled as a whole."""
+"""The simulation loop, written once for all policies and click models, and compiled as a whole."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from slotwise.arrange import EMPTY
-from slotwise.counts import move
+from slotwise.counts import skip_to_click
 from slotwise.jit import kernel
 from slotwise.policies._contract import keeps_counts
 
@@ -16,25 +16,25 @@ Episode = Callable[..., None]
 
 
 def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
-    """The compiled loop for this policy and this click model, made anew when either has been reloaded."""
+    """The compiled loop for this policy and this click model, rebuilt when either module was reloaded."""
     return _build(policy, clickmodel, policy.choose, policy.update, clickmodel.click)
 
 
 @cache
 def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> Episode:
-    # a closure over modules, not over kernels: only then does numba find it again in its disk cache
+    # a closure over modules, not over kernels: otherwise numba does not find it in its disk cache
     learns_late = keeps_counts(policy)
 
     @kernel(depends=(policy, clickmodel))
     def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
-        """Play until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k].
+        """Simulate until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k].
 
-        progress[0] counts the rounds played so far; progress[1], when set from outside, ends it at the next checkpoint.
+        progress[0] is the number of rounds so far; another thread sets progress[1] to stop at the next checkpoint.
         """
         display = np.empty(best.size, np.int64)
         clicks = np.zeros(best.size, np.int64)
-        none = np.zeros(best.size, np.int64)
-        waiting = np.full((delay, best.size), EMPTY, np.int64)  # clicked items of the last `delay` rounds
+        no_clicks = np.zeros(best.size, np.int64)
+        late = np.full((delay, best.size), EMPTY, np.int64)  # clicked items of the last `delay` rounds
         best_clicks = clickmodel.expected_clicks(model, best)
         lost = 0.0
         t = 0
@@ -47,13 +47,13 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
                 if delay == 0:
                     policy.update(params, state, display, clicks)
                 else:
-                    policy.update(params, state, display, none)  # skipped until a click is known of
-                    slot = t % delay
+                    policy.update(params, state, display, no_clicks)  # skipped until the click arrives
+                    row = t % delay
                     for position in range(best.size):
-                        item = waiting[slot, position]
+                        item = late[row, position]
                         if learns_late and item != EMPTY:
-                            move(state.counts, item, position)
-                        waiting[slot, position] = display[position] if clicks[position] else EMPTY
+                            skip_to_click(state.counts, item, position)
+                        late[row, position] = display[position] if clicks[position] else EMPTY
             regret[k] = lost
             progress[0] = t
             if progress[1]:

@@ -1,4 +1,4 @@
-"""What a simulation gave: regret per run at the checkpoints, with its statistics."""
+"""The result of a simulation: the regret of every run at the checkpoints, with statistics."""
 
 import os
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The regret of one policy: `regret[r, k]` is what run r has lost after `rounds[k]` rounds (Eq. 3)."""
+    """The regret of one policy: `regret[r, k]` is the regret of run r after `rounds[k]` rounds (Eq. 3)."""
 
     policy: str
     params: dict[str, Any]
@@ -32,12 +32,11 @@ class Result:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
         return int(self.regret.shape[0])
 
     @property
     def microseconds(self) -> float:
-        """Time of the compiled loop per round."""
+        """Time per round in the compiled loop."""
         return 1e6 * self.seconds / (self.runs * int(self.rounds[-1]))
 
     def mean(self) -> Floats:
@@ -45,7 +44,7 @@ class Result:
         return np.asarray(self.regret.mean(axis=0))
 
     def standard_error(self) -> Floats:
-        """Standard error of the mean, at each checkpoint; NaN for a single run, which cannot tell."""
+        """Standard error of the mean, at each checkpoint; NaN for a single run."""
         return _standard_error(self.regret)
 
     def quantiles(self, levels: ArrayLike) -> Floats:
@@ -54,20 +53,23 @@ class Result:
         return np.asarray(np.quantile(self.regret, wanted, axis=0))
 
     def difference(self, other: "Result") -> "Difference":
-        """This regret minus the other's, run by run: both policies met the same visitors."""
+        """This regret minus the other one, paired run by run: both policies had the same visitors."""
         if not isinstance(other, Result):
             raise BadInput(f"other = {other!r} is not a Result")
         if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
             raise BadInput("only results with the same runs and checkpoints can be paired")
-        told = (self.seed, self.theta.tolist(), self.kappa.tolist())
-        if told != (other.seed, other.theta.tolist(), other.kappa.tolist()):
+        if (self.seed, self.theta.tolist(), self.kappa.tolist()) != (
+            other.seed,
+            other.theta.tolist(),
+            other.kappa.tolist(),
+        ):
             raise BadInput("only results with the same seed and the same click model can be paired")
         gaps = self.regret - other.regret
         return Difference(self.rounds, np.asarray(gaps.mean(axis=0)), _standard_error(gaps))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as versioned JSON; the file is replaced whole."""
-        body = _Saved(
+        """Save as versioned JSON; the file is replaced atomically."""
+        body = _SavedResult(
             **{name: getattr(self, name) for name in ("policy", "params", "seed", "delay", "seconds")},
             **{name: getattr(self, name).tolist() for name in ("theta", "kappa", "rounds", "regret")},
         )
@@ -75,13 +77,13 @@ class Result:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
-        """Read back what `save` wrote."""
-        saved = load_document(path, "result", FORMAT_VERSION, _Saved)
+        """Load a file that `save` wrote."""
+        saved = load_document(path, "result", FORMAT_VERSION, _SavedResult)
         damaged = f"{str(path)!r} is a damaged slotwise result"
-        steps = [0, *saved.rounds]
+        bounds = [0, *saved.rounds]
         if not saved.regret or any(len(row) != len(saved.rounds) for row in saved.regret):
             raise BadInput(f"{damaged}: regret does not fit rounds")
-        if not saved.rounds or steps[-1] >= 2**63 or any(a >= b for a, b in pairwise(steps)):
+        if not saved.rounds or bounds[-1] >= 2**63 or any(a >= b for a, b in pairwise(bounds)):
             raise BadInput(f"{damaged}: rounds do not increase from 1 on")
         try:
             model = PBM(saved.theta, saved.kappa)
@@ -109,7 +111,7 @@ class Difference:
     standard_error: Floats
 
 
-class _Saved(msgspec.Struct):
+class _SavedResult(msgspec.Struct):
     policy: str
     params: dict[str, Any]
     theta: list[float]

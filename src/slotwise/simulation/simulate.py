@@ -1,4 +1,4 @@
-"""Many runs of one policy against one click model, over threads or over any executor."""
+"""Simulate many runs of one policy against one click model, on threads or on any executor."""
 
 import os
 import re
@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike
 from slotwise.checks import BadInput, Floats, Ints, mapping, shown, vector, whole
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
-from slotwise.policies._contract import Address, find, keeps_counts, make_params, name_of, plain_params
+from slotwise.policies._contract import PolicyReference, find, keeps_counts, make_params, name_of, plain_params
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
 
 POINTS_PER_DECADE = 20
 Progress = Callable[[int], None]
+Generators = tuple[np.random.Generator, np.random.Generator]  # the visitors' and the policy's
 
 
 def simulate(
@@ -39,24 +40,24 @@ def simulate(
     progress: Progress | None = None,
     first_run: int = 0,
 ) -> Result:
-    """Play `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
+    """Simulate `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
 
-    The policy is a name, the path of a .py file, or a module. Runs go over `threads` (None: all cores), or as
-    pickled jobs to `executor`: a process pool, a cluster. The same seed gives the same result either way. A
-    click is learnt `delay` rounds late, its display counting as skipped until then. `progress` is called now
-    and then with the number of rounds played so far in all runs. Runs are numbered from `first_run` on: run r of a
-    seed is the same whatever else is played, so that a long simulation can be played in pieces.
+    The policy is a name, the path of a .py file, or a module. The runs use `threads` threads (None: one per core), or
+    `executor`, a process pool or a cluster, which gets them pickled. The same seed gives the same result either way. A
+    click arrives `delay` rounds late; its position counts as skipped until then. `progress` is called several times a
+    second with the number of rounds so far, summed over all runs. Runs are numbered from `first_run` on. Run r of
+    a seed does not depend on the other runs, so that a long simulation can be split into several calls.
     """
     _check_model(model)
     if executor is not None and not isinstance(executor, Executor):
         raise BadInput(f"executor = {shown(executor)} is not a concurrent.futures.Executor")
     if progress is not None and not callable(progress):
-        raise BadInput(f"progress = {shown(progress)} cannot be called")
+        raise BadInput(f"progress = {shown(progress)} is not callable")
     module = find(policy)
     start = whole("first_run", first_run, least=0)
-    wanted = range(start, start + whole("runs", runs, least=1))
-    job = _Job(
-        policy=Address.of(module),
+    run_numbers = range(start, start + whole("runs", runs, least=1))
+    job = _RunJob(
+        policy=PolicyReference.of(module),
         model=model,
         params=dict(mapping("params", {} if params is None else params)),
         checkpoints=_checkpoints(checkpoints, whole("rounds", rounds, least=1)),
@@ -67,13 +68,13 @@ def simulate(
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
     for name, kind in get_type_hints(module.Params).items():
         if kind is Model and name in job.params:
-            raise BadInput(f"{name} = {shown(job.params[name])}: a simulation tells the truth by itself, leave it out")
+            raise BadInput(f"{name} = {shown(job.params[name])}: the simulation sets it to its own model, leave it out")
     settings = make_params(module, params, model.arrays())
     if executor is None:
-        cores = os.cpu_count() or 1 if threads is None else whole("threads", threads, least=1)
-        played = _over_threads(job, module, wanted, cores, progress)
+        n_threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, least=1)
+        results = _run_on_threads(job, module, run_numbers, n_threads, progress)
     else:
-        played = _over_executor(job, wanted, executor, progress)
+        results = _run_on_executor(job, run_numbers, executor, progress)
     return Result(
         policy=name_of(module),
         params=plain_params(module, settings),
@@ -82,102 +83,102 @@ def simulate(
         seed=job.seed,
         delay=job.delay,
         rounds=job.checkpoints,
-        regret=np.array([regret for regret, _ in played]),
-        seconds=sum(seconds for _, seconds in played),
+        regret=np.array([regret for regret, _ in results]),
+        seconds=sum(seconds for _, seconds in results),
     )
 
 
-def generators(seed: int, run: int) -> tuple[np.random.Generator, np.random.Generator]:
+def generators(seed: int, run: int) -> Generators:
     """The visitors' and the policy's randomness of one run: apart, so that all policies meet the same visitors."""
     visitors, policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
     return np.random.default_rng(visitors), np.random.default_rng(policy)
 
 
 def log_spaced(rounds: int) -> Ints:
-    """Checkpoints at a steady pace on a logarithmic axis, every power of ten and the last round among them."""
+    """Checkpoints evenly spaced on a logarithmic axis, including every power of ten and the last round."""
     decades = np.arange(0.0, np.log10(rounds), 1.0 / POINTS_PER_DECADE)
     return np.unique(np.append(np.rint(10.0**decades), rounds)).astype(np.int64)
 
 
 @dataclass(frozen=True)
-class _Job:
-    """All that a run needs, fit to be sent to another process."""
+class _RunJob:
+    """Everything that a run needs; it can be pickled and sent to another process."""
 
-    policy: Address
+    policy: PolicyReference
     model: PBM
     params: dict[str, Any]
     checkpoints: Ints
     seed: int
     delay: int
 
-    def play(self, module: ModuleType, run: int, ticks: Ints) -> tuple[Floats, float]:
-        """One run: its regret at the checkpoints, and the seconds its loop took."""
+    def run(self, module: ModuleType, run: int, progress: Ints) -> tuple[Floats, float]:
+        """Simulate one run; return its regret at the checkpoints and the seconds in the compiled loop."""
         visitors, rng = generators(self.seed, run)
-        _, regret, seconds = self.play_on(module, self.model.shuffled(visitors), self.checkpoints, visitors, rng, ticks)
+        _, regret, seconds = self.run_on(
+            self.model.shuffled(visitors), module, self.checkpoints, (visitors, rng), progress
+        )
         return regret, seconds
 
-    def play_on(
-        self,
-        module: ModuleType,
-        model: PBM,
-        checkpoints: Ints,
-        visitors: np.random.Generator,
-        rng: np.random.Generator,
-        ticks: Ints,
+    def run_on(
+        self, model: PBM, module: ModuleType, checkpoints: Ints, rngs: Generators, progress: Ints
     ) -> tuple[Any, Floats, float]:
-        """The policy's state in the end, its regret at the checkpoints, and the seconds."""
+        """Simulate one run on a model; return the policy's final state, the regret, and the seconds."""
+        visitors, rng = rngs
         params = make_params(module, self.params, model.arrays())
         state = module.init(params, model.theta.size, model.kappa.size, rng)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
-        clickmodel = sys.modules[type(model.arrays()).__module__]  # of a fitted model too, whose class is elsewhere
+        clickmodel = sys.modules[type(model.arrays()).__module__]  # a fitted model's class is in another module
         episode = episode_of(module, clickmodel)
-        begun = time.thread_time()
-        episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, ticks, regret)
-        return state, regret, time.thread_time() - begun
+        started = time.thread_time()
+        episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
+        return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
-        """Play no round at all, so that the time of later runs is theirs alone."""
+        """Simulate no round at all, so that compiling does not count as the time of a run."""
         try:
-            visitors, rng = generators(0, 0)
-            self.play_on(module, self.model, np.zeros(1, np.int64), visitors, rng, _ticks(1)[0])
-        except Exception as error:  # whatever a policy from outside gets wrong is its author's to read, in one line
+            self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
+        except Exception as error:  # any error in a policy from outside is reported to its author in one line
             if isinstance(error, BadInput) or module.__name__.startswith("slotwise."):
                 raise
-            raise BadInput(f"policy {name_of(module)} cannot be compiled: {_gist(error)}") from error
+            raise BadInput(f"policy {name_of(module)} cannot be compiled: {_error_line(error)}") from error
 
 
-def _gist(error: Exception) -> str:
-    """What is wrong, and where: one line of numba's long reports."""
+def _error_line(error: Exception) -> str:
+    """The error and its source line: one line of numba's long reports."""
     report = str(error)
     if not isinstance(error, NumbaError):
         return f"{type(error).__name__}: {report}"
     lines = [line.strip() for line in report.splitlines()]
-    what = next((line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))), report)
-    places = re.findall(r'File "([^"]+)", line (\d+)', report)
-    return f"{what} ({places[-1][0]}, line {places[-1][1]})" if places else what
+    message = next(
+        (line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))), report
+    )
+    sources = re.findall(r'File "([^"]+)", line (\d+)', report)
+    return f"{message} ({sources[-1][0]}, line {sources[-1][1]})" if sources else message
 
 
-def _over_threads(
-    job: _Job, module: ModuleType, runs: range, threads: int, progress: Progress | None
+def _run_on_threads(
+    job: _RunJob, module: ModuleType, runs: range, threads: int, progress: Progress | None
 ) -> list[tuple[Floats, float]]:
     job.compile(module)
-    ticks = _ticks(len(runs))
+    cells = _progress_cells(len(runs))
     with ThreadPoolExecutor(threads, thread_name_prefix="slotwise") as pool:
-        futures = [pool.submit(job.play, module, run, tick) for run, tick in zip(runs, ticks, strict=True)]
+        futures = [pool.submit(job.run, module, run, cell) for run, cell in zip(runs, cells, strict=True)]
         try:
             for _ in _until_done(futures):
                 if progress:
-                    progress(int(ticks[:, 0].sum()))
+                    progress(int(cells[:, 0].sum()))
         except BaseException:
-            ticks[:, 1] = 1  # runs under way end at their next checkpoint
+            cells[:, 1] = 1  # running loops stop at their next checkpoint
             pool.shutdown(cancel_futures=True)
             raise
         return [future.result() for future in futures]
 
 
-def _over_executor(job: _Job, runs: range, executor: Executor, progress: Progress | None) -> list[tuple[Floats, float]]:
-    # many more chunks than any cluster has workers would only cost messages; one run each is small enough
-    futures = [executor.submit(_play_far, job, run) for run in runs]
+def _run_on_executor(
+    job: _RunJob, runs: range, executor: Executor, progress: Progress | None
+) -> list[tuple[Floats, float]]:
+    # one task per run: smaller tasks than that would only cost messages
+    futures = [executor.submit(_run_in_worker, job, run) for run in runs]
     try:
         for done in _until_done(futures):
             if progress:
@@ -189,20 +190,20 @@ def _over_executor(job: _Job, runs: range, executor: Executor, progress: Progres
     return [future.result() for future in futures]
 
 
-def _play_far(job: _Job, run: int) -> tuple[Floats, float]:
-    """One run in another process, which finds the policy by its address."""
-    module = job.policy.find()
+def _run_in_worker(job: _RunJob, run: int) -> tuple[Floats, float]:
+    """Simulate one run in another process, which imports the policy."""
+    module = job.policy.load()
     job.compile(module)
-    return job.play(module, run, _ticks(1)[0])
+    return job.run(module, run, _progress_cells(1)[0])
 
 
-def _ticks(runs: int) -> Ints:
-    """For each run: the rounds played so far, and whether it has to stop."""
+def _progress_cells(runs: int) -> Ints:
+    """For each run: the number of rounds so far, and a flag that stops it."""
     return np.zeros((runs, 2), np.int64)
 
 
 def _until_done(futures: Sequence[Future[Any]]) -> Iterator[int]:
-    """Yield how many are done, several times a second, until all are; fail as soon as one has failed."""
+    """Yield the number of finished futures several times a second until all are; raise the first error."""
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=0.1)
@@ -211,13 +212,13 @@ def _until_done(futures: Sequence[Future[Any]]) -> Iterator[int]:
         yield len(futures) - len(pending)
 
 
-def _checkpoints(given: ArrayLike | None, rounds: int) -> Ints:
-    if given is None:
+def _checkpoints(checkpoints: ArrayLike | None, rounds: int) -> Ints:
+    if checkpoints is None:
         return log_spaced(rounds)
-    points = vector("checkpoints", given)
+    points = vector("checkpoints", checkpoints)
     for point in points:
         if whole("checkpoints", float(point), least=1) > rounds:
-            raise BadInput(f"checkpoint {point:g} lies beyond the last round, {rounds}")
+            raise BadInput(f"checkpoint {point:g} is after the last round, {rounds}")
     return np.unique(np.append(points, rounds)).astype(np.int64)
 
 
@@ -230,25 +231,25 @@ def counts_after(
     params: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Counts:
-    """What a policy has counted after one run, items and positions in the model's own order: data as they arise."""
+    """The counts of a policy after one run, with items and positions in the order of the model: realistic data."""
     module = find(policy)
     _check_model(model)
     if not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts")
     points = log_spaced(whole("rounds", rounds, least=1))
     settings = dict(mapping("params", {} if params is None else params))
-    job = _Job(Address.of(module), model, settings, points, whole("seed", seed, least=0), delay=0)
-    visitors, rng = generators(job.seed, whole("run", run, least=0))
+    job = _RunJob(PolicyReference.of(module), model, settings, points, whole("seed", seed, least=0), delay=0)
+    rngs = generators(job.seed, whole("run", run, least=0))
     job.compile(module)
-    ticks = _ticks(1)
-    with ThreadPoolExecutor(1, thread_name_prefix="slotwise") as pool:  # so that an interrupt is heard
-        future = pool.submit(job.play_on, module, model, points, visitors, rng, ticks[0])
+    cells = _progress_cells(1)
+    with ThreadPoolExecutor(1, thread_name_prefix="slotwise") as pool:  # so that an interrupt takes effect
+        future = pool.submit(job.run_on, model, module, points, rngs, cells[0])
         try:
             for _ in _until_done([future]):
                 if progress:
-                    progress(int(ticks[0, 0]))
+                    progress(int(cells[0, 0]))
         except BaseException:
-            ticks[:, 1] = 1
+            cells[:, 1] = 1
             raise
     return Counts.of(future.result()[0].counts)
 
@@ -256,5 +257,5 @@ def counts_after(
 def _check_model(model: Any) -> None:
     if not isinstance(model, PBM):
         raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
-    if model.kappa.size > model.theta.size:  # a fitted model may be like that
-        raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display can be shown")
+    if model.kappa.size > model.theta.size:  # possible in a fitted model
+        raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display is possible")

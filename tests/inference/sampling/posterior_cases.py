@@ -1,4 +1,4 @@
-"""Counts for which the posterior is known exactly, and chains of every sampler long enough to see it."""
+"""Counts with an exactly known posterior, and for every sampler the length of chain that reproduces it."""
 
 import itertools
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
-from slotwise.inference.sampling.mixing import RARELY
+from slotwise.inference.sampling.mixing import SLICE_EVERY
 from tests.inference.sampling.exact_posterior import Exact, exact
-from tests.inference.sampling.reference_chains import Step, record
+from tests.inference.sampling.reference_chains import ChainRun, Step, record
 
 FIRST, NONE = 1, 0  # `free_from` for kappa_1 fixed to 1, and for every kappa free
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Counts, and what is known before them: a Beta law of theta, and whether kappa_1 = 1."""
+    """Counts, the Beta prior of theta, and whether kappa_1 = 1."""
 
     clicks: Floats
     skips: Floats
@@ -32,13 +32,13 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """How a sampler is to walk: each kept draw is `passes` sweeps at every width after the one before."""
+    """How a sampler runs: successive draws are `passes` sweeps at each width apart."""
 
     data: Data
     widths: tuple[float, ...]
     passes: int
     draws: int = 4000
-    in_parts: bool = False  # tell the sampler which items and positions are connected
+    in_components: bool = False  # give the sampler the connected components; else it assumes a connected design
 
     @property
     def law(self) -> Exact:
@@ -49,7 +49,7 @@ class Case:
         return self.data.free_from
 
     def chain(self, step: Step, seed: int, draws: int | None = None) -> tuple[Floats, Floats]:
-        """Thinned draws of theta and kappa, from a start at the posterior means: no burn-in is needed."""
+        """Thinned draws of theta and kappa, from a start at the posterior means, so that no burn-in is needed."""
         rows = draws or self.draws
         theta = np.tile([marginal.mean for marginal in self.law.theta], (rows, 1))
         kappa = np.tile([marginal.mean for marginal in self.law.kappa], (rows, 1))
@@ -57,20 +57,18 @@ class Case:
         return theta, kappa
 
     def walk(self, step: Step, seed: int, theta: Floats, kappa: Floats, restart: bool) -> None:
-        """Fill the rows of theta and kappa: see `record`."""
-        tally = Counts(self.data.clicks, self.data.skips).arrays()
-        parts = components(tally) if self.in_parts else None
+        """Fill the rows of theta and kappa, as `record` does."""
+        counts = Counts(self.data.clicks, self.data.skips).arrays()
+        labels = components(counts) if self.in_components else None
         beta = np.tile(self.data.prior, (len(theta), 1))
-        rng = np.random.default_rng(seed)
-        record(
-            step, tally, self.free_from, self.widths, self.passes, rng, theta, kappa, beta, restart=restart, parts=parts
-        )
+        chain_run = ChainRun(self.free_from, self.widths, self.passes, restart=restart, components=labels)
+        record(step, counts, chain_run, np.random.default_rng(seed), theta, kappa, beta)
 
 
-def shown(times: float, theta: tuple[float, ...], kappa: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """Clicks and skips of every item shown so many times at every position, all as expected."""
-    clicks = np.round(times * np.outer(theta, kappa))
-    return clicks, times - clicks
+def expected_counts(displays: float, theta: tuple[float, ...], kappa: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """The expected clicks and skips when every item is displayed so many times at every position."""
+    clicks = np.round(displays * np.outer(theta, kappa))
+    return clicks, displays - clicks
 
 
 def _counts(clicks: list[list[float]], skips: list[list[float]]) -> tuple[Floats, Floats]:
@@ -87,7 +85,7 @@ APART = _counts([[5, 0], [0, 3]], [[4, 0], [0, 6]])  # no item connects the two 
 FRACTIONS = 0.37 * FEW[0], 0.37 * FEW[1]
 ONE_POSITION = _counts([[3], [1], [0]], [[4], [2], [0]])
 HUNDREDS = _counts([[120, 80, 30]], [[180, 220, 270]])
-MILLION = shown(1e6, (0.3, 0.15, 0.6), (1.0, 0.6, 0.3))
+MILLION = expected_counts(1e6, (0.3, 0.15, 0.6), (1.0, 0.6, 0.3))
 MILLION_NEAR_ZERO = _counts([[1, 3], [5, 2]], [[1e6, 1e6], [1e6, 1e6]])
 MILLION_NEAR_ONE = _counts([[1e6, 1e6], [1e6, 1e6]], [[1, 3], [0, 2]])
 
@@ -112,7 +110,7 @@ DATA = {
     "a million near one, kappa_1 = 1": Data(*MILLION_NEAR_ONE, FIRST),
     "a million near one": Data(*MILLION_NEAR_ONE, NONE),
 }
-# those whose ends no walk of a bearable length joins are left out
+# without the cases whose posterior is too wide for a walk of reasonable length
 METROPOLIS_CASES = {
     name: Case(DATA[name], *way)
     for name, way in {
@@ -153,9 +151,9 @@ LOG_ODDS_CASES = {
         "a million near one, kappa_1 = 1": ((2.0, 0.5), 60),
     }.items()
 }
-# one walk for all: at a million displays it goes where the other two would need 1e5 times as many sweeps
-MIXING_CASES = {name: Case(data, (RARELY,), 8, 20_000) for name, data in DATA.items()} | {
-    name: Case(data, (RARELY,), 8, 20_000, in_parts="in parts" in name)
+# the same path for all: at a million displays the other two samplers would need 1e5 times as many sweeps
+MIXING_CASES = {name: Case(data, (SLICE_EVERY,), 8, 20_000) for name, data in DATA.items()} | {
+    name: Case(data, (SLICE_EVERY,), 8, 20_000, in_components="in components" in name)
     for name, data in {
         "fractions, kappa_1 = 1": Data(*FRACTIONS, FIRST),
         "fractions": Data(*FRACTIONS, NONE),
@@ -163,11 +161,11 @@ MIXING_CASES = {name: Case(data, (RARELY,), 8, 20_000) for name, data in DATA.it
         "one position": Data(*ONE_POSITION, NONE),
         "apart, kappa_1 = 1": Data(*APART, FIRST),
         "apart": Data(*APART, NONE),
-        "apart, in parts, kappa_1 = 1": Data(*APART, FIRST),
-        "apart, in parts": Data(*APART, NONE),
+        "apart, in components, kappa_1 = 1": Data(*APART, FIRST),
+        "apart, in components": Data(*APART, NONE),
         "few, Beta(2, 3), kappa_1 = 1": Data(*FEW, FIRST, (2.0, 3.0)),
         "few, Beta(2, 3)": Data(*FEW, NONE, (2.0, 3.0)),
-        "apart, in parts, Beta(3, 2)": Data(*APART, NONE, (3.0, 2.0)),
+        "apart, in components, Beta(3, 2)": Data(*APART, NONE, (3.0, 2.0)),
         "near zero, Beta(1.5, 40.5), kappa_1 = 1": Data(*NEAR_ZERO, FIRST, (1.5, 40.5)),
         "near one, Beta(4, 1)": Data(*NEAR_ONE, NONE, (4.0, 1.0)),
     }.items()
@@ -195,15 +193,15 @@ def walked(
     prior: tuple[float, float] = (1.0, 1.0),
     learnt: bool = False,
 ) -> tuple[Floats, Floats]:
-    """Where a chain from one value for all thetas and one for all kappas is in the end."""
-    tally = Counts(clicks, skips).arrays()
-    n_items, n_positions = tally.clicks.shape
+    """The end of a chain that starts with one value for all thetas and one for all kappas."""
+    counts = Counts(clicks, skips).arrays()
+    n_items, n_positions = counts.clicks.shape
     theta, kappa, beta = np.full((1, n_items), theta_at), np.full((1, n_positions), kappa_at), np.array([prior])
-    record(step, tally, free_from, (sigma,), sweeps, np.random.default_rng(7), theta, kappa, beta, learnt)
+    record(step, counts, ChainRun(free_from, (sigma,), sweeps, learnt), np.random.default_rng(7), theta, kappa, beta)
     return theta[0], kappa[0]
 
 
 def near_ends(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Values in [0, 1], often near an end or at it."""
+    """Values in [0, 1], often near 0 or 1, or exactly there."""
     near = 10 ** rng.uniform(-9, 0, size=shape) * (rng.random(shape) < 0.9)
     return np.where(rng.random(shape) < 0.5, near, 1 - near)

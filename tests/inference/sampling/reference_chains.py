@@ -1,6 +1,6 @@
-"""Chains to hold against the exact posterior: the samplers' own, and plain readings of them to break.
+"""Chains to compare with the exact posterior: the samplers themselves, and plain implementations with known defects.
 
-Adding a sampler: a `Kind`, its line in `_recorder`, its `Step`, and a schedule in `cases`.
+To add a sampler, add a `Kind`, its branch in `_recorder`, its `Step`, and its widths in `posterior_cases`.
 """
 
 import math
@@ -14,41 +14,41 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling import log_odds, metropolis, mixing
+from slotwise.inference.sampling.coordinates import LEAST, MOST, ChainState, Conditionals, given_kappa, given_theta
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
 
-NEVER_SHOWN = np.zeros((0, 0))  # for `record`: the counts stay as they are
-LEAST, MOST = 1e-200, 1.0 - 2.0**-53
+FIXED_COUNTS = np.zeros((0, 0))  # for `record`: the counts stay as they are
 
 
 class Kind(IntEnum):
-    """What a chain is moved by: each is compiled by itself, and only where it is used."""
+    """The sampler of a chain; each is compiled separately, when it is first used."""
 
     METROPOLIS = 0
     LOG_ODDS = 1
-    MIXING = 2  # here a width is how rarely a slice is taken
-    PLAIN_METROPOLIS = 3  # Algorithm 2 to the letter: the whole ratio for every proposal
+    MIXING = 2  # here a width is `slice_every`
+    PLAIN_METROPOLIS = 3  # Algorithm 2 literally: the complete ratio for every proposal
     PLAIN_LOG_ODDS = 4
-    PLAIN_MIXING = 5  # the three moves of the well-mixing sampler, each by its definition
+    PLAIN_MIXING = 5  # the three moves of the mixing sampler, each by its definition
 
 
 class Defect(IntEnum):
-    """What is wrong with a plain reading."""
+    """The defect of a plain implementation."""
 
     NOTHING = 0
     ONE_MORE_CLICK = 1  # x^(clicks+1) in the acceptance ratio
-    SKIPS_FORGOTTEN = 2  # one factor (1 - x other)^skips left out of it
+    SKIPS_FORGOTTEN = 2  # one factor (1 - x other)^skips missing in it
     NO_CORRECTION = 3  # without the ratio of the truncated Gaussians' masses
-    NO_JACOBIAN = 4  # a walk on log-odds as if the density were in log-odds
-    NO_PROPOSAL = 5  # an independent proposal without the ratio of its densities
-    NO_SLIDE_JACOBIAN = 6  # a walk along a ridge as if the density were in logarithms
-    WRONG_EXPONENT = 7  # the scale drawn by exp((n_items - n_positions + 1) delta)
-    ITEM_FORGOTTEN = 8  # the prior learnt from all items but the first
+    NO_JACOBIAN = 4  # a walk on log-odds without the Jacobian
+    NO_PROPOSAL = 5  # an independence proposal without the ratio of its densities
+    NO_SLIDE_JACOBIAN = 6  # a walk along a ridge without the Jacobian
+    WRONG_EXPONENT = 7  # the scale has the density exp((n_items - n_positions + 1) delta)
+    ITEM_FORGOTTEN = 8  # the prior is learnt from all items but the first
 
 
 class Step(NamedTuple):
-    """What moves a chain."""
+    """A sampler and its defect."""
 
     kind: Kind
     defect: Defect = Defect.NOTHING
@@ -68,91 +68,99 @@ BROKEN_MIXING = [
 ]
 
 
+class ChainRun(NamedTuple):
+    """How `record` runs a chain."""
+
+    free_from: int  # 1 when kappa_1 is fixed
+    widths: tuple[float, ...]
+    passes: int  # two successive rows are `passes` sweeps at each width apart
+    learnt: bool = False  # whether the prior of theta is updated too
+    displays: Floats = FIXED_COUNTS  # per item and position: draw the counts of so many displays before every sweep
+    restart: bool = False  # every row is a start of its own; else the first row is the start of the chain
+    components: tuple[Ints, Ints] | None = None  # labels of items and positions; None for a connected design
+
+
 def record(
     step: Step,
-    tally: CountArrays,
-    free_from: int,
-    widths: tuple[float, ...],
-    passes: int,
+    counts: CountArrays,
+    chain_run: ChainRun,
     rng: np.random.Generator,
     theta: Floats,
     kappa: Floats,
     beta: Floats | None = None,
-    learnt: bool = False,
-    shown: Floats = NEVER_SHOWN,
-    restart: bool = False,
-    parts: tuple[Ints, Ints] | None = None,
 ) -> None:
-    """Fill the rows of `theta`, `kappa` and `beta` with states that are `passes` x all `widths` sweeps apart.
+    """Fill the rows of `theta`, `kappa` and `beta`, the prior of theta, with states of a chain.
 
-    The chain starts from the first row; with `restart` every row is a start of its own. When `shown` has a number
-    for each item and position, the counts are drawn anew before every sweep, as so many displays of it. `beta` is the
-    prior of theta, for samplers that know one, uniform unless told; `learnt` when it moves too. `parts` are the labels
-    of items and positions in a design that is not connected.
+    `beta` is for samplers that support a prior; None is the uniform prior.
     """
-    betas = np.ones((len(theta), 2)) if beta is None else beta
-    items, positions = parts or (np.zeros(theta.shape[1], np.int64), np.zeros(kappa.shape[1], np.int64))
-    ridges = Ridges(np.zeros(theta.shape[1], np.int64), items, positions)
-    way = learnt, free_from, np.array(widths, dtype=np.float64), passes, shown, restart, rng
-    _recorder(int(step.kind))(int(step.defect), tally, ridges, *way, theta, kappa, betas)
+    rows = ChainState(theta, kappa, np.ones((len(theta), 2)) if beta is None else beta)
+    labels = chain_run.components or (np.zeros(theta.shape[1], np.int64), np.zeros(kappa.shape[1], np.int64))
+    ridges = Ridges(np.zeros(theta.shape[1], np.int64), *labels)
+    run = _KernelRun(
+        int(step.defect),
+        chain_run.learnt,
+        chain_run.free_from,
+        np.array(chain_run.widths),
+        chain_run.passes,
+        chain_run.displays,
+        chain_run.restart,
+    )
+    _recorder(int(step.kind))(run, counts, ridges, rng, rows)
+
+
+class _KernelRun(NamedTuple):
+    """A `ChainRun` and a defect, in the form that the kernels use."""
+
+    defect: int
+    learnt: bool
+    free_from: int
+    widths: Floats
+    passes: int
+    displays: Floats
+    restart: bool
 
 
 @cache
 def _recorder(kind: int) -> Callable[..., None]:
-    """For one `Kind`, as a plain number: numba then leaves out the branches of the others."""
+    """The recorder of one `Kind`, which is a plain number here: numba then omits the branches of the others."""
 
     @kernel
-    def fill(
-        defect: int,
-        tally: CountArrays,
-        ridges: Ridges,
-        learnt: bool,
-        free_from: int,
-        widths: Floats,
-        passes: int,
-        shown: Floats,
-        restart: bool,
-        rng: np.random.Generator,
-        theta: Floats,
-        kappa: Floats,
-        beta: Floats,
-    ) -> None:
-        for row in range(theta.shape[0]):
-            now_theta, now_kappa, now_beta = theta[row], kappa[row], beta[row]
-            if row > 0 and not restart:
-                _copy(theta[row - 1], now_theta)
-                _copy(kappa[row - 1], now_kappa)
-                _copy(beta[row - 1], now_beta)
-            for turn in range(passes * widths.size):
-                width = widths[turn % widths.size]
-                if shown.size > 0:
-                    _visit(tally, shown, now_theta, now_kappa, rng)
+    def fill(run: _KernelRun, counts: CountArrays, ridges: Ridges, rng: np.random.Generator, rows: ChainState) -> None:
+        defect, free_from, widths = run.defect, run.free_from, run.widths
+        for row in range(rows.theta.shape[0]):
+            theta, kappa, beta = rows.theta[row], rows.kappa[row], rows.beta[row]
+            if row > 0 and not run.restart:
+                _copy(rows.theta[row - 1], theta)
+                _copy(rows.kappa[row - 1], kappa)
+                _copy(rows.beta[row - 1], beta)
+            of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)
+            for sweep in range(run.passes * widths.size):
+                width = widths[sweep % widths.size]
+                if run.displays.size > 0:
+                    _draw_counts(counts, run.displays, theta, kappa, rng)
                 if kind == 0:
-                    metropolis.sample(tally, now_theta, now_kappa, free_from, width, 1, rng)
+                    metropolis.sample(counts, theta, kappa, metropolis.RandomWalk(width, 1, free_from), rng)
                 elif kind == 1:
-                    log_odds.sample(tally, now_theta, now_kappa, free_from, width, 1, rng)
+                    log_odds.sample(counts, theta, kappa, metropolis.RandomWalk(width, 1, free_from), rng)
                 elif kind == 2:
-                    how = (ridges, 1 + turn % 2, int(width), 1)  # all coordinates and half of them, in turn
-                    mixing.sample(tally, now_theta, now_kappa, now_beta, learnt, free_from, *how, rng)
+                    stride = 1 + sweep % 2  # all coordinates and half of them, alternately
+                    schedule = mixing.Schedule(1, stride, int(width), free_from, 1 if run.learnt else 0)
+                    mixing.sample(counts, ridges, ChainState(theta, kappa, beta), schedule, rng)
                 elif kind == 3:
-                    a, b = now_beta
-                    _walk(defect, now_theta, 0, tally.item_clicks, tally.skips, now_kappa, a, b, width, rng)
-                    s, f = tally.position_clicks, tally.skips_by_position
-                    _walk(defect, now_kappa, free_from, s, f, now_theta, 1.0, 1.0, width, rng)
-                    if learnt:
-                        _learn(defect, now_beta, now_theta, rng)
+                    _walk(defect, theta, 0, of_theta, (beta[0], beta[1]), width, rng)
+                    _walk(defect, kappa, free_from, of_kappa, (1.0, 1.0), width, rng)
+                    if run.learnt:
+                        _learn(defect, beta, theta, rng)
                 elif kind == 4:
-                    _odds_walk(defect, now_theta, 0, tally.item_clicks, tally.skips, now_kappa, width, rng)
-                    s, f = tally.position_clicks, tally.skips_by_position
-                    _odds_walk(defect, now_kappa, free_from, s, f, now_theta, width, rng)
+                    _odds_walk(defect, theta, 0, of_theta, width, rng)
+                    _odds_walk(defect, kappa, free_from, of_kappa, width, rng)
                 elif kind == 5:
-                    _redraw(defect, now_theta, 0, tally.item_clicks, tally.skips, now_kappa, rng)
-                    s, f = tally.position_clicks, tally.skips_by_position
-                    _redraw(defect, now_kappa, free_from, s, f, now_theta, rng)
-                    for position in range(free_from, now_kappa.size):
-                        _slide(defect, tally, now_theta, now_kappa, position, ridges.homes, rng)
+                    _redraw(defect, theta, 0, of_theta, rng)
+                    _redraw(defect, kappa, free_from, of_kappa, rng)
+                    for position in range(free_from, kappa.size):
+                        _slide(defect, counts, theta, kappa, position, rng)
                     if free_from == 0:
-                        _rescale(defect, now_theta, now_kappa, rng)
+                        _rescale(defect, theta, kappa, rng)
 
     return fill
 
@@ -164,20 +172,21 @@ def _copy(source: Floats, target: Floats) -> None:
 
 
 @kernel
-def _visit(tally: CountArrays, shown: Floats, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
-    """Set the counts to those of visitors who see each item so many times at each position."""
+def _draw_counts(counts: CountArrays, displays: Floats, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
+    """Set the counts to those of so many displays of each item at each position."""
     for item in range(theta.size):
-        tally.item_clicks[item] = 0.0
+        counts.item_clicks[item] = 0.0
     for position in range(kappa.size):
-        tally.position_clicks[position] = 0.0
+        counts.position_clicks[position] = 0.0
         for item in range(theta.size):
             clicks = 0.0
-            for _ in range(int(shown[item, position])):
+            for _ in range(int(displays[item, position])):
                 clicks += rng.random() < theta[item] * kappa[position]
-            tally.clicks[item, position] = clicks
-            tally.item_clicks[item] += clicks
-            tally.position_clicks[position] += clicks
-            tally.skips[item, position] = tally.skips_by_position[position, item] = shown[item, position] - clicks
+            counts.clicks[item, position] = clicks
+            counts.item_clicks[item] += clicks
+            counts.position_clicks[position] += clicks
+            skips = displays[item, position] - clicks
+            counts.skips[item, position] = counts.skips_by_position[position, item] = skips
 
 
 @kernel
@@ -185,15 +194,14 @@ def _walk(
     defect: int,
     values: Floats,
     first: int,
-    clicks: Floats,
-    skips: Floats,
-    others: Floats,
-    a: float,
-    b: float,
+    laws: Conditionals,
+    prior: tuple[float, float],
     sigma: float,
     rng: np.random.Generator,
 ) -> None:
-    """Algorithm 2, for values that are Beta(a, b) a priori."""
+    """Algorithm 2, for values with a Beta prior."""
+    clicks, skips, others = laws.clicks, laws.skips, laws.others
+    a, b = prior
     for i in range(first, values.size):
         x = min(max(values[i], LEAST), MOST)
         y = draw(x, sigma, rng)
@@ -211,7 +219,7 @@ def _walk(
 
 @kernel
 def _learn(defect: int, beta: Floats, theta: Floats, rng: np.random.Generator) -> None:
-    """A proposal from the prior, 1/a and 1/b uniform, taken by the ratio of the likelihoods of theta."""
+    """A proposal from the prior, 1/a and 1/b uniform, accepted by the ratio of the likelihoods of theta."""
     a, b = 1.0 / (1.0 - rng.random()), 1.0 / (1.0 - rng.random())
     ratio = 0.0
     for item in range(defect == Defect.ITEM_FORGOTTEN, theta.size):
@@ -228,21 +236,14 @@ def _log_beta(x: float, a: float, b: float) -> float:
 
 @kernel
 def _odds_walk(
-    defect: int,
-    values: Floats,
-    first: int,
-    clicks: Floats,
-    skips: Floats,
-    others: Floats,
-    sigma: float,
-    rng: np.random.Generator,
+    defect: int, values: Floats, first: int, laws: Conditionals, sigma: float, rng: np.random.Generator
 ) -> None:
     for i in range(first, values.size):
         x = values[i]
         y = 1.0 / (1.0 + math.exp(math.log(1.0 / x - 1.0) - sigma * rng.standard_normal()))
         if not 0.0 < y < 1.0:
             continue
-        ratio = _rise(x, y, clicks[i], skips, i, others)
+        ratio = _rise(x, y, i, laws)
         if defect != Defect.NO_JACOBIAN:
             ratio += math.log(y / x) + math.log((1.0 - y) / (1.0 - x))
         if -rng.standard_exponential() < ratio:
@@ -250,32 +251,25 @@ def _odds_walk(
 
 
 @kernel
-def _rise(x: float, y: float, clicks: float, skips: Floats, i: int, others: Floats) -> float:
-    """Log of the conditional's density at y over that at x."""
-    rise = clicks * math.log(y / x)
+def _rise(x: float, y: float, i: int, laws: Conditionals) -> float:
+    """The log of the conditional density of value i at y minus that at x."""
+    rise, others = laws.clicks[i] * math.log(y / x), laws.others
     for j in range(others.size):
-        rise += skips[i, j] * math.log((1.0 - y * others[j]) / (1.0 - x * others[j]))
+        rise += laws.skips[i, j] * math.log((1.0 - y * others[j]) / (1.0 - x * others[j]))
     return rise
 
 
 @kernel
-def _redraw(
-    defect: int,
-    values: Floats,
-    first: int,
-    clicks: Floats,
-    skips: Floats,
-    others: Floats,
-    rng: np.random.Generator,
-) -> None:
+def _redraw(defect: int, values: Floats, first: int, laws: Conditionals, rng: np.random.Generator) -> None:
     """A proposal that does not depend on x: y = m (1 + c z)^3, whose density is exp(-z^2 / 2) y^(-2/3)."""
+    clicks, skips, others = laws.clicks, laws.skips, laws.others
     for i in range(first, values.size):
         x = values[i]
         low, high = 0.0, 0.999
         for _ in range(16):  # m: where clicks + 2/3 = sum of skips m other / (1 - m other)
             m = 0.5 * (low + high)
             gap = clicks[i] + 2.0 / 3.0
-            curvature = 1e-3  # any number would do; it is never 0 like this
+            curvature = 1e-3  # any positive number works; it keeps the curvature above 0
             for j in range(others.size):
                 missed = 1.0 - m * others[j]
                 gap -= skips[i, j] * m * others[j] / missed
@@ -290,7 +284,7 @@ def _redraw(
         y = m * root * root * root
         if not 0.0 < y < 1.0:
             continue
-        ratio = _rise(x, y, clicks[i], skips, i, others)
+        ratio = _rise(x, y, i, laws)
         if defect != Defect.NO_PROPOSAL:
             z_now = ((x / m) ** (1.0 / 3.0) - 1.0) / c
             ratio += 2.0 / 3.0 * math.log(y / x) + 0.5 * (z * z - z_now * z_now)
@@ -300,59 +294,51 @@ def _redraw(
 
 @kernel
 def _slide(
-    defect: int,
-    tally: CountArrays,
-    theta: Floats,
-    kappa: Floats,
-    position: int,
-    homes: Ints,
-    rng: np.random.Generator,
+    defect: int, counts: CountArrays, theta: Floats, kappa: Floats, position: int, rng: np.random.Generator
 ) -> None:
     """Log kappa - delta at one position, log theta + delta for the items clicked more there than anywhere else."""
-    delta = 2.0 / math.sqrt(1.0 + tally.position_clicks[position]) * rng.standard_normal()
-    before = _log_likelihood(tally, theta, kappa)
-    n_home = 0
+    delta = 2.0 / math.sqrt(1.0 + counts.position_clicks[position]) * rng.standard_normal()
+    before = _log_likelihood(counts, theta, kappa)
+    moved = np.ones(theta.size, np.int64)
     fits = kappa[position] * math.exp(-delta) < 1.0
     for item in range(theta.size):
-        homes[item] = 1
         for other in range(kappa.size):
-            if other != position and tally.clicks[item, other] >= tally.clicks[item, position]:
-                homes[item] = 0
-        n_home += homes[item]
-        if homes[item] > 0 and theta[item] * math.exp(delta) >= 1.0:
+            if other != position and counts.clicks[item, other] >= counts.clicks[item, position]:
+                moved[item] = 0
+        if moved[item] > 0 and theta[item] * math.exp(delta) >= 1.0:
             fits = False
     if not fits:
         return
-    _shift(theta, kappa, position, homes, delta)
-    ratio = _log_likelihood(tally, theta, kappa) - before
+    _shift(theta, kappa, position, moved, delta)
+    ratio = _log_likelihood(counts, theta, kappa) - before
     if defect != Defect.NO_SLIDE_JACOBIAN:
-        ratio += (n_home - 1) * delta
+        ratio += (moved.sum() - 1) * delta
     if -rng.standard_exponential() >= ratio:
-        _shift(theta, kappa, position, homes, -delta)
+        _shift(theta, kappa, position, moved, -delta)
 
 
 @kernel
-def _shift(theta: Floats, kappa: Floats, position: int, homes: Ints, delta: float) -> None:
+def _shift(theta: Floats, kappa: Floats, position: int, moved: Ints, delta: float) -> None:
     kappa[position] *= math.exp(-delta)
     for item in range(theta.size):
-        if homes[item] > 0:
+        if moved[item] > 0:
             theta[item] *= math.exp(delta)
 
 
 @kernel
-def _log_likelihood(tally: CountArrays, theta: Floats, kappa: Floats) -> float:
+def _log_likelihood(counts: CountArrays, theta: Floats, kappa: Floats) -> float:
     total = 0.0
     for item in range(theta.size):
         for position in range(kappa.size):
             chance = theta[item] * kappa[position]
-            total += tally.clicks[item, position] * math.log(chance)
-            total += tally.skips[item, position] * math.log(1.0 - chance)
+            total += counts.clicks[item, position] * math.log(chance)
+            total += counts.skips[item, position] * math.log(1.0 - chance)
     return total
 
 
 @kernel
 def _rescale(defect: int, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
-    """All theta times exp(delta) and all kappa times exp(-delta), delta by exp((n_items - n_positions) delta)."""
+    """All theta times exp(delta), all kappa times exp(-delta); delta has density exp((n_items - n_positions) delta)."""
     rate = theta.size - kappa.size + (defect == Defect.WRONG_EXPONENT)
     low, high = math.log(max(kappa)), -math.log(max(theta))
     if rate == 0:

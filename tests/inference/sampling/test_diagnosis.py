@@ -1,4 +1,4 @@
-"""The judge of samplers: what it says of chains that mix, of chains that do not, and of nonsense."""
+"""Diagnostics of chains that mix, of chains that do not, and of invalid input."""
 
 import sys
 
@@ -17,7 +17,7 @@ LONG = counts_after("pb_mhb", setting("q10"), 30_000)
 
 
 def test_the_samplers_side_by_side() -> None:
-    """The sampler that mixes is worth more than a twentieth of its draws; the walks' chains are not even agreed."""
+    """The mixing sampler has an effective sample size above 5 % of its draws; the chains of the walks disagree."""
     mixing, walk, odds = (diagnose(LONG, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
     assert mixing.agree
     assert mixing.per_sweep > 0.05
@@ -58,7 +58,7 @@ def test_slides_of_the_rest_are_counted() -> None:
     assert found.accepted["slide"] > 0.1
     assert np.isnan(
         diagnose(Counts(np.zeros((2, 2)), np.ones((2, 2))), draws=40).accepted["slide"]
-    )  # no clicks, no homes
+    )  # without clicks no item has a main position
 
 
 def test_the_verdict_in_words() -> None:
@@ -68,9 +68,9 @@ def test_the_verdict_in_words() -> None:
 
 
 def test_progress_counts_the_chains() -> None:
-    told: list[int] = []
-    diagnose(Counts(*FEW), draws=40, chains=3, progress=told.append)
-    assert told == [1, 2, 3]
+    calls: list[int] = []
+    diagnose(Counts(*FEW), draws=40, chains=3, progress=calls.append)
+    assert calls == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy.stats import beta
 
 from slotwise.checks import Floats
 from tests.inference.sampling.exact_posterior import NODES, exact
-from tests.inference.sampling.posterior_cases import APART, DATA, FEW, FIRST, NONE, ONE_POSITION, shown
+from tests.inference.sampling.posterior_cases import APART, DATA, FEW, FIRST, NONE, ONE_POSITION, expected_counts
 
 SKIPS_ALONE = np.zeros((3, 2)), np.array([[5.0, 2.0], [1.0, 3.0], [0.0, 0.0]])
 ONE_CELL = np.full((1, 1), 3.0), np.full((1, 1), 4.0)
@@ -83,7 +83,7 @@ def test_a_prior_of_any_shape_with_kappa_1_fixed() -> None:
 
 def test_a_million_of_one_item_with_kappa_1_fixed() -> None:
     """With q = theta kappa_2: theta ~ Beta(S_1, F_1 + 1), q ~ Beta(S_2 + 1, F_2 + 1), independent while q < theta."""
-    clicks, skips = shown(1e6, (0.3,), (1.0, 0.6))
+    clicks, skips = expected_counts(1e6, (0.3,), (1.0, 0.6))
     law = exact(clicks, skips, FIRST)
     theta = beta(clicks[0, 0], skips[0, 0] + 1)
     assert law.theta[0].mean == pytest.approx(theta.mean(), abs=1e-4 * theta.std())
@@ -96,7 +96,7 @@ def test_a_million_of_one_item_with_kappa_1_fixed() -> None:
 
 def test_a_million_of_one_item_with_nothing_fixed() -> None:
     """For one item and two positions the visibility of the first is uniform between theta kappa_1 and 1."""
-    clicks, skips = shown(1e6, (0.3,), (1.0, 0.6))
+    clicks, skips = expected_counts(1e6, (0.3,), (1.0, 0.6))
     law = exact(clicks, skips, NONE)
     assert law.kappa[0].mean == pytest.approx((0.3 + 1) / 2, abs=1e-3)
     x = np.linspace(0.31, 0.99, 50)

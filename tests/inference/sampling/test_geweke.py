@@ -1,7 +1,7 @@
-"""Parameters and visitors drawn in turn (Geweke's joint test): the prior must come out again.
+"""Geweke's joint test: parameters and clicks are drawn alternately, and the parameters must follow the prior.
 
-If theta and kappa follow the prior and the clicks follow theta and kappa, then after a step that leaves the posterior
-as it is they still follow the prior, round after round. A step that is wrong for any counts at all drifts away.
+If theta and kappa follow the prior, and the clicks follow theta and kappa, then theta and kappa still follow the prior
+after any number of steps that leave the posterior invariant. A step that is wrong for some counts drifts away.
 """
 
 from itertools import combinations, product
@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, Counts
-from slotwise.inference.sampling.mixing import RARELY
+from slotwise.inference.sampling.mixing import SLICE_EVERY
 from tests.inference.sampling.exact_posterior import Exact, exact
 from tests.inference.sampling.law_checks import (
     CORRELATED,
@@ -33,6 +33,7 @@ from tests.inference.sampling.reference_chains import (
     PLAIN_LOG_ODDS,
     PLAIN_METROPOLIS,
     PLAIN_MIXING,
+    ChainRun,
     Defect,
     Kind,
     Step,
@@ -41,15 +42,15 @@ from tests.inference.sampling.reference_chains import (
 
 N, L = 2, 2
 DRAWS, FEWER = 10_000, 3000
-SHOWN = np.array([[3.0, 5.0], [1.0, 4.0]])
+DISPLAYS = np.array([[3.0, 5.0], [1.0, 4.0]])
 UNIFORM = {free_from: exact(np.zeros((N, L)), np.zeros((N, L)), free_from) for free_from in (FIRST, NONE)}
 LEVELS = {free_from: Exact(UNIFORM[free_from].theta * 2, UNIFORM[free_from].kappa) for free_from in (FIRST, NONE)}
-WAYS: dict[Kind, tuple[tuple[float, ...], int]] = {  # widths, and passes at each
+WIDTHS_AND_PASSES: dict[Kind, tuple[tuple[float, ...], int]] = {  # widths, and passes at each
     Kind.METROPOLIS: ((0.3, 0.6), 16),
     Kind.PLAIN_METROPOLIS: ((0.3, 0.6), 16),
     Kind.LOG_ODDS: ((1.5, 3.0), 16),
     Kind.PLAIN_LOG_ODDS: ((1.5, 3.0), 16),
-    Kind.MIXING: ((RARELY,), 16),
+    Kind.MIXING: ((SLICE_EVERY,), 16),
     Kind.PLAIN_MIXING: ((1.0,), 16),
 }
 BROKEN = [
@@ -111,7 +112,7 @@ def _joint(step: Step, free_from: int, draws: int = DRAWS) -> tuple[Floats, Floa
     rng = np.random.default_rng(8)
     theta, kappa = rng.random((draws, N)), rng.random((draws, L))
     kappa[0, :free_from] = 1
-    record(step, _nothing(), free_from, *WAYS[step.kind], rng, theta, kappa, shown=SHOWN)
+    record(step, _nothing(), ChainRun(free_from, *WIDTHS_AND_PASSES[step.kind], displays=DISPLAYS), rng, theta, kappa)
     return theta, kappa
 
 
@@ -121,8 +122,9 @@ def _hierarchical(step: Step, free_from: int, draws: int = DRAWS) -> tuple[Float
     priors = 1 / (1 - rng.random((draws, 2)))
     theta, kappa = rng.beta(*priors[0], size=(draws, N)), rng.random((draws, L))
     kappa[0, :free_from] = 1
-    widths, passes = WAYS[step.kind]
-    record(step, _nothing(), free_from, widths, 4 * passes, rng, theta, kappa, priors, learnt=True, shown=SHOWN)
+    widths, passes = WIDTHS_AND_PASSES[step.kind]
+    chain_run = ChainRun(free_from, widths, 4 * passes, learnt=True, displays=DISPLAYS)
+    record(step, _nothing(), chain_run, rng, theta, kappa, priors)
     return np.hstack([beta.cdf(theta, priors[:, :1], priors[:, 1:]), 1 / priors]), kappa
 
 

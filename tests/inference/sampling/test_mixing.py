@@ -1,4 +1,4 @@
-"""The sampler that mixes follows the posterior, whatever the counts and the prior."""
+"""The mixing sampler follows the posterior for all counts and priors."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
-from slotwise.inference.sampling.mixing import RARELY
+from slotwise.inference.sampling.mixing import SLICE_EVERY
 from tests.inference.sampling.law_checks import CORRELATED, correlations, disagreements
 from tests.inference.sampling.posterior_cases import (
     COUNTS_2X2,
@@ -27,13 +27,21 @@ from tests.inference.sampling.posterior_cases import (
     near_ends,
     walked,
 )
-from tests.inference.sampling.reference_chains import BROKEN_MIXING, MIXING, PLAIN_MIXING, Defect, Step, record
+from tests.inference.sampling.reference_chains import (
+    BROKEN_MIXING,
+    MIXING,
+    PLAIN_MIXING,
+    ChainRun,
+    Defect,
+    Step,
+    record,
+)
 
 CONTROLS = ["few, kappa_1 = 1", "few", "near zero"]
 BROKEN = [
     (step, name)
     for step, name in itertools.product(BROKEN_MIXING, CONTROLS)
-    if not (step.defect == Defect.WRONG_EXPONENT and "kappa_1" in name)  # where there is no scale to draw
+    if not (step.defect == Defect.WRONG_EXPONENT and "kappa_1" in name)  # there the scale is fixed
 ]
 
 
@@ -59,7 +67,7 @@ def test_a_broken_move_does_not_follow_it(step: Step, name: str) -> None:
 
 @pytest.mark.parametrize("name", CONTROLS)
 def test_the_moves_that_were_broken_follow_it_when_whole(name: str) -> None:
-    """So that the controls are about their defects alone."""
+    """So the defects alone explain the controls."""
     case = MIXING_CASES[name]
     assert not disagreements(*case.chain(PLAIN_MIXING, seed=1, draws=6000), case.law, case.free_from)
 
@@ -75,41 +83,44 @@ def test_a_wrong_prior_is_seen() -> None:
 def test_a_chain_started_at_an_end_moves(counts: tuple[list[list[int]], list[list[int]]], free_from: int) -> None:
     """Every theta and every kappa at exactly 0 or exactly 1: after 30 sweeps all are elsewhere, whatever the prior."""
     priors = ((1.0, 1.0), (2.0, 3.0))
-    for (theta_at, kappa_at), prior, learnt, rarely in itertools.product(ENDS, priors, (False, True), (1, RARELY)):
-        theta, kappa = walked(MIXING, *counts, free_from, rarely, 30, theta_at, kappa_at, prior, learnt)
+    for (theta_at, kappa_at), prior, learnt, slice_every in itertools.product(
+        ENDS, priors, (False, True), (1, SLICE_EVERY)
+    ):
+        theta, kappa = walked(MIXING, *counts, free_from, slice_every, 30, theta_at, kappa_at, prior, learnt)
         assert (np.abs(theta - theta_at) > 1e-6).all(), (theta_at, kappa_at, prior)
         assert (np.abs(kappa - kappa_at) > 1e-6)[free_from:].all(), (theta_at, kappa_at, prior)
 
 
-@pytest.mark.parametrize("rarely", [1, RARELY])
-def test_a_million_million_counts_pull_a_chain_off_the_wrong_end(rarely: int) -> None:
-    theta, _ = walked(MIXING, np.full((2, 2), 1e12), np.zeros((2, 2)), FIRST, rarely, 100, 0.0, 1.0)
+@pytest.mark.parametrize("slice_every", [1, SLICE_EVERY])
+def test_a_million_million_counts_pull_a_chain_off_the_wrong_end(slice_every: int) -> None:
+    theta, _ = walked(MIXING, np.full((2, 2), 1e12), np.zeros((2, 2)), FIRST, slice_every, 100, 0.0, 1.0)
     assert (theta > 1 - 1e-6).all()
-    theta, _ = walked(MIXING, np.zeros((2, 2)), np.full((2, 2), 1e12), FIRST, rarely, 100, 1.0, 1.0)
+    theta, _ = walked(MIXING, np.zeros((2, 2)), np.full((2, 2), 1e12), FIRST, slice_every, 100, 1.0, 1.0)
     assert (theta < 1e-6).all()
 
 
-@pytest.mark.parametrize(("rarely", "sweeps"), [(1, 8), (RARELY, 600)])
-def test_draws_are_never_outside_never_nan_and_never_stuck(rarely: int, sweeps: int) -> None:
+@pytest.mark.parametrize(("slice_every", "sweeps"), [(1, 8), (SLICE_EVERY, 600)])
+def test_draws_are_never_outside_never_nan_and_never_stuck(slice_every: int, sweeps: int) -> None:
     """150 random designs of 1 x 1 to 4 x 4, connected or not: counts of 0.1 to 1e12, starts at and near the ends.
 
-    From far out only a slice gets away. One in 32 steps is one: 450 of them have none with probability 6e-7.
+    From far out only a slice step gets away. One in 32 steps is one: 450 steps have none with probability 6e-7.
     """
     rng = np.random.default_rng(5)
     for _ in range(150):
         n_items, n_positions = rng.integers(1, 5, size=2)
-        tally = Counts(
+        counts = Counts(
             _random_counts(rng, (n_items, n_positions)), _random_counts(rng, (n_items, n_positions))
         ).arrays()
         theta, kappa = near_ends(rng, (2, n_items)), near_ends(rng, (2, n_positions))
         beta, free_from, learnt = 1 / (1 - rng.random((2, 2))), int(rng.integers(2)), bool(rng.integers(2))
         kappa[:, :free_from] = 1
         before = theta.copy(), kappa.copy()
-        parts = components(tally) if rng.random() < 0.5 else None
-        record(MIXING, tally, free_from, (rarely,), sweeps, rng, theta, kappa, beta, learnt, restart=True, parts=parts)
+        labels = components(counts) if rng.random() < 0.5 else None
+        run = ChainRun(free_from, (slice_every,), sweeps, learnt, restart=True, components=labels)
+        record(MIXING, counts, run, rng, theta, kappa, beta)
         for values, started, first in ((theta, before[0], 0), (kappa, before[1], free_from)):
-            assert ((values >= 0) & (values <= 1)).all(), (tally, values)
-            assert (values != started)[:, first:].all(), (tally, values)
+            assert ((values >= 0) & (values <= 1)).all(), (counts, values)
+            assert (values != started)[:, first:].all(), (counts, values)
         assert (beta >= 1).all(), beta
         assert (kappa[:, :free_from] == 1).all()
 
@@ -121,15 +132,15 @@ def _random_counts(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
 
 
 def test_the_series_is_off_by_no_more_than_it_says() -> None:
-    """Decisions rest on it that no law would show: log(u/v) = 2 artanh(z), by three terms and a bound of the rest."""
+    """log(u/v) = 2 artanh(z) by three terms and a bound of the remainder. Tests of the law would miss a wrong bound."""
     for z in 10 ** np.linspace(-2, np.log10(0.7), 50):
         left = 2 * np.arctanh(z) / z - 2 * (1 + beyond_first(z * z))
         assert -1e-15 <= left <= remainder(z * z) + 1e-15
-        assert left > 0.5 * remainder(z * z) - 1e-14  # and by not much less
+        assert left > 0.5 * remainder(z * z) - 1e-14  # the bound is tight
 
 
 def test_cube_roots() -> None:
-    """To nine digits, and to nearly all next to 1, where sharp conditionals ask for them."""
+    """To nine digits; close to 1, where narrow conditionals need it, to nearly full precision."""
     for r in [*10 ** np.linspace(-190, 5, 99), *np.linspace(0.4, 2.2, 99)]:
         assert cube_root(r) == pytest.approx(np.cbrt(r), rel=1e-9)
     for step in 10 ** np.linspace(-9, -3, 50):
@@ -137,13 +148,13 @@ def test_cube_roots() -> None:
 
 
 def _states(sweeps: int) -> list[list[float]]:
-    """Where chains are after so many sweeps: all of theta, kappa and the prior."""
+    """The states of chains after this number of sweeps: theta, kappa and the prior."""
     states = []
     for data in DATA.values():
         shape = data.clicks.shape
         theta, kappa, beta = np.full((1, shape[0]), 0.3), np.full((1, shape[1]), 1.0), np.full((1, 2), 1.5)
-        tally, rng = Counts(data.clicks, data.skips).arrays(), np.random.default_rng(11)
-        record(MIXING, tally, data.free_from, (RARELY,), sweeps, rng, theta, kappa, beta, learnt=True)
+        counts, rng = Counts(data.clicks, data.skips).arrays(), np.random.default_rng(11)
+        record(MIXING, counts, ChainRun(data.free_from, (SLICE_EVERY,), sweeps, learnt=True), rng, theta, kappa, beta)
         states.append([*theta[0], *kappa[0], *beta[0]])
     return states
 

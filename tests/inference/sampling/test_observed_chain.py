@@ -1,4 +1,4 @@
-"""What was never shown keeps its prior: exact draws in place of a chain, which there takes for ever."""
+"""Unobserved items and positions keep their prior: exact draws replace a chain, which mixes very slowly there."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from slotwise.counts import Counts
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.ess import ess
-from slotwise.inference.sampling.observed_chain import ShownChain
+from slotwise.inference.sampling.observed_chain import ObservedChain
 from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
 from tests.inference.sampling.exact_posterior import exact
 from tests.inference.sampling.posterior_cases import FEW, FIRST, NONE, ONE_NEVER_SHOWN
@@ -34,7 +34,7 @@ LAWS: dict[Any, Callable[[Floats], Floats]] = {
 
 
 def distance(draws: Floats, law: Callable[[Floats], Floats]) -> float:
-    """Of Kolmogorov and Smirnov, times the root of the number of draws: above 2.5 once in 150,000 times."""
+    """The Kolmogorov-Smirnov distance times the root of the number of draws: above 2.5 with probability 1 / 150,000."""
     n = len(draws)
     below = law(np.sort(draws))
     return float(
@@ -45,7 +45,7 @@ def distance(draws: Floats, law: Callable[[Floats], Floats]) -> float:
 @pytest.mark.parametrize("prior", LAWS, ids=str)
 @pytest.mark.parametrize("shape", [(1, 1), (3, 2), (50, 6)], ids=str)
 def test_where_nothing_was_counted_all_is_as_the_prior_has_it(prior: Any, shape: tuple[int, int]) -> None:
-    """Law: kappa is uniform; theta is told as the click rate at the most visible of L positions, theta max(kappa).
+    """Law: kappa is uniform; theta is reported as the click rate at the most visible of L positions, theta max(kappa).
 
     4,000 draws, independent ones; the control is the law of theta itself.
     """
@@ -84,9 +84,10 @@ def test_an_item_never_shown_beside_others_that_were(reference: str, free_from: 
     found = posterior(Counts(*ONE_NEVER_SHOWN), 20_000, reference=reference, seed=8)
     wanted = [marginal.mean if free_from else marginal.scaled for marginal in (*law.theta, *law.kappa)]
     draws = np.concatenate([found.theta, found.kappa], axis=1)
-    told = np.isfinite(found.effective)
-    errors = draws.std(axis=0)[told] / np.sqrt(found.effective[told])
-    assert (np.abs(draws.mean(axis=0) - wanted)[told] < 6 * errors).all()
+    sizes = found.effective_sample_sizes
+    free = np.isfinite(sizes)
+    errors = draws.std(axis=0)[free] / np.sqrt(sizes[free])
+    assert (np.abs(draws.mean(axis=0) - wanted)[free] < 6 * errors).all()
 
 
 def test_a_position_never_shown_changes_nothing_for_the_others() -> None:
@@ -109,7 +110,9 @@ def test_a_first_position_never_shown_is_still_the_reference() -> None:
 
 @pytest.mark.parametrize("prior", ["learnt", "falling"])
 def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
-    """Law: the chain with all items in it, which is slow and right. Means of 1/b, and of a theta shown and one not.
+    """Law: that of a chain with all items, which is slow but correct.
+
+    The test compares the means of 1/b, of an observed and of an unobserved theta.
 
     Differences of at most five standard errors of both; six comparisons, false alarms 4e-6.
     """
@@ -117,14 +120,14 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
     clicks[0], skips[0], skips[1] = [3, 1], [5, 5], [6, 2]
     target = target_of(Counts(clicks, skips), prior, "none")
 
-    def means(chain: Chain | ShownChain) -> tuple[Floats, Floats]:
+    def means(chain: Chain | ObservedChain) -> tuple[Floats, Floats]:
         chain.burn_in(500)
         chain.record(20_000, 4)
-        both = np.column_stack([1.0 / chain.beta[:, 1], chain.theta[:, 0], chain.theta[:, 3]])
+        both = np.column_stack([1.0 / chain.draws.beta[:, 1], chain.draws.theta[:, 0], chain.draws.theta[:, 3]])
         return both.mean(axis=0), both.var(axis=0) / ess(both[None])
 
     full = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(1))
-    (one, error), (other, other_error) = means(full), means(ShownChain(target, np.random.default_rng(2)))
+    (one, error), (other, other_error) = means(full), means(ObservedChain(target, np.random.default_rng(2)))
     assert (np.abs(one - other) < 5 * np.sqrt(error + other_error)).all()
 
 
@@ -133,11 +136,10 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
 def test_when_all_was_shown_the_draws_are_those_of_the_chain(learnt: Learnt, reference: str) -> None:
     target = Target(Counts(*FEW).arrays(), (1.0, 1.0), learnt, REFERENCES[reference])
     plain = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(3))
-    shown = ShownChain(target, np.random.default_rng(3))
-    for chain in (plain, shown):
+    observed = ObservedChain(target, np.random.default_rng(3))
+    for chain in (plain, observed):
         chain.burn_in(20)
         chain.record(50, 2)
-    np.testing.assert_array_equal(plain.theta, shown.theta)
-    np.testing.assert_array_equal(plain.kappa, shown.kappa)
-    np.testing.assert_array_equal(plain.beta, shown.beta)
-    assert shown.sweeps == 120
+    for full_draws, observed_draws in zip(plain.draws, observed.draws, strict=True):
+        np.testing.assert_array_equal(full_draws, observed_draws)
+    assert observed.sweeps == 120

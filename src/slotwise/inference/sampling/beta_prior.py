@@ -1,7 +1,7 @@
-"""A Beta(a, b) prior of theta that is itself learnt from the items: 1/a and 1/b are uniform on ]0, 1].
+"""A Beta(a, b) prior of theta whose a and b are learnt from the items: a priori 1/a and 1/b are uniform on ]0, 1].
 
-So a, b >= 1, the Beta laws without a pole: the uniform law is among them, and every conditional stays log-concave. With
-a = 1 kept the density falls from 0 on, or is flat: items are as rare as they turn out to be, but never common.
+So a, b >= 1. These Beta laws have no pole, the uniform law is among them, and every conditional law stays log-concave.
+With a fixed at 1 the density decreases from 0 on, or is flat: attractive items can be rare, but not the rule.
 """
 
 import math
@@ -10,16 +10,16 @@ from enum import IntEnum
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.inference.sampling.coordinate_step import LEAST, MOST
+from slotwise.inference.sampling.coordinates import LEAST, MOST
 from slotwise.jit import kernel
 
 _TRIES = 200
-_SMALL = 1e-100  # far above the least number, so that one more factor does no harm
-_SMALLEST = 1e-9  # of 1/a and 1/b: beyond it the logarithms of Gamma lose their digits
+_SMALL = 1e-100  # far above the smallest float, so that one more factor cannot underflow
+_SMALLEST = 1e-9  # of 1/a and 1/b: below it the logarithms of Gamma lose their digits
 
 
 class Learnt(IntEnum):
-    """What of the prior is learnt."""
+    """Which parameters of the prior are learnt."""
 
     NOTHING = 0
     BOTH = 1
@@ -28,7 +28,7 @@ class Learnt(IntEnum):
 
 @kernel
 def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) -> None:
-    """One slice step for b given a and theta; or, when both are learnt, for whichever of them a coin says."""
+    """One slice step for b given a and theta. When both are learnt, the step is for one of them, chosen at random."""
     which = 0 if learnt == Learnt.BOTH and rng.random() < 0.5 else 1
     log_sum, product = 0.0, 1.0
     for item in range(theta.size):
@@ -42,7 +42,7 @@ def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) ->
 
 @kernel
 def _slice(a: float, b: float, log_sum: float, n_items: int, rng: np.random.Generator) -> float:
-    """A step for a by shrinking (Neal 2003, figure 5); by symmetry the same for b.
+    """A slice step for a by shrinking (Neal 2003, figure 5). By symmetry it serves for b too.
 
     The density in 1/a is B(a, b)^-n exp((a - 1) log_sum).
     """
@@ -61,5 +61,5 @@ def _slice(a: float, b: float, log_sum: float, n_items: int, rng: np.random.Gene
 
 @kernel(inline=True)
 def _log_density(a: float, b: float, log_sum: float, n_items: int) -> float:
-    """Up to what does not depend on a."""
+    """Up to a constant in a."""
     return n_items * (math.lgamma(a + b) - math.lgamma(a)) + a * log_sum

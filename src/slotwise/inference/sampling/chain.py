@@ -1,8 +1,9 @@
-"""A Markov chain on the posterior of a PBM: where it stands, its randomness, and which sampler moves it."""
+"""A Markov chain on the posterior of a PBM: its current state, its random generator, and its sampler."""
 
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,15 +12,16 @@ from slotwise.counts import CountArrays
 from slotwise.inference.components import components
 from slotwise.inference.sampling import log_odds, metropolis, mixing
 from slotwise.inference.sampling.beta_prior import Learnt
-from slotwise.inference.sampling.coordinate_step import redraw
-from slotwise.inference.sampling.ridges import NOWHERE, Ridges, find_homes, slide
+from slotwise.inference.sampling.coordinate_step import Scan, redraw
+from slotwise.inference.sampling.coordinates import BetaFactor, ChainState, given_kappa, given_theta
+from slotwise.inference.sampling.ridges import NO_POSITION, PositionScan, Ridges, find_main_positions, slide
 from slotwise.jit import kernel
 
-PIECE = 3_000_000  # items x positions x sweeps that one compiled call takes at most
+BATCH_SIZE = 3_000_000  # the limit of items x positions x sweeps in one compiled call
 
 
 class Sampler(IntEnum):
-    """What moves a chain."""
+    """What updates a chain."""
 
     MIXING = 0
     RANDOM_WALK = 1
@@ -30,157 +32,160 @@ class Sampler(IntEnum):
 class Target:
     """The posterior to be sampled: counts, prior and reference."""
 
-    tally: CountArrays
-    beta: tuple[float, float]  # a and b of the prior of theta, or where they start
+    counts: CountArrays
+    beta: tuple[float, float]  # a and b of the prior of theta; their initial values where they are learnt
     learnt: Learnt
     free_from: int  # 1 when kappa_1 = 1 is fixed
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Items and positions."""
-        n_items, n_positions = self.tally.clicks.shape
+        """The numbers of items and of positions."""
+        n_items, n_positions = self.counts.clicks.shape
         return n_items, n_positions
 
 
+class Draws(NamedTuple):
+    """Recorded states of a chain, one in each row."""
+
+    theta: Floats  # draws x N
+    kappa: Floats  # draws x L
+    beta: Floats  # draws x 2
+
+    @classmethod
+    def empty(cls, draws: int, shape: tuple[int, int]) -> "Draws":
+        """Uninitialised arrays."""
+        n_items, n_positions = shape
+        return cls(np.empty((draws, n_items)), np.empty((draws, n_positions)), np.empty((draws, 2)))
+
+
 class Chain:
-    """One chain, from a start anywhere, so that chains which agree did not agree from the start."""
+    """One chain. It starts at a random point, so that chains which agree did not start alike."""
 
     def __init__(self, target: Target, sampler: Sampler, width: float, rng: np.random.Generator) -> None:
         self.target, self.sampler, self.rng = target, sampler, rng
         n_items, n_positions = target.shape
-        items, positions = components(target.tally)
-        self.ridges = Ridges(np.full(n_items, NOWHERE), items, positions)
-        self.now_theta, self.now_kappa = rng.random(n_items), rng.random(n_positions)
-        self.now_kappa[: target.free_from] = 1.0
-        self.now_beta = np.array(target.beta)
-        self.sigma = width / math.sqrt(1.0 + float(target.tally.displays[0]))
-        self.theta, self.kappa, self.beta = self._rows(0)
-        self.stopped = False  # set from outside, ends a record early
+        self.ridges = Ridges(np.full(n_items, NO_POSITION), *components(target.counts))
+        self.state = ChainState(rng.random(n_items), rng.random(n_positions), np.array(target.beta))
+        self.state.kappa[: target.free_from] = 1.0
+        self.sigma = width / math.sqrt(1.0 + float(target.counts.displays[0]))
+        self.draws = Draws.empty(0, target.shape)
+        self.stopped = False  # another thread sets it to end a record early
 
     def burn_in(self, sweeps: int) -> None:
-        """Move without a record, in steps that get away from any start."""
-        self._record(sweeps, 1, *self._rows(1))
+        """Update the state without a record, in steps that get away from any start."""
+        self._record(sweeps, 1, Draws.empty(1, self.target.shape))
 
     def record(self, draws: int, thin: int) -> None:
-        """Record a draw after every `thin` sweeps, in place of what was recorded before."""
-        self.theta, self.kappa, self.beta = self._rows(draws)
-        self._record(thin, mixing.RARELY, self.theta, self.kappa, self.beta)
+        """Record a draw after every `thin` sweeps; this replaces the earlier record."""
+        self.draws = Draws.empty(draws, self.target.shape)
+        self._record(thin, mixing.SLICE_EVERY, self.draws)
 
     def accepted(self, sweeps: int) -> dict[str, float]:
-        """The share of each kind of step that moved, over so many sweeps."""
-        target, theta, kappa = self.target, self.now_theta, self.now_kappa
+        """The acceptance rate of each kind of step over this number of sweeps.
+
+        The kinds of the mixing sampler are `matched`, steps of single coordinates whose proposal matches the
+        conditional law, and `slide`.
+        """
+        target, state = self.target, self.state
         if self.sampler is Sampler.MIXING:
-            moved = np.zeros(2)
-            beta, free_from = self.now_beta, target.free_from
-            _accepted(target.tally, theta, kappa, beta, free_from, self.ridges, sweeps, self.rng, moved)
-            return {"matched": float(moved[0]), "slide": float(moved[1])}
-        steps = theta.size + kappa.size - target.free_from
+            matched, slides = _acceptance_rates(target.counts, self.ridges, state, target.free_from, sweeps, self.rng)
+            return {"matched": matched, "slide": slides}
+        steps = state.theta.size + state.kappa.size - target.free_from
         self.record(sweeps, 1)
-        shifts = [(np.diff(values, axis=0) != 0.0).sum() for values in (self.theta, self.kappa)]
-        return {"walk": float(sum(shifts)) / (steps * max(sweeps - 1, 1))}
+        changes = [(np.diff(values, axis=0) != 0.0).sum() for values in (self.draws.theta, self.draws.kappa)]
+        return {"walk": float(sum(changes)) / (steps * max(sweeps - 1, 1))}
 
-    def _rows(self, draws: int) -> tuple[Floats, Floats, Floats]:
-        n_items, n_positions = self.target.shape
-        return np.empty((draws, n_items)), np.empty((draws, n_positions)), np.empty((draws, 2))
-
-    def _record(self, thin: int, slice_every: int, thetas: Floats, kappas: Floats, betas: Floats) -> None:
-        """In pieces of a fraction of a second, so that an interrupt is heard in between."""
-        most = max(PIECE // self.target.tally.clicks.size, 1)  # sweeps
-        rows = max(most // thin, 1)
-        for start in range(0, len(thetas), rows):
-            left, end = thin, start + rows
-            while left > most and not self.stopped:  # one row is a long way
-                self._move(most, slice_every, *self._rows(1))
-                left -= most
+    def _record(self, thin: int, slice_every: int, draws: Draws) -> None:
+        """Fill `draws` in compiled calls of a fraction of a second, so that an interrupt takes effect between them."""
+        most_sweeps = max(BATCH_SIZE // self.target.counts.clicks.size, 1)
+        rows = max(most_sweeps // thin, 1)
+        for start in range(0, len(draws.theta), rows):
+            sweeps, end = thin, start + rows
+            while sweeps > most_sweeps and not self.stopped:  # one row needs several calls
+                self._run(most_sweeps, slice_every, Draws.empty(1, self.target.shape))
+                sweeps -= most_sweeps
             if self.stopped:
                 return
-            self._move(left, slice_every, thetas[start:end], kappas[start:end], betas[start:end])
+            self._run(sweeps, slice_every, Draws(*(array[start:end] for array in draws)))
 
-    def _move(self, thin: int, slice_every: int, thetas: Floats, kappas: Floats, betas: Floats) -> None:
-        target, theta, kappa, beta = self.target, self.now_theta, self.now_kappa, self.now_beta
-        tally, free_from = target.tally, target.free_from
+    def _run(self, thin: int, slice_every: int, draws: Draws) -> None:
+        """Fill `draws` in one compiled call."""
+        target, state = self.target, self.state
         if self.sampler is Sampler.MIXING:
-            fixed = (beta, target.learnt.value, free_from, self.ridges)
-            _record_mixing(tally, theta, kappa, *fixed, slice_every, thin, self.rng, thetas, kappas, betas)
+            schedule = mixing.Schedule(thin, 1, slice_every, target.free_from, target.learnt.value)
+            _record_mixing(target.counts, self.ridges, state, schedule, self.rng, draws)
         else:
-            odds = self.sampler is Sampler.LOG_ODDS
-            _record_walk(odds, tally, theta, kappa, free_from, self.sigma, thin, self.rng, thetas, kappas)
-            betas[:] = beta
+            walk = metropolis.RandomWalk(self.sigma, thin, target.free_from)
+            _record_walk(self.sampler is Sampler.LOG_ODDS, target.counts, state, walk, self.rng, draws)
 
 
 @kernel
 def _record_mixing(
-    tally: CountArrays,
-    theta: Floats,
-    kappa: Floats,
-    beta: Floats,
-    learnt: int,
-    free_from: int,
+    counts: CountArrays,
     ridges: Ridges,
-    slice_every: int,
-    thin: int,
+    state: ChainState,
+    schedule: mixing.Schedule,
     rng: np.random.Generator,
-    thetas: Floats,
-    kappas: Floats,
-    betas: Floats,
+    draws: Draws,
 ) -> None:
-    for draw in range(thetas.shape[0]):
-        mixing.sample(tally, theta, kappa, beta, learnt, free_from, ridges, 1, slice_every, thin, rng)
-        thetas[draw] = theta
-        kappas[draw] = kappa
-        betas[draw] = beta
+    for row in range(draws.theta.shape[0]):
+        mixing.sample(counts, ridges, state, schedule, rng)
+        _copy(state, draws, row)
 
 
 @kernel
 def _record_walk(
-    odds: bool,
-    tally: CountArrays,
-    theta: Floats,
-    kappa: Floats,
-    free_from: int,
-    sigma: float,
-    thin: int,
+    on_log_odds: bool,
+    counts: CountArrays,
+    state: ChainState,
+    walk: metropolis.RandomWalk,
     rng: np.random.Generator,
-    thetas: Floats,
-    kappas: Floats,
+    draws: Draws,
 ) -> None:
-    for draw in range(thetas.shape[0]):
-        if odds:
-            log_odds.sample(tally, theta, kappa, free_from, sigma, thin, rng)
+    theta, kappa = state.theta, state.kappa
+    for row in range(draws.theta.shape[0]):
+        if on_log_odds:
+            log_odds.sample(counts, theta, kappa, walk, rng)
         else:
-            metropolis.sample(tally, theta, kappa, free_from, sigma, thin, rng)
-        thetas[draw] = theta
-        kappas[draw] = kappa
+            metropolis.sample(counts, theta, kappa, walk, rng)
+        _copy(state, draws, row)
+
+
+@kernel(inline=True)
+def _copy(state: ChainState, draws: Draws, row: int) -> None:
+    draws.theta[row] = state.theta
+    draws.kappa[row] = state.kappa
+    draws.beta[row] = state.beta
 
 
 @kernel
-def _accepted(
-    tally: CountArrays,
-    theta: Floats,
-    kappa: Floats,
-    beta: Floats,
-    free_from: int,
+def _acceptance_rates(
+    counts: CountArrays,
     ridges: Ridges,
+    state: ChainState,
+    free_from: int,
     sweeps: int,
     rng: np.random.Generator,
-    moved: Floats,
-) -> None:
-    """Fill `moved` with the share of matched steps, and of slides, that changed something."""
-    clicks, skips = tally.clicks, tally.skips
-    more_clicks, more_skips = beta[0] - 1.0, beta[1] - 1.0
-    find_homes(clicks, ridges.homes)
-    before, slides = np.empty(theta.size + kappa.size), 0
+) -> tuple[float, float]:
+    """The shares of matched steps, and of slides, that changed a value; NaN when there is no slide."""
+    theta, kappa, beta = state.theta, state.kappa, state.beta
+    clicks, skips, main_positions = counts.clicks, counts.skips, ridges.main_positions
+    of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)
+    prior, uniform = BetaFactor(beta[0] - 1.0, beta[1] - 1.0), BetaFactor(0.0, 0.0)
+    find_main_positions(clicks, main_positions)
+    before = np.empty(theta.size + kappa.size)
+    changed_steps, slides, changed_slides = 0, 0, 0
     for _ in range(sweeps):
         before[: theta.size], before[theta.size :] = theta, kappa
-        redraw(theta, 0, 1, tally.item_clicks, skips, kappa, more_clicks, more_skips, mixing.RARELY, rng)
-        redraw(kappa, free_from, 1, tally.position_clicks, tally.skips_by_position, theta, 0.0, 0.0, mixing.RARELY, rng)
-        moved[0] += (theta != before[: theta.size]).sum() + (kappa != before[theta.size :]).sum()
+        redraw(theta, of_theta, prior, Scan(0, 1, mixing.SLICE_EVERY), rng)
+        redraw(kappa, of_kappa, uniform, Scan(free_from, 1, mixing.SLICE_EVERY), rng)
+        changed_steps += (theta != before[: theta.size]).sum() + (kappa != before[theta.size :]).sum()
         for position in range(kappa.size):
-            if (ridges.homes == position).any():
+            if (main_positions == position).any():
                 slides += 1
                 before[: theta.size], before[theta.size :] = theta, kappa
-                arrays = (clicks, skips, theta, kappa, ridges.homes, ridges.items, ridges.positions)
-                slide(position, kappa.size, free_from, *arrays, more_clicks, more_skips, rng)
-                moved[1] += (theta != before[: theta.size]).any() or (kappa != before[theta.size :]).any()
-    moved[0] /= sweeps * (theta.size + kappa.size - free_from)
-    moved[1] = moved[1] / slides if slides > 0 else np.nan
+                scan, components_of = PositionScan(position, kappa.size, free_from), (ridges.items, ridges.positions)
+                slide(scan, clicks, skips, theta, kappa, main_positions, *components_of, prior, rng)
+                changed_slides += (theta != before[: theta.size]).any() or (kappa != before[theta.size :]).any()
+    steps = sweeps * (theta.size + kappa.size - free_from)
+    return changed_steps / steps, changed_slides / slides if slides > 0 else np.nan

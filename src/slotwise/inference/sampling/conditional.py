@@ -1,7 +1,7 @@
 """The posterior of one item's theta given kappa (Eq. 5), in one dimension: its mode, an upper bound, its draws.
 
 Its logarithm h(q) = clicks log q + sum_l skips[l] log(1 - kappa[l] q) is concave in q, so every loop here is short.
-Rows are given as (matrix, row number), since taking a row out of a matrix costs numba more than reading it.
+A row is passed as (matrix, row number), since in numba slicing a row out of a matrix costs more than reading it.
 """
 
 import math
@@ -13,9 +13,9 @@ from slotwise.inference.sampling.log_bound import log_bound
 from slotwise.jit import kernel
 
 _MOST = 1.0 - 1e-12  # h can be infinite at 1 itself
-_GAIN = 1e-12  # h at the mode found lies below its maximum by no more than about this
+_GAIN = 1e-12  # approximate limit of how far h at the computed mode lies below its maximum
 _NEWTON_STEPS = 100
-_TRIES = 10_000  # a try succeeds with a probability above 1/2: never reached, but no loop is endless
+_TRIES = 10_000  # a try succeeds with a probability above 1/2: the limit is never reached, it only bounds the loop
 
 
 @kernel(inline=True)
@@ -30,7 +30,7 @@ def log_density(q: float, clicks: float, skips: Floats, item: int, kappa: Floats
 
 @kernel(inline=True)
 def rise_bound(q: float, p: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
-    """An upper bound of h(q) - h(p), close where q is near p, without a logarithm."""
+    """An upper bound of h(q) - h(p) without a logarithm, tight where q is near p."""
     total = clicks * log_bound(q, p) if clicks > 0.0 else 0.0
     for position in range(kappa.size):
         total += skips[item, position] * log_bound(1.0 - kappa[position] * q, 1.0 - kappa[position] * p)
@@ -48,17 +48,17 @@ def slope(q: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> f
 
 @kernel(inline=True)
 def mode(clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
-    """Where h is largest on [0, 1]: Newton in log q, kept inside a bracket that shrinks."""
-    seen, skipped = 0.0, 0.0
+    """The maximiser of h on [0, 1]: Newton's method in log q, kept inside a shrinking bracket."""
+    weighted, skipped = 0.0, 0.0
     for position in range(kappa.size):
-        seen += skips[item, position] * kappa[position]
+        weighted += skips[item, position] * kappa[position]
         skipped += skips[item, position]
     if clicks <= 0.0:
-        return 0.0 if seen > 0.0 else 0.5  # no data at all: flat, so any point is a mode
-    if seen <= 0.0:
+        return 0.0 if weighted > 0.0 else 0.5  # without data h is flat, so any point is a mode
+    if weighted <= 0.0:
         return 1.0
     low, high = 0.0, _MOST
-    q = min(clicks * skipped / (seen * (clicks + skipped)), _MOST)  # exact when one position has all the data
+    q = min(clicks * skipped / (weighted * (clicks + skipped)), _MOST)  # exact when one position has all the data
     for _ in range(_NEWTON_STEPS):
         # q h'(q) = clicks - sum of s, s = skips kappa q / (1 - kappa q); in log q it falls by sum of s / (1 - kappa q)
         gap, curvature = clicks, 0.0
@@ -88,8 +88,8 @@ def upper_bound(peak: float, drop: float, clicks: float, skips: Floats, item: in
     target = log_density(peak, clicks, skips, item, kappa) - drop
     if log_density(_MOST, clicks, skips, item, kappa) >= target:
         return 1.0
-    # h is concave, so a tangent comes down to the target at or beyond the root: after one step Newton comes from the
-    # right and never crosses it
+    # h is concave, so a tangent reaches the target at the root or to its right: after one step Newton's method
+    # approaches the root from the right and never crosses it
     q = min(peak + math.sqrt(2.0 * drop / _curvature(peak, clicks, skips, item, kappa)), 0.5 * (1.0 + peak))
     for _ in range(_NEWTON_STEPS):
         fall = slope(q, clicks, skips, item, kappa)
@@ -116,19 +116,19 @@ def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.r
     """An exact draw: rejection under a flat top and two exponential tails that touch h.
 
     For a Gaussian shape 88 % of the tries succeed. Lagree's own proposal, a Beta at the position with the most data,
-    needed 4 to 8 tries on average, and up to 100 for an item whose data are spread; the law is the same.
+    needed 4 to 8 tries on average, and up to 100 for an item whose data are spread over positions. The law is the same.
     """
     peak = mode(clicks, skips, item, kappa)
-    seen = 0.0
+    weighted = 0.0
     for position in range(kappa.size):
-        seen += skips[item, position] * kappa[position]
-    if seen <= 0.0:
-        return rng.beta(clicks + 1.0, 1.0)  # nothing tells against it: x^clicks alone
+        weighted += skips[item, position] * kappa[position]
+    if weighted <= 0.0:
+        return rng.beta(clicks + 1.0, 1.0)  # no skips with a positive weight: the density is q^clicks
     peak = min(peak, _MOST)
-    reach = 1.0 / seen  # where clicks = 0, h falls from 0 at the rate `seen`
+    reach = 1.0 / weighted  # without clicks h falls from q = 0 on at the rate `weighted`
     if clicks > 0.0:
         reach = math.sqrt(2.0 / _curvature(peak, clicks, skips, item, kappa))
-    # the tails: tangents at two points about 1 below the top, from an upper bound of h there
+    # the tails: tangents at two points where h is about 1 below its maximum, from an upper bound of h there
     left, left_rate, left_area = 0.0, 1.0, 0.0
     if clicks > 0.0:
         near = max(peak - reach, 0.5 * peak)
@@ -144,7 +144,7 @@ def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.r
         right_area = -math.expm1(-right_rate * (1.0 - right)) / right_rate
     for _ in range(_TRIES):
         u = rng.random() * (left_area + (right - left) + right_area) - left_area
-        below = 0.0  # how far the hull lies below the top
+        below = 0.0  # how far the hull lies below the maximum
         if u < 0.0:
             q = left + math.log1p(u * left_rate) / left_rate
             below = left_rate * (left - q)
@@ -168,6 +168,6 @@ def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.r
 
 @kernel
 def draw_thetas(item_clicks: Floats, skips: Floats, kappa: Floats, rng: np.random.Generator, theta: Floats) -> None:
-    """Draw every item's theta; not inlined, since the draw is long and takes numba seconds to compile."""
+    """Draw every item's theta. It is not inlined: the draw is long and takes numba seconds to compile."""
     for item in range(theta.size):
         theta[item] = draw_theta(item_clicks[item], skips, item, kappa, rng)

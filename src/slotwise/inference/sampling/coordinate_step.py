@@ -1,68 +1,65 @@
-"""One coordinate of a PBM's posterior at a time, drawn almost independently of its current value.
+"""One step for one coordinate of a PBM's posterior, drawn almost independently of its current value.
 
-The conditional of a theta or kappa (Eq. 5 and 6) is near a Gamma law when products theta kappa are small, and the cube
-root of a Gamma variable is near a Gaussian. So the proposal is a Gaussian for the cube root, with the conditional's
-mode and curvature there: y = m (1 + c z)^3. For a Gamma law it is accepted 95 times in 100 or more.
-Where the conditional leans against 1, or Newton has not come near its mode, slice sampling takes the step instead:
-which of the two is decided by the other coordinates and the counts alone, so that both leave the posterior as it is.
-And every so often for its own sake: far out, where only a bad start leads, the proposal can be so much lighter than the
-conditional that nothing would ever be accepted; a slice step gets away from anywhere.
+The conditional law of a theta or kappa (Eq. 5 and 6) is close to a Gamma law when the products theta kappa are small,
+and the cube root of a Gamma variable is close to a Gaussian. So the proposal is a Gaussian for the cube root, matched
+to the mode and the curvature of the conditional: y = m (1 + c z)^3. For a Gamma law at least 95 % of the proposals are
+accepted.
+Slice sampling takes the step instead where the conditional has its mass against 1, or where Newton's method has not
+come near the mode. The choice depends only on the other coordinates and the counts, so both kinds of step leave the
+posterior invariant.
+Every `slice_every`-th step is a slice step too. Far from the bulk of the posterior, where only a bad start leads, the
+proposal can have so much lighter tails than the conditional that no proposal is ever accepted. A slice step gets away
+from anywhere.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
+from slotwise.inference.sampling.coordinates import LEAST, MOST, BetaFactor, Conditionals
 from slotwise.jit import kernel
 
-# a value is read as no nearer to 0 and 1 than this: at the ends themselves a logarithm would be infinite
-LEAST, MOST = 1e-200, 1.0 - 2.0**-53
 _NEWTON_STEPS = 4
 _NEAR = 0.05  # how far from the mode, in squared standard deviations, the last Newton step may have begun
-_WIDEST = 0.5  # beyond it the series is of no use
+_WIDEST = 0.5  # beyond it the series does not help
 _ROOM = 3.0  # standard deviations that must fit between the mode and 1
-_TRIES = 200  # slices: each try shrinks the bracket, so the end is never reached
+_TRIES = 200  # of a slice step: each try shrinks the bracket, so the limit is never reached
+
+
+class Scan(NamedTuple):
+    """Which values one pass updates, and how often it takes a slice step."""
+
+    first: int
+    stride: int
+    slice_every: int  # counted from a random step on
 
 
 @kernel(inline=True)
-def redraw(
-    values: Floats,
-    first: int,
-    stride: int,
-    clicks: Floats,
-    skips: Floats,
-    others: Floats,
-    more_clicks: float,
-    more_skips: float,
-    slice_every: int,
-    rng: np.random.Generator,
-) -> None:
-    """One step for each of `values[first::stride]` given `others`.
-
-    The conditional of values[i] = x is x^(clicks[i] + more_clicks) (1 - x)^more_skips times the product over j of
-    (1 - x others[j])^skips[i, j]; `more` is the Beta prior's part. Every
-    `slice_every`-th step is a slice, from a random one on.
-    """
-    turn = int(slice_every * rng.random())
-    for i in range(first, values.size, stride):
+def redraw(values: Floats, laws: Conditionals, prior: BetaFactor, scan: Scan, rng: np.random.Generator) -> None:
+    """One step for each of `values[scan.first :: scan.stride]`; `prior` is a factor of each conditional density."""
+    clicks, skips, others = laws.clicks, laws.skips, laws.others
+    more_clicks, more_skips, slice_every = prior.clicks, prior.skips, scan.slice_every
+    since_slice = int(slice_every * rng.random())
+    for i in range(scan.first, values.size, scan.stride):
         x = min(max(values[i], LEAST), MOST)
-        seen, seen_twice = more_skips, more_skips
+        weighted, twice_weighted = more_skips, more_skips
         for j in range(others.size):
-            each = skips[i, j] * others[j]
-            seen += each
-            seen_twice += each * others[j]
-        if seen <= 0.0:  # nothing tells against it: x^clicks alone
+            term = skips[i, j] * others[j]
+            weighted += term
+            twice_weighted += term * others[j]
+        if weighted <= 0.0:  # no skips with a positive weight: the density is x^clicks
             values[i] = rng.random() ** (1.0 / (1.0 + clicks[i] + more_clicks))
             continue
-        power = clicks[i] + more_clicks + 2.0 / 3.0  # in the cube root's coordinate
-        # right to the second order in x, and when all skips are at one position exactly
-        mode = power / (seen + power * (seen_twice / seen))
-        far, curvature = math.inf, 1.0
+        power = clicks[i] + more_clicks + 2.0 / 3.0  # 2/3: the Jacobian of the cube root
+        # correct to the second order in x; exact when all skips are at one position
+        mode = power / (weighted + power * (twice_weighted / weighted))
+        distance, curvature = math.inf, 1.0
         for _ in range(_NEWTON_STEPS):
             if not mode < 1.0:
-                far = math.inf
+                distance = math.inf
                 break
             # in log x: the slope is `gap`, and it falls at the rate `curvature`
             share = more_skips * mode / (1.0 - mode)
@@ -74,16 +71,16 @@ def redraw(
                 gap -= share
                 curvature += share * odds
             step = gap / curvature
-            far = gap * step
+            distance = gap * step
             mode *= max(1.0 + step, 0.25)
-            if far < _NEAR:
+            if distance < _NEAR:
                 break
         sharpness = 3.0 * math.sqrt(curvature)  # of the cube root, relative to its mode
         scale = 1.0 / sharpness
-        turn += 1
-        if not far < _NEAR or not mode * (1.0 + _ROOM * scale) ** 3 < 1.0 or turn >= slice_every:
-            turn = 0 if turn >= slice_every else turn
-            values[i] = _slice(x, clicks[i] + more_clicks, more_skips, skips, i, others, rng)
+        since_slice += 1
+        if not distance < _NEAR or not mode * (1.0 + _ROOM * scale) ** 3 < 1.0 or since_slice >= slice_every:
+            since_slice = 0 if since_slice >= slice_every else since_slice
+            values[i] = _slice(x, BetaFactor(clicks[i] + more_clicks, more_skips), skips, i, others, rng)
             continue
         z = rng.standard_normal()
         root = 1.0 + scale * z
@@ -93,7 +90,7 @@ def redraw(
         z_now = (cube_root(x / mode) - 1.0) * sharpness
         proposed = 0.5 * (z * z - z_now * z_now)  # the ratio of the proposal's densities in the cube root
         log_u = -rng.standard_exponential()
-        # the log-ratio by series, each sum with terms of one sign
+        # the log-ratio as series; all terms of a sum have one sign
         up = (y - x) / (y + x)
         widest = up * up
         down, rest = 0.0, power * up * beyond_first(widest)
@@ -116,27 +113,28 @@ def redraw(
                 continue
             if log_u > ratio + error:
                 continue
-        if log_u < proposed + _rise(y, x, power, more_skips, skips, i, others):
+        if log_u < proposed + _rise(y, x, BetaFactor(power, more_skips), skips, i, others):
             values[i] = y
 
 
 @kernel
-def _slice(
-    x: float, clicks: float, more_skips: float, skips: Floats, i: int, others: Floats, rng: np.random.Generator
-) -> float:
-    """A slice step: a bracket of a width that fits, stepped out, then shrunk (Neal 2003, figures 3 and 5)."""
+def _slice(x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats, rng: np.random.Generator) -> float:
+    """A slice step: a bracket of a suitable width, stepped out, then shrunk (Neal 2003, figures 3 and 5).
+
+    The density is `factor` times the skips' factors of the conditional law of value i.
+    """
     least = -rng.standard_exponential()
-    width = _width(clicks, more_skips, skips, i, others)
+    width = _width(factor, skips, i, others)
     low = x - width * rng.random()
     high = low + width
-    while low > 0.0 and _rise(low, x, clicks, more_skips, skips, i, others) > least:
+    while low > 0.0 and _rise(low, x, factor, skips, i, others) > least:
         low -= width
-    while high < 1.0 and _rise(high, x, clicks, more_skips, skips, i, others) > least:
+    while high < 1.0 and _rise(high, x, factor, skips, i, others) > least:
         high += width
     low, high = max(low, 0.0), min(high, 1.0)
     for _ in range(_TRIES):
         y = low + (high - low) * rng.random()
-        if LEAST <= y <= MOST and _rise(y, x, clicks, more_skips, skips, i, others) > least:
+        if LEAST <= y <= MOST and _rise(y, x, factor, skips, i, others) > least:
             return y
         if y < x:
             low = y
@@ -146,23 +144,23 @@ def _slice(
 
 
 @kernel(inline=True)
-def _width(clicks: float, more_skips: float, skips: Floats, i: int, others: Floats) -> float:
-    """Four standard deviations of a Beta law with so many clicks and skips, stretched as skips at dim positions do."""
-    seen, skipped = 1.0 + more_skips, 1.0 + more_skips
+def _width(factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
+    """Four standard deviations of a Beta law with these clicks and skips, wider the less visible the skips were."""
+    weighted, skipped = 1.0 + factor.skips, 1.0 + factor.skips
     for j in range(others.size):
-        seen += skips[i, j] * others[j]
+        weighted += skips[i, j] * others[j]
         skipped += skips[i, j]
-    total = 1.0 + clicks + skipped
-    width = 4.0 * math.sqrt((1.0 + clicks) * skipped / total) / total * skipped / seen
-    return min(max(width, 1e-3), 1.0)  # a floor, so that stepping out is never long
+    total = 1.0 + factor.clicks + skipped
+    width = 4.0 * math.sqrt((1.0 + factor.clicks) * skipped / total) / total * skipped / weighted
+    return min(max(width, 1e-3), 1.0)  # the lower bound limits the number of steps out
 
 
 @kernel
-def _rise(y: float, x: float, clicks: float, more_skips: float, skips: Floats, i: int, others: Floats) -> float:
-    """How much the log of the conditional rises from x to y."""
-    rise = clicks * math.log(y / x)
-    if more_skips > 0.0:
-        rise += more_skips * math.log((1.0 - y) / (1.0 - x))
+def _rise(y: float, x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
+    """The log of the density at y minus that at x; the density is that of `_slice`."""
+    rise = factor.clicks * math.log(y / x)
+    if factor.skips > 0.0:
+        rise += factor.skips * math.log((1.0 - y) / (1.0 - x))
     for j in range(others.size):
         rise += skips[i, j] * math.log((1.0 - y * others[j]) / (1.0 - x * others[j]))
     return rise

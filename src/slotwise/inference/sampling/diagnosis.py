@@ -1,4 +1,4 @@
-"""How well a sampler does on given counts: effective samples, acceptance, agreement of chains. By ArviZ."""
+"""Convergence diagnostics of a sampler on given counts: effective sample size, acceptance, R-hat. By ArviZ."""
 
 import math
 import time
@@ -12,30 +12,38 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, known, number, whole
 from slotwise.counts import Counts
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
-from slotwise.inference.sampling.posterior import BURN_IN, Named, check_room, gathered, target_of, unnamed
+from slotwise.inference.sampling.posterior import (
+    BURN_IN,
+    Goal,
+    Labels,
+    check_size,
+    collect,
+    index_labels,
+    target_of,
+)
 
 SAMPLERS = {sampler.name.lower(): sampler for sampler in Sampler}
-AGREE, APART = 1.01, 1.1  # R-hats below which chains are taken to agree, and from which on they do not
+AGREE, DISAGREE = 1.01, 1.1  # chains agree when every R-hat is below the first, and disagree from the second on
 ACCEPTANCE_SWEEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What chains of one sampler did; the arrays have a number for each variable: every theta, then every kappa."""
+    """Diagnostics of the chains of one sampler; arrays have one number for each theta, then for each kappa."""
 
     sampler: str
     names: list[str]
-    draws: Floats  # chains x draws of each x variables, scaled as they are reported
-    ess_bulk: Floats  # NaN for what is 1 by convention
+    draws: Floats  # chains x draws of each x variables, scaled as in `Posterior`
+    ess_bulk: Floats  # NaN for a variable that is 1 by convention
     ess_tail: Floats
     r_hat: Floats
     mean: Floats
     error: Floats  # Monte Carlo standard error of the mean
-    ranks: Floats  # as draws: of each variable among the draws of all chains
-    accepted: dict[str, float]  # share of the steps of each kind that moved
-    sweeps: int  # of all chains, after the burn-in
+    ranks: Floats  # like draws: the ranks of each variable over all chains
+    accepted: dict[str, float]  # the acceptance rate of each kind of step
+    sweeps: int  # of all chains, without the burn-in
     burn_in: int
-    seconds: float  # of one core, for these sweeps
+    seconds: float  # of CPU time for these sweeps
 
     @property
     def worst(self) -> int:
@@ -60,22 +68,22 @@ class Diagnosis:
     @property
     def agree(self) -> bool:
         """Whether every R-hat is below 1.01."""
-        return self._most_apart < AGREE
+        return self._largest_r_hat < AGREE
 
     @property
     def verdict(self) -> str:
-        """In words that go on from "the chains": whether they agree."""
+        """Whether the chains agree, as a predicate that follows "the chains"."""
         if self.agree:
             return f"agree (every R-hat is below {AGREE})"
-        if self._most_apart < APART:
-            worth = f"worth {self.ess[self.worst]:,.0f} independent draws"
-            return f"may or may not agree (an R-hat of {self._most_apart:.3f}): {worth}, more of them would tell"
-        return "do not agree: these draws tell little"
+        if self._largest_r_hat < DISAGREE:
+            size = f"the effective sample size is {self.ess[self.worst]:,.0f}"
+            return f"may or may not agree (the largest R-hat is {self._largest_r_hat:.3f}): {size}, use more draws"
+        return "do not agree: these draws do not represent the posterior"
 
     @property
-    def _most_apart(self) -> float:
-        told = self.r_hat[np.isfinite(self.r_hat)]
-        return float(told.max()) if told.size else math.inf
+    def _largest_r_hat(self) -> float:
+        values = self.r_hat[np.isfinite(self.r_hat)]
+        return float(values.max()) if values.size else math.inf
 
 
 def diagnose(
@@ -88,46 +96,47 @@ def diagnose(
     reference: str = "none",
     width: float = 100.0,
     seed: int = 0,
-    named: Named | None = None,
+    labels: Labels | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Diagnosis:
-    """Run chains of `mixing`, of the paper's `random_walk` or of its suggestion, `log_odds`, and judge them.
+    """Run chains of one sampler and compute their diagnostics.
 
-    The walks take steps of width / sqrt(t), t the number of displays, and know the uniform prior only. Every chain
-    starts anywhere and burns in for half as many sweeps as it then records, at least 500.
+    The samplers are `mixing`, the paper's `random_walk`, and `log_odds`, which its conclusion suggests. The two walks
+    take steps of width / sqrt(t), where t is the number of displays, and support the uniform prior only. Every chain
+    starts at a random point; its burn-in is half as many sweeps as it then records, and at least 500.
     """
     arviz = _arviz()
     kind = SAMPLERS[known("sampler", sampler, SAMPLERS)]
     if kind is not Sampler.MIXING and prior != "uniform":
-        raise BadInput(f"prior = {prior!r} needs the sampler 'mixing'; {sampler} has the uniform prior only")
+        raise BadInput(f"prior = {prior!r} needs the sampler 'mixing'; {sampler} supports the uniform prior only")
     if not 0.0 < number("width", width) < np.inf:
         raise BadInput(f"width = {width!r} is not a positive number")
     target = target_of(counts, prior, reference)
-    labels = named or unnamed(target)
-    n_chains, spacing = whole("chains", chains, least=2), whole("thin", thin, least=1)
-    each = -(-whole("draws", draws, least=4 * n_chains) // n_chains)
-    check_room(each * n_chains, target)
+    n_chains, n_thin = whole("chains", chains, least=2), whole("thin", thin, least=1)
+    n_draws = -(-whole("draws", draws, least=4 * n_chains) // n_chains)
+    check_size(n_draws * n_chains, target)
     seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(n_chains)
-    burn_in = max(BURN_IN, each * spacing // 2)
+    burn_in = max(BURN_IN, n_draws * n_thin // 2)
     running, seconds = [], 0.0
-    for k, one in enumerate(seeds):
-        chain = Chain(target, kind, float(width), np.random.default_rng(one))
-        chain.burn_in(burn_in)  # also compiles, so that only sampling is timed below
-        begun = time.thread_time()
-        chain.record(each, spacing)
-        seconds += time.thread_time() - begun
+    for k, chain_seed in enumerate(seeds):
+        chain = Chain(target, kind, float(width), np.random.default_rng(chain_seed))
+        chain.burn_in(burn_in)  # this also compiles, so that only sampling is timed below
+        started = time.thread_time()
+        chain.record(n_draws, n_thin)
+        seconds += time.thread_time() - started
         running.append(chain)
         if progress:
             progress(k + 1)
-    spent = each * spacing * n_chains
-    found = gathered(target, running, each * n_chains, spent, spent, 0.0, labels)
+    sweeps = n_draws * n_thin * n_chains
+    goal = Goal(n_draws * n_chains, 0.0, sweeps)
+    result = collect(target, running, goal, sweeps, labels or index_labels(target))
     return Diagnosis(
         sampler=sampler,
-        names=found.names,
-        draws=found.by_chain,
-        **_statistics(arviz, found.by_chain),
+        names=result.names,
+        draws=result.by_chain,
+        **_statistics(arviz, result.by_chain),
         accepted=_accepted(target, kind, running[0], width),
-        sweeps=spent,
+        sweeps=sweeps,
         burn_in=burn_in * n_chains,
         seconds=seconds,
     )
@@ -135,27 +144,28 @@ def diagnose(
 
 def _statistics(arviz: Any, draws: Floats) -> dict[str, Any]:
     axes = {"chain_axis": 0, "draw_axis": 1}
-    moved = np.ptp(draws, axis=(0, 1)) > 0.0  # a variable that never moves is worth nothing, not everything
+    changes = np.ptp(draws, axis=(0, 1)) > 0.0  # a variable that never changes gets NaN, not a perfect result
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = {
+        values = {
             "ess_bulk": arviz.ess(draws, method="bulk", **axes),
             "ess_tail": arviz.ess(draws, method="tail", prob=(0.05, 0.95), **axes),
             "r_hat": arviz.rhat(draws, method="rank", **axes),
             "error": arviz.mcse(draws, method="mean", **axes),
         }
-    told = {name: np.where(moved, values, np.nan) for name, values in found.items()}
+    statistics = {name: np.where(changes, array, np.nan) for name, array in values.items()}
     from scipy.stats import rankdata  # type: ignore[import-untyped] # slow to load
 
-    # not ArviZ's ranks, which break ties at random: the same seed gives the same picture
+    # ArviZ breaks ties at random; these ranks are the same for the same seed
     ranks = rankdata(draws.reshape(-1, draws.shape[2]), axis=0).reshape(draws.shape)
-    return told | {"mean": draws.mean(axis=(0, 1)), "ranks": ranks}
+    return statistics | {"mean": draws.mean(axis=(0, 1)), "ranks": ranks}
 
 
 def _accepted(target: Target, kind: Sampler, chain: Chain, width: float) -> dict[str, float]:
-    """From where a chain stands now."""
-    probe = Chain(target, kind, float(width), np.random.default_rng(0))
-    probe.now_theta[:], probe.now_kappa[:], probe.now_beta[:] = chain.now_theta, chain.now_kappa, chain.now_beta
-    return probe.accepted(ACCEPTANCE_SWEEPS)
+    """The acceptance rates from the current state of a chain on."""
+    copy = Chain(target, kind, float(width), np.random.default_rng(0))
+    for values, current in zip(copy.state, chain.state, strict=True):
+        values[:] = current
+    return copy.accepted(ACCEPTANCE_SWEEPS)
 
 
 def _arviz() -> Any:

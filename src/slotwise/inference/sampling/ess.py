@@ -1,11 +1,12 @@
-"""How many independent draws a set of chains is worth, and whether the chains agree.
+"""Effective sample size and R-hat of a set of chains.
 
 Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat",
-Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables; the answers have one number for
+Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables; the results have one number for
 each variable.
 
-As in ArviZ, except that a variable which never moves is worth NaN and not all of its draws: a chain that is stuck must
-not look perfect. Chains of fewer than four draws, chains with a NaN, and R-hat of a single chain are NaN as well.
+The results are those of ArviZ, with one exception: a variable that never changes has NaN, not the number of its draws,
+so that a stuck chain does not look perfect. Chains with fewer than four draws or with a NaN, and R-hat of a single
+chain, give NaN as well.
 """
 
 import numpy as np
@@ -18,65 +19,65 @@ _FEWEST = 4  # draws: two for each half of a chain
 
 
 def ess(draws: Floats) -> Floats:
-    """Bulk effective sample size: for the middle of the law, means and medians."""
+    """Bulk effective sample size: the precision of means and medians."""
     if draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
-    return _where_told(_worth(_normalised(_split(draws))), draws)
+    return _where_defined(_effective_sample_size(_normalised(_split(draws))), draws)
 
 
 def tail_ess(draws: Floats) -> Floats:
-    """The smaller of the effective sample sizes of the 5 % and the 95 % quantile: for intervals."""
+    """Tail effective sample size, the smaller one of the 5 % and the 95 % quantile: the precision of intervals."""
     if draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
     low, high = np.quantile(draws, (0.05, 0.95), axis=(0, 1))
     halves = _split(draws)
     both = np.stack([halves <= low, halves <= high], axis=-1).astype(np.float64)
-    return _where_told(_worth(both).min(axis=-1), draws)
+    return _where_defined(_effective_sample_size(both).min(axis=-1), draws)
 
 
 def r_hat(draws: Floats) -> Floats:
-    """1 when the chains agree in place and in spread; above 1.01 they do not."""
+    """1 when the chains agree in location and in spread; above 1.01 they do not."""
     if draws.shape[0] < 2 or draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
     halves = _split(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return _where_told(np.fmax(_reduction(_normalised(halves)), _reduction(_normalised(folded))), draws)
+    return _where_defined(np.fmax(_reduction(_normalised(halves)), _reduction(_normalised(folded))), draws)
 
 
-def _where_told(answers: Floats, draws: Floats) -> Floats:
-    """NaN for the variables of which the draws say nothing: a NaN among them, or all of them the same."""
-    moved = np.ptp(draws, axis=(0, 1)) > 0.0  # false for NaN too
-    return np.where(moved, answers, np.nan)
+def _where_defined(values: Floats, draws: Floats) -> Floats:
+    """The values, with NaN for variables whose draws are all equal or contain a NaN."""
+    changes = np.ptp(draws, axis=(0, 1)) > 0.0  # False for NaN too
+    return np.where(changes, values, np.nan)
 
 
 def _split(draws: Floats) -> Floats:
-    """Every chain as two, its first half and its last, so that a drift counts as disagreement."""
+    """Split every chain into its first and its last half, so that a drift counts as disagreement."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 
 
 def _normalised(draws: Floats) -> Floats:
-    """Ranks over all chains as normal scores: heavy tails, even without a mean, do no harm."""
+    """Normal scores of the ranks over all chains: robust to heavy tails, even to laws without a mean."""
     count = draws.shape[0] * draws.shape[1]
     ranks = np.empty((count, draws[0, 0].size))
     for variable, values in enumerate(draws.reshape(count, -1).T):
         _, which, ties = np.unique(values, return_inverse=True, return_counts=True)
-        ranks[:, variable] = (ties.cumsum() - (ties - 1) / 2)[which]  # those of ties are averaged
+        ranks[:, variable] = (ties.cumsum() - (ties - 1) / 2)[which]  # ties get their average rank
     scores: Floats = ndtri((ranks - 3 / 8) / (count + 1 / 4)).reshape(draws.shape)
     return scores
 
 
 def _reduction(draws: Floats) -> Floats:
-    """The factor by which the spread might still shrink."""
+    """R-hat: the factor by which the spread might still shrink with more draws."""
     n = draws.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):  # chains that are constant: infinite, or NaN when all are
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant chains give infinity, or NaN when all are equal
         ratio = draws.mean(axis=1).var(axis=0, ddof=1) / draws.var(axis=1, ddof=1).mean(axis=0)
     factor: Floats = np.sqrt(ratio + (n - 1) / n)
     return factor
 
 
-def _worth(draws: Floats) -> Floats:
-    """Effective sample size (section 3.2): all draws over their autocorrelation time, at most n log10(n)."""
+def _effective_sample_size(draws: Floats) -> Floats:
+    """Effective sample size (section 3.2): draws divided by their autocorrelation time, at most n log10(n)."""
     chains, n = draws.shape[:2]
     autocovariance = _autocovariance(draws)
     within = autocovariance[0] * n / (n - 1)
@@ -85,12 +86,12 @@ def _worth(draws: Floats) -> Floats:
         correlation = 1 - (within - autocovariance) / overall
     correlation[0] = 1
     time = np.maximum(_correlation_time(correlation), 1 / np.log10(chains * n))
-    worth: Floats = np.where(np.ptp(draws, axis=(0, 1)) > 0.0, chains * n / time, chains * n)
-    return worth
+    sizes: Floats = np.where(np.ptp(draws, axis=(0, 1)) > 0.0, chains * n / time, chains * n)
+    return sizes
 
 
 def _autocovariance(draws: Floats) -> Floats:
-    """At every lag, its mean over the chains; a transform twice as long keeps the ends from meeting."""
+    """The mean over the chains at every lag; zero padding to twice the length prevents circular wrap-around."""
     n = draws.shape[1]
     size = next_fast_len(2 * n, real=True)
     spectrum = rfft(draws - draws.mean(axis=1, keepdims=True), size, axis=1)
@@ -100,9 +101,9 @@ def _autocovariance(draws: Floats) -> Floats:
 
 
 def _correlation_time(correlation: Floats) -> Floats:
-    """By Geyer's initial monotone sequence: pairs of lags while they are positive, never rising.
+    """Geyer's initial monotone sequence: the sums of pairs of lags while they are positive, made non-increasing.
 
-    The first pair left out still gives its even lag: without it the time of an antithetic chain is too short.
+    The even lag of the first omitted pair is included: without it the time of an antithetic chain is too short.
     """
     last = max((len(correlation) - 3) // 2, 0)
     even, odd = correlation[0 : 2 * last + 1 : 2], correlation[1 : 2 * last + 2 : 2]

@@ -1,73 +1,61 @@
 """Metropolis-Hastings on the posterior of a PBM (Algorithm 2): the paper's truncated random walk.
 
-Most proposals are refused, so each is first held against upper bounds of its acceptance ratio that need no
-logarithm. Bounds only ever refuse what the exact test would refuse: the law is the one of Algorithm 2.
+Most proposals are rejected. So each proposal is first compared with upper bounds of its acceptance ratio that need no
+logarithm. The bounds reject only what the exact test rejects too: the law is that of Algorithm 2.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays
+from slotwise.inference.sampling.coordinates import LEAST, MOST, Conditionals, given_kappa, given_theta
 from slotwise.inference.sampling.log_bound import log_bound
 from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
 
-# |log(mass(x) / mass(y))| <= log 2; a little more, so that rounding never refuses wrongly
+# |log(mass(x) / mass(y))| <= log 2; the margin keeps rounding errors from rejecting a valid proposal
 _LOG_2 = math.log(2.0) + 1e-6
-# a value is read as no nearer to 0 and 1 than this: at the ends themselves a logarithm would be infinite
-_LEAST, _MOST = 1e-200, 1.0 - 2.0**-53
+
+
+class RandomWalk(NamedTuple):
+    """Settings of a random-walk sampler."""
+
+    sigma: float  # the width of a step
+    sweeps: int  # a sweep is one step for every item, then one for every free position
+    free_from: int  # the first position whose kappa is not fixed
 
 
 @kernel(inline=True)
-def sample(
-    tally: CountArrays,
-    theta: Floats,
-    kappa: Floats,
-    free_from: int,
-    sigma: float,
-    sweeps: int,
-    rng: np.random.Generator,
-) -> None:
-    """Move (theta, kappa) by `sweeps` passes of Algorithm 2, lines 4-18.
-
-    A pass is a step for every item, then one for every position from `free_from` on.
-    """
-    item_clicks, skips = tally.item_clicks, tally.skips
-    position_clicks, skips_by_position = tally.position_clicks, tally.skips_by_position
-    for _ in range(sweeps):
-        walk(theta, 0, item_clicks, skips, kappa, sigma, rng)
-        walk(kappa, free_from, position_clicks, skips_by_position, theta, sigma, rng)
+def sample(counts: CountArrays, theta: Floats, kappa: Floats, walk: RandomWalk, rng: np.random.Generator) -> None:
+    """Update (theta, kappa) in place by sweeps of Algorithm 2, lines 4-18."""
+    of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)
+    for _ in range(walk.sweeps):
+        step_all(theta, 0, of_theta, walk.sigma, rng)
+        step_all(kappa, walk.free_from, of_kappa, walk.sigma, rng)
 
 
 @kernel(inline=True)
-def walk(
-    values: Floats,
-    first: int,
-    clicks: Floats,
-    skips: Floats,
-    others: Floats,
-    sigma: float,
-    rng: np.random.Generator,
-) -> None:
-    """One random-walk step for each of `values[first:]` given `others`.
+def step_all(values: Floats, first: int, laws: Conditionals, sigma: float, rng: np.random.Generator) -> None:
+    """One random-walk step for each of `values[first:]`.
 
-    The conditional of values[i] = x (Eq. 5 for theta, Eq. 6 for kappa) is x^clicks[i] times the product over j
-    of (1 - x others[j])^skips[i, j]. One long body on purpose: see `jit.kernel` on what calls cost.
+    This is one long function on purpose: `jit.kernel` explains what calls cost.
     """
+    clicks, skips, others = laws.clicks, laws.skips, laws.others
     for i in range(first, values.size):
-        x = min(max(values[i], _LEAST), _MOST)
+        x = min(max(values[i], LEAST), MOST)
         y = draw(x, sigma, rng)  # Alg. 2 lines 5-7
         log_u = -rng.standard_exponential()
         # first bound: one dot product. As a function of o = others[j], log((1-yo)/(1-xo)) lies below its
         # tangent at 0 when y > x, and below its chord on [0, 1] when y < x
-        seen = 0.0
+        weighted_skips = 0.0
         for j in range(others.size):
-            seen += skips[i, j] * others[j]
+            weighted_skips += skips[i, j] * others[j]
         slope = x - y if y > x else log_bound(1.0 - y, 1.0 - x)
         bound = clicks[i] * log_bound(y, x) + _LOG_2
-        if bound + seen * slope < log_u:
+        if bound + weighted_skips * slope < log_u:
             continue
         # second bound: one division for each term
         for j in range(others.size):

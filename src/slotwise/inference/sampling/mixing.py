@@ -1,50 +1,59 @@
-"""A sampler of the PBM's posterior that mixes: matched steps for each coordinate, then moves along the ridges."""
+"""A sampler of the PBM's posterior that mixes well: a step for each coordinate, then moves along the ridges."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import Floats
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.beta_prior import Learnt, learn
-from slotwise.inference.sampling.coordinate_step import redraw
-from slotwise.inference.sampling.ridges import Ridges, find_homes, rescale, slide
+from slotwise.inference.sampling.coordinate_step import Scan, redraw
+from slotwise.inference.sampling.coordinates import BetaFactor, ChainState, Conditionals
+from slotwise.inference.sampling.ridges import PositionScan, Ridges, find_main_positions, rescale, slide
 from slotwise.jit import kernel
 
-RARELY = 32  # a slice costs about three times as much as a matched step
+SLICE_EVERY = 32  # a slice step costs about three times as much as a matched step
+
+
+class Schedule(NamedTuple):
+    """Which coordinates the sampler updates, and how often."""
+
+    sweeps: int
+    stride: int  # a sweep updates every stride-th item and position, from a random one on
+    slice_every: int  # SLICE_EVERY, or 1 where the chain may start far from the bulk of the posterior
+    free_from: int  # the first position whose kappa is not fixed
+    learnt: int  # which of the prior's a and b are updated: a `Learnt`
 
 
 @kernel
 def sample(
-    tally: CountArrays,
-    theta: Floats,
-    kappa: Floats,
-    beta: Floats,
-    learnt: int,
-    free_from: int,
-    ridges: Ridges,
-    stride: int,
-    slice_every: int,
-    sweeps: int,
-    rng: np.random.Generator,
+    counts: CountArrays, ridges: Ridges, state: ChainState, schedule: Schedule, rng: np.random.Generator
 ) -> None:
-    """Move (theta, kappa) by `sweeps` passes, every kappa from position `free_from` on being free.
+    """Update the state in place.
 
-    A priori kappa is uniform and theta ~ Beta(beta[0], beta[1]); these two move too, as far as `learnt` says. A pass
-    takes every `stride`-th item and position, from a random one on: with 1 all, with 2 half of them in half the time.
-    `slice_every` is RARELY, or 1 for a start that may be far from all that the counts allow. Not inlined: it is long,
-    so one compiled copy serves all callers, and a call costs little beside it.
+    A priori kappa is uniform and theta ~ Beta(a, b). The kernel is not inlined: it is long, so that one compiled copy
+    serves all callers, and the cost of a call is small beside it.
     """
-    clicks, skips, skips_by_position = tally.clicks, tally.skips, tally.skips_by_position
-    item_clicks, position_clicks = tally.item_clicks, tally.position_clicks
-    homes, items, positions = ridges.homes, ridges.items, ridges.positions
-    find_homes(clicks, homes)
-    for _ in range(sweeps):
-        more_clicks, more_skips = beta[0] - 1.0, beta[1] - 1.0
+    theta, kappa, beta = state.theta, state.kappa, state.beta
+    clicks, skips, skips_by_position = counts.clicks, counts.skips, counts.skips_by_position
+    item_clicks, position_clicks = counts.item_clicks, counts.position_clicks
+    main_positions, items, positions = ridges.main_positions, ridges.items, ridges.positions
+    stride, slice_every, free_from = schedule.stride, schedule.slice_every, schedule.free_from
+    uniform = BetaFactor(0.0, 0.0)
+    find_main_positions(clicks, main_positions)
+    for _ in range(schedule.sweeps):
+        prior = BetaFactor(beta[0] - 1.0, beta[1] - 1.0)
         first = int(stride * rng.random())
-        redraw(theta, first, stride, item_clicks, skips, kappa, more_clicks, more_skips, slice_every, rng)
-        free = first if first >= free_from else first + stride
-        redraw(kappa, free, stride, position_clicks, skips_by_position, theta, 0.0, 0.0, slice_every, rng)
-        counted = (clicks, skips, theta, kappa)
-        slide(first, stride, free_from, *counted, homes, items, positions, more_clicks, more_skips, rng)
-        rescale(theta, kappa, free_from, items, positions, more_clicks, more_skips, rng)
-        if learnt != Learnt.NOTHING:
-            learn(beta, learnt, theta, rng)
+        redraw(theta, Conditionals(item_clicks, skips, kappa), prior, Scan(first, stride, slice_every), rng)
+        first_free = first if first >= free_from else first + stride
+        redraw(
+            kappa,
+            Conditionals(position_clicks, skips_by_position, theta),
+            uniform,
+            Scan(first_free, stride, slice_every),
+            rng,
+        )
+        scan = PositionScan(first, stride, free_from)
+        slide(scan, clicks, skips, theta, kappa, main_positions, items, positions, prior, rng)
+        rescale(free_from, theta, kappa, items, positions, prior, rng)
+        if schedule.learnt != Learnt.NOTHING:
+            learn(beta, schedule.learnt, theta, rng)

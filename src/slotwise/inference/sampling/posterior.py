@@ -1,4 +1,4 @@
-"""The posterior of theta and kappa given counts, as it is shown to people: draws, intervals, and their worth."""
+"""The posterior of theta and kappa given counts: draws, credible intervals, effective sample sizes."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from slotwise.inference.estimation.fit import Intervals, check_level
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Target
 from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
-from slotwise.inference.sampling.observed_chain import ShownChain
+from slotwise.inference.sampling.observed_chain import ObservedChain
 from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel
 
 CHAINS = 4
-BURN_IN = 500  # sweeps of each chain; from a start drawn from the prior the slowest design measured took 450
-MOST_SWEEPS = 100  # the budget, for each draw
-MOST_NUMBERS = 200_000_000  # in all draws
-_AT_A_TIME = 500  # variables whose worth is worked out together: it takes ten times the memory of their draws
+BURN_IN = 500  # sweeps of each chain; the slowest design measured took 450 from a start drawn from the prior
+MOST_SWEEPS = 100  # the default budget, per draw
+MOST_NUMBERS = 200_000_000  # the limit over all draws
+_VARIABLES_AT_ONCE = 500  # for effective sample sizes, which take ten times the memory of the draws
 REFERENCES = {"none": 0, "first": 1}
 PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FALLING}
 
@@ -35,8 +35,8 @@ PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FA
 class Posterior:
     """Posterior draws: theta is draws x N, kappa is draws x L, the chains one after another.
 
-    Every draw is scaled to a largest kappa of 1 in each connected part of the design (with `reference="first"` the part
-    of the first position has kappa_1 = 1 instead).
+    Every draw is scaled to a largest kappa of 1 in each connected component of the design (with `reference="first"` the
+    component of the first position has kappa_1 = 1 instead).
     """
 
     theta: Floats
@@ -44,18 +44,18 @@ class Posterior:
     displays: Ints  # draws x L: the best display under each draw; -1 where there are fewer items than positions
     beta: Floats  # draws x 2: a and b of the prior of theta
     by_chain: Floats  # chains x draws of each x variables: every theta, then every kappa
-    sweeps: int  # of the sampler, over all chains, what was thrown away included
-    budget: int
-    asked: float  # the effective sample size that was asked for
+    sweeps: int  # of the sampler over all chains, including discarded ones
+    budget: int  # the limit of sweeps
+    target_ess: float  # the requested effective sample size
     items: list[str]
     positions: list[str]
-    among: tuple[Ints, ...] = ()  # for each of `Named.groups`: draws x its positions, as `displays` has them
+    group_displays: tuple[Ints, ...] = ()  # for each of `Labels.groups`: draws x its positions, like `displays`
 
     @cached_property
-    def effective(self) -> Floats:
-        """The effective sample size of each theta, then each kappa; NaN for one that is 1 by convention."""
-        parts = np.array_split(self.by_chain, -(-self.by_chain.shape[2] // _AT_A_TIME), axis=2)
-        return np.concatenate([np.fmin(ess(part), tail_ess(part)) for part in parts])
+    def effective_sample_sizes(self) -> Floats:
+        """For each theta, then each kappa, the smaller of bulk and tail; NaN for a value that is 1 by convention."""
+        blocks = np.array_split(self.by_chain, -(-self.by_chain.shape[2] // _VARIABLES_AT_ONCE), axis=2)
+        return np.concatenate([np.fmin(ess(block), tail_ess(block)) for block in blocks])
 
     @cached_property
     def r_hat(self) -> Floats:
@@ -64,84 +64,94 @@ class Posterior:
 
     @property
     def ess(self) -> float:
-        """How many independent draws these are worth, at the worst theta or kappa: the smaller of bulk and tail."""
-        told = self.effective[np.isfinite(self.effective)]
-        return float(told.min()) if told.size else 0.0
+        """The smallest effective sample size over all thetas and kappas; 0 when it cannot be computed."""
+        sizes = self.effective_sample_sizes[np.isfinite(self.effective_sample_sizes)]
+        return float(sizes.min()) if sizes.size else 0.0
 
     @property
     def reached(self) -> bool:
-        """Whether the effective sample size asked for was reached before the budget was spent."""
-        return self.ess >= self.asked
+        """Whether the requested effective sample size was reached within the budget."""
+        return self.ess >= self.target_ess
 
     @property
     def note(self) -> str:
-        """In words: what was reached, and for how many sweeps."""
-        told = f"worth {self.ess:,.0f} independent ones" if self.ess > 0.0 else "too few to tell what they are worth"
-        worth = f"{len(self.theta):,} draw{'s'[: len(self.theta) > 1]}, {told}"
-        spent = f"{self.sweeps:,} sweeps in {len(self.by_chain)} chains"
+        """One sentence on the effective sample size and the sweeps it took."""
+        draws = f"{len(self.theta):,} draw{'s'[: len(self.theta) > 1]}"
+        size = f"effective sample size {self.ess:,.0f}" if self.ess > 0.0 else "too few for an effective sample size"
+        sweeps = f"{self.sweeps:,} sweeps in {len(self.by_chain)} chains"
         if self.reached:
-            return f"{worth}: the {self.asked:,.6g} asked for were reached with {spent}"
-        return f"{worth}, not the {self.asked:,.6g} asked for: {spent} are all that a budget of {self.budget:,} allows"
+            return f"{draws}, {size}: the target of {self.target_ess:,.6g} was reached after {sweeps}"
+        limit = f"the limit is a budget of {self.budget:,}"
+        return f"{draws}, {size}: the target of {self.target_ess:,.6g} was not reached after {sweeps}; {limit}"
 
     @property
     def names(self) -> list[str]:
-        """Of each theta, then each kappa."""
+        """The names of the thetas, then of the kappas."""
         return [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
 
     def intervals(self, level: float = 0.9) -> Intervals:
-        """Central intervals that hold each theta and kappa with probability `level`."""
+        """Central credible intervals: each contains its theta or kappa with probability `level`."""
         ends = [(1.0 - check_level(level)) / 2.0, (1.0 + level) / 2.0]
         return Intervals(np.quantile(self.theta, ends, axis=0).T, np.quantile(self.kappa, ends, axis=0).T)
 
     def summary(self, level: float = 0.9) -> Summary:
-        """A row for each theta and kappa: mean, standard deviation, interval, effective sample size, R-hat."""
+        """A table: mean, standard deviation, interval, effective sample size and R-hat of each theta and kappa."""
         ends = np.concatenate(self.intervals(level))
         both = np.concatenate([self.theta, self.kappa], axis=1)
-        columns = zip(self.names, both.mean(axis=0), both.std(axis=0), *ends.T, self.effective, self.r_hat, strict=True)
+        moments, quality = (both.mean(axis=0), both.std(axis=0)), (self.effective_sample_sizes, self.r_hat)
+        columns = zip(self.names, *moments, *ends.T, *quality, strict=True)
         rows = [Row(label, *(float(value) for value in values)) for label, *values in columns]
         return Summary(rows, level, self.note)
 
     @property
     def at_position(self) -> Floats:
-        """N x L: the probability that the best display has this item at this position."""
+        """N x L: the probability that the best display has the item at the position."""
         items = np.arange(self.theta.shape[1])
         return np.asarray((self.displays[:, None, :] == items[None, :, None]).mean(axis=0))
 
     def best(self, display: Mapping[str, str] | Sequence[int]) -> float:
-        """The probability that this display is the best one: a mapping of positions to items, or items by index."""
-        wanted = self._by_index(display)
-        return float((self.displays == wanted).all(axis=1).mean())
+        """The probability that `display`, a mapping of positions to items or a list of item indices, is the best."""
+        indices = self._item_indices(display)
+        return float((self.displays == indices).all(axis=1).mean())
 
-    def _by_index(self, display: Any) -> Ints:
+    def _item_indices(self, display: Any) -> Ints:
         n_items, n_positions = self.theta.shape[1], self.kappa.shape[1]
-        wanted = np.full(n_positions, EMPTY)
+        indices = np.full(n_positions, EMPTY)
         if isinstance(display, Mapping):
             for position, item in display.items():
-                where = self.positions.index(known("position", position, self.positions))
-                wanted[where] = self.items.index(known("item", item, self.items))
+                k = self.positions.index(known("position", position, self.positions))
+                indices[k] = self.items.index(known("item", item, self.items))
         elif isinstance(display, str) or not isinstance(display, Sequence | np.ndarray) or len(display) != n_positions:
-            raise BadInput(f"display = {shown(display)} is not a mapping, or a list of {n_positions} items by index")
+            raise BadInput(f"display = {shown(display)} is not a mapping or a list of {n_positions} item indices")
         else:
-            wanted[:] = [whole("display", item, least=EMPTY) for item in display]
-        items = wanted[wanted != EMPTY]
+            indices[:] = [whole("display", item, least=EMPTY) for item in display]
+        items = indices[indices != EMPTY]
         if items.max(initial=0) >= n_items or len(set(items.tolist())) < items.size:
-            raise BadInput(f"display = {shown(display)} is not made of different items from 0 to {n_items - 1}")
+            raise BadInput(f"display = {shown(display)} is not made of different item indices from 0 to {n_items - 1}")
         filled = int((self.displays[0] != EMPTY).sum())
         if items.size != filled:
             raise BadInput(
-                f"display = {shown(display)} fills {items.size} positions, and a best display fills {filled}; "
-                "at_position has the probabilities of single positions"
+                f"display = {shown(display)} fills {items.size} positions, but a best display fills {filled}; "
+                "for single positions use at_position"
             )
-        return wanted
+        return indices
 
 
-class Named(NamedTuple):
-    """What a page knows of the rows and columns of its counts."""
+class Labels(NamedTuple):
+    """Names of the rows and columns of counts, and the items that may be displayed."""
 
     items: list[str]
     positions: list[str]
-    allowed: NDArray[np.bool_]  # of the items: whether they may be in the best display
-    groups: tuple[tuple[NDArray[np.bool_], Ints], ...] = ()  # displays of these items at these positions, too
+    allowed: NDArray[np.bool_]  # N: whether an item may be in the best display
+    groups: tuple[tuple[NDArray[np.bool_], Ints], ...] = ()  # further displays: allowed items, and positions
+
+
+class Goal(NamedTuple):
+    """When sampling ends."""
+
+    draws: int
+    ess: float
+    budget: int  # the limit of sweeps over all chains
 
 
 def posterior(
@@ -152,88 +162,90 @@ def posterior(
     ess: float | None = None,
     budget: int | None = None,
     seed: int = 0,
-    named: Named | None = None,
+    labels: Labels | None = None,
     threads: int | None = None,
     burn_in: int = BURN_IN,
 ) -> Posterior:
-    """Draws of theta and kappa given counts, until they are worth `ess` independent ones or the budget is spent.
+    """Draw theta and kappa given counts until the effective sample size is at least `ess` or the budget is spent.
 
-    A priori every kappa is uniform on [0, 1], and every theta too, or Beta(a, b) with `prior=(a, b)`, a, b >= 1, or
-    with `prior="learnt"` Beta with a and b learnt from all items together, with `"falling"` a = 1 and b learnt. With
-    `reference="first"` kappa_1 = 1. By default `ess` is half of the draws and `budget`, in sweeps over all chains, a
-    hundred times the draws; the burn-in, `burn_in` sweeps of each of four chains, and one draw per sweep are taken
-    whatever the budget. The chains go over `threads` (None: all cores), which changes no draw.
+    A priori every kappa is uniform on [0, 1]. `prior` is that of theta: `"uniform"`; a pair (a, b) with a, b >= 1 for
+    Beta(a, b); `"learnt"` for a Beta whose a and b are learnt from all items together; `"falling"` for a = 1 and b
+    learnt. `reference="first"` fixes kappa_1 = 1. The defaults are half of the draws for `ess`, and a hundred times the
+    draws for `budget`, in sweeps over all chains. The burn-in, `burn_in` sweeps of each of four chains, and one sweep
+    per draw take place whatever the budget. The chains run on `threads` threads (None: one per core), which does not
+    change the draws.
 
-    >>> found = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
-    >>> found.reached, found.best([0, 1]) > 0.9
+    >>> result = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
+    >>> result.reached, result.best([0, 1]) > 0.9
     (True, True)
     """
     target = target_of(counts, prior, reference)
-    wanted = whole("draws", draws, least=1)
-    asked = wanted / 2.0 if ess is None else number("ess", ess)
-    most = MOST_SWEEPS * wanted if budget is None else whole("budget", budget, least=1)
-    if not 0.0 <= asked <= wanted:
-        raise BadInput(f"ess = {asked:g} is not between 0 and the number of draws, {wanted}")
-    check_room(wanted, target)
+    n_draws = whole("draws", draws, least=1)
+    goal = Goal(
+        n_draws,
+        n_draws / 2.0 if ess is None else number("ess", ess),
+        MOST_SWEEPS * n_draws if budget is None else whole("budget", budget, least=1),
+    )
+    if not 0.0 <= goal.ess <= n_draws:
+        raise BadInput(f"ess = {goal.ess:g} is not between 0 and the number of draws, {n_draws}")
+    check_size(n_draws, target)
     seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(CHAINS)
-    chains = [ShownChain(target, np.random.default_rng(each)) for each in seeds]
-    cores = os.cpu_count() if threads is None else whole("threads", threads, least=1)
-    first = whole("burn_in", burn_in, least=0)
-    return _until(target, chains, first, wanted, asked, most, named or unnamed(target), cores)
+    chains = [ObservedChain(target, np.random.default_rng(chain_seed)) for chain_seed in seeds]
+    workers = os.cpu_count() if threads is None else whole("threads", threads, least=1)
+    return _sample(target, chains, whole("burn_in", burn_in, least=0), goal, labels or index_labels(target), workers)
 
 
-def _until(
-    target: Target,
-    chains: list[ShownChain],
-    burn_in: int,
-    wanted: int,
-    asked: float,
-    most: int,
-    named: Named,
-    cores: int | None,
+def _sample(
+    target: Target, chains: list[ObservedChain], burn_in: int, goal: Goal, labels: Labels, workers: int | None
 ) -> Posterior:
-    """Record at up to twice the spacing, and throw away what came before, until the draws are worth enough."""
-    each, thin = -(-wanted // len(chains)), 1
-    with ThreadPoolExecutor(cores, thread_name_prefix="slotwise") as pool:
+    """Record with up to twice the thinning, in place of the earlier record, until the goal is reached."""
+    draws, thin = -(-goal.draws // len(chains)), 1
+    with ThreadPoolExecutor(workers, thread_name_prefix="slotwise") as pool:
         try:
             list(pool.map(lambda chain: chain.burn_in(burn_in), chains))
             while True:
-                list(pool.map(lambda chain, spacing=thin: chain.record(each, spacing), chains))
-                spent = sum(chain.sweeps for chain in chains)
-                found = gathered(target, chains, wanted, spent, most, asked, named)
-                further = min(2 * thin, (most - spent) // (each * len(chains)))
-                if found.reached or further <= thin:
-                    return found
-                thin = further
+                list(pool.map(lambda chain, thin=thin: chain.record(draws, thin), chains))
+                sweeps = sum(chain.sweeps for chain in chains)
+                result = collect(target, chains, goal, sweeps, labels)
+                next_thin = min(2 * thin, (goal.budget - sweeps) // (draws * len(chains)))
+                if result.reached or next_thin <= thin:
+                    return result
+                thin = next_thin
         except BaseException:
             for chain in chains:
                 chain.stop()
             raise
 
 
-def gathered(
-    target: Target,
-    chains: Sequence[Chain | ShownChain],
-    wanted: int,
-    spent: int,
-    most: int,
-    asked: float,
-    named: Named,
+def collect(
+    target: Target, chains: Sequence[Chain | ObservedChain], goal: Goal, sweeps: int, labels: Labels
 ) -> Posterior:
-    """What the chains recorded, scaled draw by draw."""
-    theta, kappa, beta = (
-        np.concatenate([getattr(chain, name) for chain in chains]) for name in ("theta", "kappa", "beta")
+    """The draws that the chains recorded, each scaled by itself."""
+    theta, kappa, beta = (np.concatenate(arrays) for arrays in zip(*(chain.draws for chain in chains), strict=True))
+    # before the draws are scaled: scaling changes the order of items of different components
+    displays = _best_displays(theta, kappa, labels.allowed)
+    group_displays = tuple(
+        _best_displays(theta, kappa[:, positions], allowed)[: goal.draws] for allowed, positions in labels.groups
     )
-    # before they are scaled: across parts that changes the order
-    displays = _arranged(theta, kappa, named.allowed)
-    among = tuple(_arranged(theta, kappa[:, positions], allowed)[:wanted] for allowed, positions in named.groups)
-    normalise(theta, kappa, *components(target.tally), target.free_from)
+    normalise(theta, kappa, *components(target.counts), target.free_from)
     by_chain = np.concatenate([theta, kappa], axis=1).reshape(len(chains), -1, theta.shape[1] + kappa.shape[1])
-    rows = (theta[:wanted], kappa[:wanted], displays[:wanted], beta[:wanted])
-    return Posterior(*rows, by_chain, spent, most, asked, named.items, named.positions, among)
+    n = goal.draws
+    return Posterior(
+        theta=theta[:n],
+        kappa=kappa[:n],
+        displays=displays[:n],
+        beta=beta[:n],
+        by_chain=by_chain,
+        sweeps=sweeps,
+        budget=goal.budget,
+        target_ess=goal.ess,
+        items=labels.items,
+        positions=labels.positions,
+        group_displays=group_displays,
+    )
 
 
-def _arranged(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_]) -> Ints:
+def _best_displays(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_]) -> Ints:
     displays = np.empty(kappa.shape, np.int64)
     _arrange_all(theta, np.ascontiguousarray(kappa), allowed, displays)
     return displays
@@ -241,22 +253,22 @@ def _arranged(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_]) -> Ints:
 
 @kernel
 def _arrange_all(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], displays: Ints) -> None:
-    free = np.full(kappa.shape[1], EMPTY)
+    no_pins = np.full(kappa.shape[1], EMPTY)
     for draw in range(theta.shape[0]):
-        arrange_among(theta[draw], kappa[draw], allowed, free, displays[draw])
+        arrange_among(theta[draw], kappa[draw], allowed, no_pins, displays[draw])
 
 
-def check_room(draws: int, target: Target) -> None:
-    """Refuse what would not fit into memory."""
+def check_size(draws: int, target: Target) -> None:
+    """Raise BadInput when the draws would not fit into memory."""
     size = draws * sum(target.shape)
     if size > MOST_NUMBERS:
         raise BadInput(
-            f"draws = {draws:,} of {sum(target.shape):,} variables are too many; {MOST_NUMBERS:,} numbers fit"
+            f"draws = {draws:,} of {sum(target.shape):,} variables are too many; the limit is {MOST_NUMBERS:,} numbers"
         )
 
 
 def target_of(counts: Counts, prior: Any, reference: str) -> Target:
-    """The posterior that was asked for, checked."""
+    """The posterior for these arguments, validated."""
     if not isinstance(counts, Counts):
         raise BadInput(f"counts = {shown(counts)} is {type(counts).__name__}; Counts(clicks, skips) are needed")
     beta, learnt = (1.0, 1.0), Learnt.NOTHING
@@ -264,14 +276,14 @@ def target_of(counts: Counts, prior: Any, reference: str) -> Target:
         learnt = PRIORS[known("prior", prior, PRIORS)]
     elif isinstance(prior, list | tuple) and len(prior) == 2:
         beta = number("prior's a", prior[0]), number("prior's b", prior[1])
-        if not all(1.0 <= value < np.inf for value in beta):  # NaN is not either
+        if not all(1.0 <= value < np.inf for value in beta):  # False for NaN too
             raise BadInput(f"prior = {shown(prior)} is not a Beta law with a, b of at least 1")
     else:
         raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', 'falling', or a pair of numbers (a, b)")
     return Target(counts.arrays(), beta, learnt, REFERENCES[known("reference", reference, REFERENCES)])
 
 
-def unnamed(target: Target) -> Named:
-    """Numbers for names; every item may be shown."""
+def index_labels(target: Target) -> Labels:
+    """Indices as names; every item may be displayed."""
     n_items, n_positions = target.shape
-    return Named([str(k) for k in range(n_items)], [str(k) for k in range(n_positions)], np.ones(n_items, np.bool_))
+    return Labels([str(k) for k in range(n_items)], [str(k) for k in range(n_positions)], np.ones(n_items, np.bool_))

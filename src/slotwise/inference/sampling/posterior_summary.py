@@ -1,4 +1,4 @@
-"""A posterior in a table."""
+"""The summary table of a posterior."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,7 +27,6 @@ class Summary:
     note: str
 
     def __str__(self) -> str:
-        """The table, and below it what was reached."""
         wide = max(len(row.name) for row in self.rows)
         heads = ("mean", "sd", f"{100 * (1 - self.level) / 2:g} %", f"{100 * (1 + self.level) / 2:g} %", "ess", "R-hat")
         lines = [" " * wide + "".join(f"{head:>{width}}" for head, width in zip(heads, _WIDTHS, strict=True))]

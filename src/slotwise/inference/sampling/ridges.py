@@ -1,9 +1,10 @@
-"""Moves along the ridges theta kappa = constant of a PBM's posterior, on which steps of one coordinate are slow.
+"""Moves along the ridges theta kappa = constant of a PBM's posterior, where steps of single coordinates are slow.
 
-Clicks tell products: an item that was nearly always shown at one position has a well-known product there, and while
-that stands neither its theta nor the position's kappa can move alone. `slide` moves a position's kappa and the thetas
-of all items at home there against each other. `rescale` moves all thetas and kappas that are connected: no product
-changes, so the likelihood does not, and the scale is drawn from its exact law.
+Clicks determine products. An item that was nearly always displayed at one position has a well-known product there, and
+as long as the product must stay, neither its theta nor the position's kappa can change alone. The main position of an
+item is the one with most of its clicks. `slide` changes the kappa of a position, and the thetas of all items whose
+main position it is, in opposite directions. `rescale` changes all thetas and kappas of a connected component: no
+product changes, so the likelihood stays the same, and the scale is drawn from its exact law.
 """
 
 import math
@@ -13,101 +14,131 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.artanh_series import beyond_first, remainder
-from slotwise.inference.sampling.coordinate_step import LEAST, MOST
+from slotwise.inference.sampling.coordinates import LEAST, MOST, BetaFactor
 from slotwise.jit import kernel
 
-NOWHERE = -1
-_STEP = 2.4  # standard deviations: what suits a random walk in one dimension
+NO_POSITION = -1
+_STEP = 2.4  # standard deviations: the usual optimum of a random walk in one dimension
 _TRIES = 200
 
 
 class Ridges(NamedTuple):
-    """Where the ridges run. It depends on counts alone; any values would do, good ones mix better."""
+    """The directions of the ridges.
 
-    homes: Ints  # N: the position that has most of an item's clicks, or NOWHERE
-    items: Ints  # N: label of the connected part that an item belongs to, or NOWHERE
-    positions: Ints  # L: the same for positions; a part is named after its first position
+    They depend on the counts alone. The moves are valid for any values; those of the counts mix better.
+    """
+
+    main_positions: Ints  # N: the position with most of an item's clicks, or NO_POSITION
+    items: Ints  # N: the label of an item's connected component, or NO_POSITION
+    positions: Ints  # L: the same for positions; the label of a component is its first position
+
+
+class PositionScan(NamedTuple):
+    """The positions that one pass of `slide` takes."""
+
+    first: int
+    stride: int
+    free_from: int  # the first position whose kappa is not fixed
+
+
+class Slide(NamedTuple):
+    """One proposal of `slide`."""
+
+    position: int
+    delta: float
+    up: float  # e^delta
+    down: float  # e^-delta
+
+
+class ScaleLaw(NamedTuple):
+    """The density exp(rate delta) on [low, high]."""
+
+    low: float
+    high: float
+    rate: float
 
 
 @kernel
-def one_part(n_items: int, n_positions: int) -> Ridges:
-    """Ridges of a design that is taken for connected."""
-    return Ridges(np.full(n_items, NOWHERE, np.int64), np.zeros(n_items, np.int64), np.zeros(n_positions, np.int64))
+def single_component(n_items: int, n_positions: int) -> Ridges:
+    """The ridges of a design that is assumed to be connected."""
+    none = np.full(n_items, NO_POSITION, np.int64)
+    return Ridges(none, np.zeros(n_items, np.int64), np.zeros(n_positions, np.int64))
 
 
 @kernel(inline=True)
-def find_homes(clicks: Floats, homes: Ints) -> None:
-    """Every item's home, by the clicks."""
-    for item in range(homes.size):
-        most, home = 0.0, NOWHERE
+def find_main_positions(clicks: Floats, main_positions: Ints) -> None:
+    """Fill `main_positions` from the clicks."""
+    for item in range(main_positions.size):
+        most, main = 0.0, NO_POSITION
         for position in range(clicks.shape[1]):
             if clicks[item, position] > most:
-                most, home = clicks[item, position], position
-        homes[item] = home
+                most, main = clicks[item, position], position
+        main_positions[item] = main
 
 
 @kernel(inline=True)
 def slide(
-    first: int,
-    stride: int,
-    free_from: int,
+    scan: PositionScan,
     clicks: Floats,
     skips: Floats,
     theta: Floats,
     kappa: Floats,
-    homes: Ints,
+    main_positions: Ints,
     items: Ints,
     positions: Ints,
-    more_clicks: float,
-    more_skips: float,
+    prior: BetaFactor,
     rng: np.random.Generator,
 ) -> None:
-    """For every `stride`-th position: log kappa - delta, and log theta + delta for the items at home there.
+    """For each position of the scan: log kappa - delta, and log theta + delta for the items with this main position.
 
-    A random walk in log coordinates, so the density there counts (an extra 1 in every exponent); its width comes from
-    counts and prior alone. Where kappa is fixed all the rest of its part moves the other way: the same products change.
+    This is a random walk in log coordinates, so its density is the one in log coordinates (an extra 1 in every
+    exponent). The width of a step depends on counts and prior alone. Where kappa is fixed, the rest of its component
+    moves the other way instead: the same products change.
+
+    The arrays are arguments of their own: in one tuple each they made a round of `slot_ts` 3 % slower.
     """
-    for position in range(first, kappa.size, stride):
-        information, exponent, volume, highest = _counted(clicks, skips, theta, homes, position, more_clicks)
+    for position in range(scan.first, kappa.size, scan.stride):
+        information, exponent, volume, highest = _exponents(clicks, skips, theta, main_positions, position, prior)
         if highest <= 0.0:
-            continue  # no item is at home here
+            continue  # no item has its main position here
         delta = _STEP / math.sqrt(1.0 + information) * rng.standard_normal()
         log_u = -rng.standard_exponential() - exponent * delta
-        if position < free_from:
-            _slide_rest(position, delta, log_u, skips, theta, kappa, homes, items, positions, more_clicks, more_skips)
+        proposal = Slide(position, delta, math.exp(delta), math.exp(-delta))
+        if position < scan.free_from:
+            _slide_rest(proposal, log_u, skips, theta, kappa, Ridges(main_positions, items, positions), prior)
             continue
         log_u -= (volume - 1.0) * delta
-        up, down = math.exp(delta), math.exp(-delta)
-        seen = kappa[position] * down
-        if highest * up >= 1.0 or seen >= 1.0 or seen < LEAST:
+        up, proposed_kappa = proposal.up, kappa[position] * proposal.down
+        if highest * up >= 1.0 or proposed_kappa >= 1.0 or proposed_kappa < LEAST:
             continue
-        if more_skips > 0.0:
+        if prior.skips > 0.0:
             for item in range(theta.size):
-                if homes[item] == position:
-                    log_u -= more_skips * math.log((1.0 - theta[item] * up) / (1.0 - theta[item]))
-        rise, error = _rise_by_series(skips, theta, kappa, homes, position, up, down)
+                if main_positions[item] == position:
+                    log_u -= prior.skips * math.log((1.0 - theta[item] * up) / (1.0 - theta[item]))
+        rise, error = _rise_by_series(proposal, skips, theta, kappa, main_positions)
         if abs(rise - log_u) <= error:
-            rise = _rise(skips, theta, kappa, homes, position, up, down)
+            rise = _rise(proposal, skips, theta, kappa, main_positions)
         if log_u < rise:
-            kappa[position] = seen
+            kappa[position] = proposed_kappa
             for item in range(theta.size):
-                if homes[item] == position:
+                if main_positions[item] == position:
                     theta[item] *= up
 
 
 @kernel(inline=True)
-def _counted(
-    clicks: Floats, skips: Floats, theta: Floats, homes: Ints, position: int, more_clicks: float
+def _exponents(
+    clicks: Floats, skips: Floats, theta: Floats, main_positions: Ints, position: int, prior: BetaFactor
 ) -> tuple[float, float, float, float]:
-    """What the counts say of a slide: information on delta, the exponent of e^delta from the clicks on products that
-    change and from the prior's volume; and the largest theta at home.
+    """What a slide at a position depends on.
 
-    A cell's information on log(theta kappa) is about clicks x displays / skips.
+    The information on delta; the exponents of e^delta, from the clicks on products that change and from the volume of
+    the thetas under the prior; the largest theta that changes. A cell's information on log(theta kappa) is about
+    clicks x displays / skips.
     """
     information, exponent, volume, highest = 0.0, 0.0, 0.0, 0.0
     for item in range(theta.size):
-        if homes[item] == position:
-            volume += 1.0 + more_clicks
+        if main_positions[item] == position:
+            volume += 1.0 + prior.clicks
             highest = max(highest, theta[item])
             for other in range(clicks.shape[1]):
                 if other != position:
@@ -118,17 +149,18 @@ def _counted(
             clicked, skipped = clicks[item, position], 1.0 + skips[item, position]
             exponent -= clicked
             information += clicked * (clicked + skipped) / skipped
-    return information + volume * more_clicks, exponent, volume, highest
+    return information + volume * prior.clicks, exponent, volume, highest
 
 
 @kernel(inline=True)
 def _rise_by_series(
-    skips: Floats, theta: Floats, kappa: Floats, homes: Ints, position: int, up: float, down: float
+    proposal: Slide, skips: Floats, theta: Floats, kappa: Floats, main_positions: Ints
 ) -> tuple[float, float]:
-    """`_rise` without a logarithm, and how far off it may be."""
+    """`_rise` without a logarithm, and an upper bound of its error."""
+    position, up, down = proposal.position, proposal.up, proposal.down
     total, size, widest = 0.0, 0.0, 0.0
     for item in range(theta.size):
-        if homes[item] == position:
+        if main_positions[item] == position:
             for other in range(kappa.size):
                 if other != position:
                     chance = theta[item] * kappa[other]
@@ -148,11 +180,15 @@ def _rise_by_series(
 
 
 @kernel
-def _rise(skips: Floats, theta: Floats, kappa: Floats, homes: Ints, position: int, up: float, down: float) -> float:
-    """How much the log-likelihood of the skips rises when products of the items at home grow, of others shrink."""
+def _rise(proposal: Slide, skips: Floats, theta: Floats, kappa: Floats, main_positions: Ints) -> float:
+    """How much the log-likelihood of the skips rises.
+
+    The products of items with this main position, at other positions, grow; those of other items at it shrink.
+    """
+    position, up, down = proposal.position, proposal.up, proposal.down
     total = 0.0
     for item in range(theta.size):
-        if homes[item] == position:
+        if main_positions[item] == position:
             for other in range(kappa.size):
                 if other != position and skips[item, other] > 0.0:
                     chance = theta[item] * kappa[other]
@@ -165,36 +201,31 @@ def _rise(skips: Floats, theta: Floats, kappa: Floats, homes: Ints, position: in
 
 @kernel
 def _slide_rest(
-    position: int,
-    delta: float,
-    log_u: float,
-    skips: Floats,
-    theta: Floats,
-    kappa: Floats,
-    homes: Ints,
-    items: Ints,
-    positions: Ints,
-    more_clicks: float,
-    more_skips: float,
+    proposal: Slide, log_u: float, skips: Floats, theta: Floats, kappa: Floats, ridges: Ridges, prior: BetaFactor
 ) -> None:
-    """The slide of a position with a fixed kappa: the other items of its part go down, the other positions up."""
-    label, up, down = positions[position], math.exp(delta), math.exp(-delta)
+    """The slide at a position with a fixed kappa.
+
+    In its component the thetas of items with other main positions go down, and the kappas of other positions go up.
+    """
+    main_positions, items, positions = ridges.main_positions, ridges.items, ridges.positions
+    position, delta, up, down = proposal.position, proposal.delta, proposal.up, proposal.down
+    label = positions[position]
     for item in range(theta.size):
-        if items[item] == label and homes[item] != position:
-            log_u += (1.0 + more_clicks) * delta
+        if items[item] == label and main_positions[item] != position:
+            log_u += (1.0 + prior.clicks) * delta
             if theta[item] * down >= 1.0 or theta[item] * down < LEAST:
                 return
-            if more_skips > 0.0:
-                log_u -= more_skips * math.log((1.0 - theta[item] * down) / (1.0 - theta[item]))
+            if prior.skips > 0.0:
+                log_u -= prior.skips * math.log((1.0 - theta[item] * down) / (1.0 - theta[item]))
     for other in range(kappa.size):
         if positions[other] == label and other != position:
             log_u -= delta
             if kappa[other] * up >= 1.0 or kappa[other] * up < LEAST:
                 return
-    if not log_u < _rise(skips, theta, kappa, homes, position, up, down):
+    if not log_u < _rise(proposal, skips, theta, kappa, main_positions):
         return
     for item in range(theta.size):
-        if items[item] == label and homes[item] != position:
+        if items[item] == label and main_positions[item] != position:
             theta[item] *= down
     for other in range(kappa.size):
         if positions[other] == label and other != position:
@@ -203,19 +234,19 @@ def _slide_rest(
 
 @kernel(inline=True)
 def rescale(
+    free_from: int,
     theta: Floats,
     kappa: Floats,
-    free_from: int,
     items: Ints,
     positions: Ints,
-    more_clicks: float,
-    more_skips: float,
+    prior: BetaFactor,
     rng: np.random.Generator,
 ) -> None:
-    """For every connected part without a fixed kappa: log theta + delta and log kappa - delta, delta by its law.
+    """For each connected component without a fixed kappa: log theta + delta and log kappa - delta.
 
-    With n items and l positions in the part its density is exp((n (1 + more_clicks) - l) delta), times the prior's
-    (1 - theta)^more_skips, as far as no theta and no kappa exceeds 1.
+    delta follows its exact law. With n items and l positions in the component its density is
+    exp((n (1 + prior.clicks) - l) delta), times the prior's factors (1 - theta)^prior.skips, where no theta and no
+    kappa exceeds 1.
     """
     for label in range(free_from, kappa.size):
         if positions[label] != label:
@@ -223,7 +254,7 @@ def rescale(
         rate, theta_most, kappa_most = 0.0, 0.0, 0.0
         for item in range(theta.size):
             if items[item] == label:
-                rate += 1.0 + more_clicks
+                rate += 1.0 + prior.clicks
                 theta_most = max(theta_most, theta[item])
         for position in range(label, kappa.size):
             if positions[position] == label:
@@ -231,11 +262,11 @@ def rescale(
                 kappa_most = max(kappa_most, kappa[position])
         if theta_most <= 0.0 or kappa_most <= 0.0:
             continue
-        low, high = math.log(kappa_most), -math.log(theta_most)
-        if more_skips > 0.0:
-            delta = _scale_slice(theta, items, label, low, high, rate, more_skips, rng)
+        law = ScaleLaw(math.log(kappa_most), -math.log(theta_most), rate)
+        if prior.skips > 0.0:
+            delta = _scale_slice(law, theta, items, label, prior.skips, rng)
         else:
-            delta = _truncated_exponential(low, high, rate, rng)
+            delta = _truncated_exponential(law, rng)
         up, down = math.exp(delta), math.exp(-delta)
         for item in range(theta.size):
             if items[item] == label:
@@ -246,8 +277,9 @@ def rescale(
 
 
 @kernel(inline=True)
-def _truncated_exponential(low: float, high: float, rate: float, rng: np.random.Generator) -> float:
-    """A draw of density exp(rate delta) on [low, high], whatever the sign of the rate."""
+def _truncated_exponential(law: ScaleLaw, rng: np.random.Generator) -> float:
+    """A draw from the law; the rate may have either sign."""
+    low, high, rate = law.low, law.high, law.rate
     u, width = rng.random(), high - low
     if abs(rate) * width < 1e-9:
         return low + u * width
@@ -258,16 +290,10 @@ def _truncated_exponential(low: float, high: float, rate: float, rng: np.random.
 
 @kernel
 def _scale_slice(
-    theta: Floats,
-    items: Ints,
-    label: int,
-    low: float,
-    high: float,
-    rate: float,
-    more_skips: float,
-    rng: np.random.Generator,
+    law: ScaleLaw, theta: Floats, items: Ints, label: int, skips: float, rng: np.random.Generator
 ) -> float:
-    """A slice step from delta = 0 (Neal 2003, figure 5): under a Beta prior the law of the scale has no simple draw."""
+    """A slice step from delta = 0 (Neal 2003, figure 5): with a factor (1 - theta)^skips there is no simple draw."""
+    low, high, rate = law.low, law.high, law.rate
     fall = rng.standard_exponential()
     for _ in range(_TRIES):
         delta = low + (high - low) * rng.random()
@@ -278,7 +304,7 @@ def _scale_slice(
                 if not 1e-100 < product < 1e100:  # one logarithm for many factors
                     total += math.log(product)
                     product = 1.0
-        if rate * delta + more_skips * (total + math.log(product)) > -fall:
+        if rate * delta + skips * (total + math.log(product)) > -fall:
             return delta
         if delta < 0.0:
             low = delta

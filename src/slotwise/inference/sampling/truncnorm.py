@@ -10,14 +10,14 @@ import numpy as np
 from slotwise.jit import kernel
 
 # Rejection from the Gaussian succeeds with probability mass(x), from the uniform with sqrt(2 pi) sigma mass(x);
-# they cross here, so that the better of the two succeeds with a probability of at least 0.49
+# the two are equal here, so the better one succeeds with a probability of at least 0.49
 UNIFORM_FROM = 1.0 / math.sqrt(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 
 
 @kernel(inline=True)
 def draw(x: float, sigma: float, rng: np.random.Generator) -> float:
-    """One draw in ]0, 1[, never the ends themselves."""
+    """One draw in ]0, 1[, never exactly 0 or 1."""
     if sigma > UNIFORM_FROM:
         steepness = 0.5 / (sigma * sigma)
         while True:
@@ -33,6 +33,6 @@ def draw(x: float, sigma: float, rng: np.random.Generator) -> float:
 
 @kernel(inline=True)
 def mass(x: float, sigma: float) -> float:
-    """Twice the Gaussian's mass on [0, 1], twice Delta Phi_sigma(x): only ratios of it are ever used."""
+    """Twice the Gaussian's mass on [0, 1], twice Delta Phi_sigma(x): callers use only ratios of it."""
     scale = _SQRT_HALF / sigma
     return math.erf((1.0 - x) * scale) + math.erf(x * scale)

@@ -11,7 +11,7 @@ from slotwise.arrange import EMPTY
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
-from slotwise.inference.sampling.posterior import BURN_IN, Named, Posterior, posterior
+from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
 from slotwise.service.pages.page import ItemSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.sampler import PRIOR
@@ -175,10 +175,10 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     size = counts.clicks.size
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
-    named = Named(names, columns, active, tuple(groups))
+    labels = Labels(names, columns, active, tuple(groups))
     burn_in = min(BURN_IN, draws)  # a page too large for all of it has too few draws for intervals as well
     ess = min(LEAST_ESS, draws / 2)
-    return posterior(counts, draws, "falling", ess=ess, budget=budget, named=named, burn_in=burn_in)
+    return posterior(counts, draws, "falling", ess=ess, budget=budget, labels=labels, burn_in=burn_in)
 
 
 def _groups(inputs: InsightInputs) -> list[tuple[str, str]]:
@@ -194,7 +194,7 @@ def _columns_of_layout(inputs: InsightInputs, layout: str) -> np.ndarray[tuple[i
 
 
 def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
-    intervals, ess = draws.intervals(LEVEL).theta, draws.effective
+    intervals, ess = draws.intervals(LEVEL).theta, draws.effective_sample_sizes
     return [
         ThetaEstimate(
             segment=segment, item=item, state=spec.state, **_estimate(draws.theta[:, k], intervals[k], ess[k])
@@ -210,7 +210,7 @@ def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[Kap
     An effective sample size of NaN means that kappa is 1 by convention: as the most visible of its component, which is
     an estimate like any other, or because no count links the position to another one, which says nothing about it.
     """
-    intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective[len(inputs.rows) :]
+    intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective_sample_sizes[len(inputs.rows) :]
     _, component = components(counts.arrays())
     estimates = []
     for k, (layout, position) in enumerate(inputs.columns, 1):
@@ -230,7 +230,7 @@ def _estimate(draws: Floats, interval: Floats, ess: float) -> dict[str, Any]:
 
 def _probabilities(inputs: InsightInputs, draws: Posterior) -> list[PositionProbability]:
     result = []
-    for (segment, layout), displays in zip(_groups(inputs), draws.among, strict=True):
+    for (segment, layout), displays in zip(_groups(inputs), draws.group_displays, strict=True):
         for k, position in enumerate(inputs.layouts[layout]):
             rows, times = np.unique(displays[:, k], return_counts=True)
             for row, share in zip(rows.tolist(), (times / len(displays)).tolist(), strict=True):

@@ -1,8 +1,8 @@
-"""Click share: shows the items with the largest share of clicks, with a bonus for those shown rarely.
+"""Click share: shows the items with the largest click rate, with a bonus for rarely displayed ones.
 
 An example of a policy that lives outside slotwise: `slotwise simulate --policies examples/click_share.py,pb_mhb`.
-The index is UCB1's (Auer, Cesa-Bianchi and Fischer 2002) on clicks per display; it takes positions to be given
-in order of visibility, and knows nothing of how visible they are.
+The index is that of UCB1 (Auer, Cesa-Bianchi and Fischer 2002) on clicks per display. The policy assumes that positions
+are in order of visibility; it does not know how visible they are.
 """
 
 import math
@@ -18,11 +18,11 @@ from slotwise.jit import kernel
 class Params(NamedTuple):
     """Settings, each with its type and default."""
 
-    bonus: float = 0.3  # how much rarely shown items are favoured
+    bonus: float = 0.3  # the weight of the bonus for rarely displayed items
 
 
 class State(NamedTuple):
-    """All that is remembered between rounds; `counts` lets clicks arrive late."""
+    """Everything that is kept between rounds; with `counts`, clicks may arrive late."""
 
     counts: CountArrays
     index: np.ndarray
@@ -39,12 +39,12 @@ def init(params, n_items, n_positions, rng):
 def choose(params, state, rng, display):
     """Fill `display`: display[l] is the item to show at position l."""
     for item in range(state.index.size):
-        shown = state.counts.item_clicks[item] + state.counts.skips[item].sum()
-        if shown == 0.0:
-            state.index[item] = 1e9 + rng.random()  # every item once, in random order
+        displays = state.counts.item_clicks[item] + state.counts.skips[item].sum()
+        if displays == 0.0:
+            state.index[item] = 1e9 + rng.random()  # first every item once, in random order
         else:
-            optimism = params.bonus * math.sqrt(math.log(1.0 + state.counts.displays[0]) / shown)
-            state.index[item] = state.counts.item_clicks[item] / shown + optimism
+            optimism = params.bonus * math.sqrt(math.log(1.0 + state.counts.displays[0]) / displays)
+            state.index[item] = state.counts.item_clicks[item] / displays + optimism
     arrange(state.index, state.order, display)
 
 

@@ -23,12 +23,12 @@ from slotwise.clickmodels import pbm
 from slotwise.jit import CACHE_VARIABLE, cache_folder, direct, kernel, prune
 from slotwise.simulation.episode import episode_of
 
-Seen = dict[str, Any]  # what a process told
+Output = dict[str, Any]  # what a process printed
 Written = Callable[[str, str], ModuleType]
-Story = Callable[[Path], list[Seen]]
-Told = Callable[[Story], list[Seen]]
+Scenario = Callable[[Path], list[Output]]
+Results = Callable[[Scenario], list[Output]]
 
-pytest_plugins = ["tests.background_runs"]  # they begin at once, see there
+pytest_plugins = ["tests.background_runs"]  # starts the scenarios in the background
 
 FAR = """
 from slotwise.jit import kernel
@@ -53,7 +53,7 @@ from slotwise.jit import kernel
 def answer(x):
     return shifted(x)
 """
-# shows what was clicked most; once edited, with the first two items the other way round
+# shows the most clicked items; the edited version swaps the first two
 POLICY = """
 from typing import NamedTuple
 
@@ -82,27 +82,27 @@ def update(params, state, display, clicks):
 """
 EDITED_POLICY = POLICY.replace("# as arranged", "display[0], display[1] = display[1], display[0]")
 
-# the programs end by printing `told`
-ASK = """
+# the programs end by printing `output`
+CALL = """
 from near import answer
 
-told = {"answer": answer(10.0), **found(answer)}
+output = {"answer": answer(10.0), **cache_stats(answer)}
 """
-PLAY = """
+SIMULATE = """
 import outside, slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.policies._contract import find
 from slotwise.simulation.episode import episode_of
 
-def play(policy):
+def simulate(policy):
     result = sw.simulate(policy, sw.PBM([0.9, 0.5, 0.1], [0.5, 1.0]), rounds=50, runs=1, seed=1, threads=1)
-    return {"regret": float(result.regret[0, -1]), **found(episode_of(find(policy), pbm))}
+    return {"regret": float(result.regret[0, -1]), **cache_stats(episode_of(find(policy), pbm))}
 
-told = {"module": play(outside)}
+output = {"module": simulate(outside)}
 """
-PLAY_BOTH = f"""
-{PLAY}
-told["path"] = play("outside.py")
+SIMULATE_BOTH = f"""
+{SIMULATE}
+output["path"] = simulate("outside.py")
 """
 EDIT_TOO_LATE = """
 import far
@@ -110,7 +110,7 @@ import far
 edit("far.py", "2.0 * x", "500.0 * x")
 from near import answer
 
-told = {"answer": answer(10.0)}
+output = {"answer": answer(10.0)}
 """
 # settings of a type that is defined in the program itself, as a policy in a script has them
 PROGRAM = """
@@ -124,12 +124,12 @@ class Params(NamedTuple):
 def answer(params, x):
     return params.factor * x
 
-told = {"answer": answer(Params(2.0), 10.0), **found(answer)}
+output = {"answer": answer(Params(2.0), 10.0), **cache_stats(answer)}
 """
 PRELUDE = """
 import json, os, pathlib
 
-def found(kernel):
+def cache_stats(kernel):
     stats = getattr(kernel, "stats", None)
     return {"hits": len(stats.cache_hits), "misses": len(stats.cache_misses)} if stats else {}
 
@@ -143,8 +143,8 @@ def files():
 """
 
 
-class Place:
-    """A folder with modules, and a cache of its own."""
+class Workspace:
+    """A folder with modules and its own cache."""
 
     def __init__(self, folder: Path, **sources: str) -> None:
         self.folder, self.cache = folder, folder / "cache"
@@ -152,11 +152,11 @@ class Place:
         for name, source in sources.items():
             (folder / f"{name}.py").write_text(source)
 
-    def run(self, program: str, **environment: str) -> Seen:
-        """Run a program in a new process: what it told, and how many files the cache then holds."""
+    def run(self, program: str, **environment: str) -> Output:
+        """Run a program in a new process; return its output and the number of files in the cache."""
         script = self.folder / "program.py"
-        script.write_text(f"{PRELUDE}\n{program}\nprint(json.dumps(told | {{'files': files()}}))\n")
-        # no bytecode: Python itself would serve an old one for an edit within the same second
+        script.write_text(f"{PRELUDE}\n{program}\nprint(json.dumps(output | {{'files': files()}}))\n")
+        # no bytecode: for an edit within the same second Python itself would load the old one
         settings = {CACHE_VARIABLE: str(self.cache), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error"}
         done = subprocess.run(
             [sys.executable, script.name],
@@ -166,46 +166,46 @@ class Place:
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        seen: Seen = json.loads(done.stdout)
-        return seen
+        output: Output = json.loads(done.stdout)
+        return output
 
 
-def helper_two_imports_away(folder: Path) -> list[Seen]:
-    place = Place(folder, near=NEAR, middle=MIDDLE, far=FAR)
-    seen = [place.run(ASK), place.run(ASK)]
+def helper_two_imports_away(folder: Path) -> list[Output]:
+    workspace = Workspace(folder, near=NEAR, middle=MIDDLE, far=FAR)
+    outputs = [workspace.run(CALL), workspace.run(CALL)]
     (folder / "far.py").write_text(FAR.replace("2.0 * x", "500.0 * x"))
-    return [*seen, place.run(ASK)]
+    return [*outputs, workspace.run(CALL)]
 
 
-def outside_policy(folder: Path) -> list[Seen]:
-    place = Place(folder, outside=POLICY)
-    seen = [place.run(PLAY_BOTH), place.run(PLAY_BOTH)]
+def outside_policy(folder: Path) -> list[Output]:
+    workspace = Workspace(folder, outside=POLICY)
+    outputs = [workspace.run(SIMULATE_BOTH), workspace.run(SIMULATE_BOTH)]
     (folder / "outside.py").write_text(EDITED_POLICY)
-    return [*seen, place.run(PLAY)]
+    return [*outputs, workspace.run(SIMULATE)]
 
 
-def no_cache_to_write_to(folder: Path) -> list[Seen]:
-    place = Place(folder, near=NEAR, middle=MIDDLE, far=FAR)
-    place.cache = folder / "far.py" / "cache"  # below a file: no folder can be made there, not even by root
-    return [place.run(ASK)]
+def no_cache_to_write_to(folder: Path) -> list[Output]:
+    workspace = Workspace(folder, near=NEAR, middle=MIDDLE, far=FAR)
+    workspace.cache = folder / "far.py" / "cache"  # below a file: not even root can create a folder there
+    return [workspace.run(CALL)]
 
 
-def not_compiled(folder: Path) -> list[Seen]:
-    place = Place(folder, outside=POLICY)
-    return [place.run(PLAY_BOTH, NUMBA_DISABLE_JIT="1")]
+def not_compiled(folder: Path) -> list[Output]:
+    workspace = Workspace(folder, outside=POLICY)
+    return [workspace.run(SIMULATE_BOTH, NUMBA_DISABLE_JIT="1")]
 
 
-def edited_too_late(folder: Path) -> list[Seen]:
-    place = Place(folder, near=NEAR, middle=MIDDLE, far=FAR)
-    return [place.run(EDIT_TOO_LATE), place.run(ASK)]
+def edited_too_late(folder: Path) -> list[Output]:
+    workspace = Workspace(folder, near=NEAR, middle=MIDDLE, far=FAR)
+    return [workspace.run(EDIT_TOO_LATE), workspace.run(CALL)]
 
 
-def types_of_the_program(folder: Path) -> list[Seen]:
-    place = Place(folder)
-    return [place.run(PROGRAM), place.run(PROGRAM)]
+def types_of_the_program(folder: Path) -> list[Output]:
+    workspace = Workspace(folder)
+    return [workspace.run(PROGRAM), workspace.run(PROGRAM)]
 
 
-STORIES: list[Story] = [
+SCENARIOS: list[Scenario] = [
     outside_policy,  # the longest first
     helper_two_imports_away,
     edited_too_late,
@@ -215,28 +215,28 @@ STORIES: list[Story] = [
 ]
 
 
-pool = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="stories")
+pool = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="scenarios")
 
 
 @cache
 def folder() -> TemporaryDirectory[str]:
-    return TemporaryDirectory(prefix="slotwise-stories-")
+    return TemporaryDirectory(prefix="slotwise-scenarios-")
 
 
 @cache
-def begin() -> dict[Story, Future[list[Seen]]]:
-    return {story: pool.submit(story, Path(folder().name) / story.__name__) for story in STORIES}
+def start() -> dict[Scenario, Future[list[Output]]]:
+    return {scenario: pool.submit(scenario, Path(folder().name) / scenario.__name__) for scenario in SCENARIOS}
 
 
-def end() -> None:
+def stop() -> None:
     pool.shutdown(cancel_futures=True)
     folder().cleanup()
 
 
 @pytest.fixture
-def told() -> Told:
-    """What the processes of a story told, one after the other."""
-    return lambda story: begin()[story].result()
+def results() -> Results:
+    """The outputs of the processes of a scenario, in order."""
+    return lambda scenario: start()[scenario].result()
 
 
 # within one process
@@ -250,10 +250,10 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Written]:
-    """Write a module whose name begins with jit_, and import it, or reload it; all are forgotten afterwards."""
+    """Write a module named jit_..., and import or reload it; all are removed from sys.modules afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    # as if the files had been there before this process began; test_an_edit_while_the_process_runs is about the other
+    # as if the files were older than this process; test_an_edit_while_the_process_runs tests the other case
     monkeypatch.setattr(jit, "_STARTED", time.time() + 3600.0)
 
     def write(name: str, source: str) -> ModuleType:
@@ -291,7 +291,7 @@ def test_another_helper_is_another_folder_and_the_same_one_the_same(kernels: Pat
 def test_an_edit_while_the_process_runs_is_never_cached(
     kernels: Path, written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was imported may be older than what the file says by now, so no key would be right."""
+    """The imported code may be older than the file, so no cache key would be right."""
     written("jit_edited", FAR)
     assert cache_folder("jit_edited") is not None
     monkeypatch.setattr(jit, "_STARTED", time.time() - 3600.0)
@@ -373,57 +373,57 @@ def test_a_kernel_that_cannot_be_cached_works(kernels: Path) -> None:
 # between processes
 
 
-def test_the_second_process_finds_what_the_first_compiled(told: Told) -> None:
-    first, second, _ = told(helper_two_imports_away)
+def test_the_second_process_finds_what_the_first_compiled(results: Results) -> None:
+    first, second, _ = results(helper_two_imports_away)
     assert (first["answer"], first["hits"], first["misses"]) == (21.0, 0, 1)
     assert (second["answer"], second["hits"], second["misses"]) == (21.0, 1, 0)
 
 
-def test_editing_a_helper_two_imports_away_gives_the_new_answer(told: Told) -> None:
-    *_, edited = told(helper_two_imports_away)
+def test_editing_a_helper_two_imports_away_gives_the_new_answer(results: Results) -> None:
+    *_, edited = results(helper_two_imports_away)
     assert (edited["answer"], edited["hits"], edited["misses"]) == (5001.0, 0, 1)
 
 
 @pytest.mark.parametrize("given", ["module", "path"])
-def test_a_policy_from_outside_the_package_is_found_again(given: str, told: Told) -> None:
-    first, second, _ = told(outside_policy)
+def test_a_policy_from_outside_the_package_is_found_again(given: str, results: Results) -> None:
+    first, second, _ = results(outside_policy)
     assert (first[given]["hits"], first[given]["misses"]) == (0, 1)
     assert (second[given]["hits"], second[given]["misses"]) == (1, 0)
     assert second[given]["regret"] == first[given]["regret"] == first["module"]["regret"]
 
 
-def test_editing_a_policy_outside_the_package_gives_the_new_answer(told: Told) -> None:
-    first, _, edited = told(outside_policy)
+def test_editing_a_policy_outside_the_package_gives_the_new_answer(results: Results) -> None:
+    first, _, edited = results(outside_policy)
     assert (edited["module"]["hits"], edited["module"]["misses"]) == (0, 1)
     assert edited["module"]["regret"] != first["module"]["regret"]
 
 
-def test_the_cache_does_not_grow_while_nothing_changes(told: Told) -> None:
-    for story in (helper_two_imports_away, outside_policy):
-        first, second, edited = told(story)
+def test_the_cache_does_not_grow_while_nothing_changes(results: Results) -> None:
+    for scenario in (helper_two_imports_away, outside_policy):
+        first, second, edited = results(scenario)
         assert 0 < first["files"] == second["files"] < edited["files"]
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(told: Told) -> None:
-    (seen,) = told(no_cache_to_write_to)
-    assert (seen["answer"], seen["files"]) == (21.0, 0)
+def test_a_cache_that_cannot_be_written_is_done_without(results: Results) -> None:
+    (output,) = results(no_cache_to_write_to)
+    assert (output["answer"], output["files"]) == (21.0, 0)
 
 
-def test_kernels_run_as_plain_python(told: Told) -> None:
-    (plain,) = told(not_compiled)
-    compiled, *_ = told(outside_policy)
+def test_kernels_run_as_plain_python(results: Results) -> None:
+    (plain,) = results(not_compiled)
+    compiled, *_ = results(outside_policy)
     assert plain["files"] == 0
     for given in ("module", "path"):
-        assert plain[given] == {"regret": compiled[given]["regret"]}  # and no cache hits or misses to tell of
+        assert plain[given] == {"regret": compiled[given]["regret"]}  # without cache hits or misses
 
 
-def test_a_file_edited_after_its_import_does_not_spoil_the_cache(told: Told) -> None:
-    _, fresh = told(edited_too_late)
+def test_a_file_edited_after_its_import_does_not_spoil_the_cache(results: Results) -> None:
+    _, fresh = results(edited_too_late)
     assert fresh["answer"] == 5001.0
 
 
-def test_types_of_the_program_itself_do_not_fill_the_cache(told: Told) -> None:
-    first, second = told(types_of_the_program)
+def test_types_of_the_program_itself_do_not_fill_the_cache(results: Results) -> None:
+    first, second = results(types_of_the_program)
     assert first["answer"] == second["answer"] == 20.0
     assert second["files"] == first["files"]
 
@@ -433,7 +433,7 @@ def test_the_compiled_code_itself_does_the_same() -> None:
     count_up(first, 1.5)
     direct(count_up)(second, 1.5)
     assert first.tolist() == second.tolist() == [1.5, 1.5, 1.5]
-    count_up(np.zeros(3, np.float32), 1.5)  # now there are two of them, and numba has to look at the types
+    count_up(np.zeros(3, np.float32), 1.5)  # now there are two signatures, and numba has to check the types
     assert direct(count_up) is count_up
 
 

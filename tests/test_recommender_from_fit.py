@@ -131,7 +131,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
         (lambda: sw.Recommender.from_fit(TRUTH), "is PBM.*QueryFit"),  # type: ignore[arg-type]
         (lambda: sw.Recommender.from_fit(few), "2 positions but only 1 items"),
         (lambda: sw.Recommender.from_fit(one, items=["hat"]), "5 positions but only 1 items"),
-        (lambda: sw.Recommender.from_fit(one, items="hat"), "is one text; a list of names is needed"),
+        (lambda: sw.Recommender.from_fit(one, items="hat"), "a list of names is needed"),
         (lambda: sw.Recommender.from_fit(one, displays=-1), "displays = -1 is not a number of at least 0"),
         (lambda: sw.Recommender.from_fit(one, displays=float("nan")), "displays = nan"),
         (lambda: sw.Recommender.from_fit(one, displays="all"), "displays = 'all' is not a number"),  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ __all__ = [
     "simulate",
 ]
 
-_HOMES = {
+_MODULES = {
     "PBM": "slotwise.clickmodels.pbm",
     "BadInput": "slotwise.checks",
     "Counts": "slotwise.counts",
@@ -72,10 +72,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: numba takes longer to load than all the rest."""
-    if name not in _HOMES:
+    """Import a public name when it is first used: numba takes longer to import than everything else."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run a command. It takes half a second to read, in which people change their minds, too."""
+    """Run the command line. Importing it takes half a second, during which an interrupt also ends quietly."""
     try:
         from slotwise.cli import main as run
     except KeyboardInterrupt:

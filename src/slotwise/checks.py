@@ -1,4 +1,4 @@
-"""Checks of what people hand in: one clear line that names the value and what would be right."""
+"""Validation of arguments: errors of one line that name the value and what is allowed."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ Ints = NDArray[np.int64]
 
 
 class BadInput(ValueError):
-    """What was handed in cannot be used; the message says what, where, and what would be right."""
+    """Invalid input; the message says what is wrong, where, and what would be right."""
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """`value` as an int of at least `least`; 1e5 and numpy integers are welcome, 1.5 and True are not."""
+    """`value` as an int of at least `least`; 1e5 and numpy integers are valid, 1.5 and True are not."""
     wanted = f"a whole number of at least {least}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise BadInput(f"{name} = {shown(value)} is not {wanted}")
@@ -29,7 +29,7 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def number(name: str, value: Any) -> float:
-    """`value` as a float, which may be infinite or NaN: callers have their own bounds. True is not one."""
+    """`value` as a float, which may be infinite or NaN: callers check their own bounds. True is not valid."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise BadInput(f"{name} = {shown(value)} is not a number")
     try:
@@ -39,7 +39,7 @@ def number(name: str, value: Any) -> float:
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: never longer than a line."""
+    """A value formatted for an error message, at most 60 characters long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -61,7 +61,7 @@ def matrix(name: str, values: ArrayLike) -> Floats:
 
 
 def within(name: str, array: Floats, low: float, high: float) -> Floats:
-    """`array` itself when all its numbers lie in [low, high]; NaN does not."""
+    """`array` itself when all its numbers lie in [low, high] and are finite."""
     bad = np.argwhere(~((array >= low) & (array <= high)))
     if bad.size:
         where = tuple(int(k) for k in bad[0])
@@ -76,7 +76,7 @@ def within(name: str, array: Floats, low: float, high: float) -> Floats:
 
 
 def known(what: str, name: object, names: Iterable[str]) -> str:
-    """`name` itself when it is one of `names`; else an error with the nearest one and all of them."""
+    """`name` itself when it is one of `names`; else an error with the closest one and the whole list."""
     options = sorted(names)
     if isinstance(name, str) and name in options:
         return name
@@ -86,26 +86,26 @@ def known(what: str, name: object, names: Iterable[str]) -> str:
 
 
 def mapping(what: str, value: object) -> Mapping[str, Any]:
-    """`value` itself when it maps names to values."""
+    """`value` itself when it is a mapping with strings as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise BadInput(f"{what} = {shown(value)} is not a mapping of names to values")
     return value
 
 
 def names(what: str, values: Any) -> list[str]:
-    """`values` as a list of names; one text is refused, since its letters would be taken for names."""
+    """`values` as a list of names; a single string is an error, since it would be read as a list of letters."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        kind = "one text" if isinstance(values, str | bytes) else "no list"
+        kind = "a string" if isinstance(values, str | bytes) else "not a list"
         raise BadInput(f"{what} = {shown(values)} is {kind}; a list of names is needed")
-    listed = list(values)
-    for value in listed:
+    entries = list(values)
+    for value in entries:
         if not isinstance(value, str):
-            raise BadInput(f"{shown(value)} in {what} is not a name; a text is needed")
-    return listed
+            raise BadInput(f"{shown(value)} in {what} is not a name; a string is needed")
+    return entries
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
-    """A copy, so that the caller's array can change without changing what was checked."""
+    """A copy as float64, so that later changes of the caller's array do not affect the validated one."""
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "iuf":

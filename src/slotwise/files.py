@@ -1,4 +1,4 @@
-"""Saved files: versioned JSON, written whole or not at all, refused with a clear line when foreign."""
+"""Saved files: versioned JSON, written atomically; loading any other file raises a clear error."""
 
 import os
 import tempfile
@@ -15,14 +15,14 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write all of the content, or nothing."""
+    """Write the content atomically."""
     with beside(path) as draft:
         draft.write_bytes(content)
 
 
 @contextmanager
 def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A draft next to `path`, flushed to the disk and renamed over it in the end: a reader never sees half a file."""
+    """A temporary file next to `path` that replaces it at the end, so that readers never see a partial file."""
     target = _path(path)
     if not target.parent.is_dir():
         raise BadInput(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
@@ -34,7 +34,7 @@ def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield draft
         os.fsync(handle)
-        draft.chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file is an ordinary file
+        draft.chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file has the usual permissions
         draft.replace(target)
     except OSError as error:
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
@@ -44,7 +44,7 @@ def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def save_document(path: str | os.PathLike[str], kind: str, version: int, body: msgspec.Struct) -> None:
-    """Save `body` as JSON that says what it is."""
+    """Save `body` as JSON with the kind and version of the format."""
     document = {"format": f"slotwise-{kind}", "version": version, "body": msgspec.to_builtins(body)}
     try:
         content = msgspec.json.encode(document)
@@ -54,27 +54,27 @@ def save_document(path: str | os.PathLike[str], kind: str, version: int, body: m
 
 
 def load_document(path: str | os.PathLike[str], kind: str, version: int, body: type[Body]) -> Body:
-    """Read back what `save_document` wrote; anything else is refused with a line that says why."""
+    """Load a file that `save_document` wrote; any other file raises BadInput with the reason."""
     source = _path(path)
-    shown = repr(str(source))
+    file = repr(str(source))
     try:
         content = source.read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot read {shown}: {error.strerror}") from None
+        raise BadInput(f"cannot read {file}: {error.strerror}") from None
     try:
         header = msgspec.json.decode(content, type=_Header)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{shown} is not a saved slotwise {kind}, or is damaged: {error}") from None
+        raise BadInput(f"{file} is not a saved slotwise {kind}, or is damaged: {error}") from None
     if header.format != f"slotwise-{kind}":
-        raise BadInput(f"{shown} is a {header.format!r} file; a 'slotwise-{kind}' file is needed")
+        raise BadInput(f"{file} is a {header.format!r} file; a 'slotwise-{kind}' file is needed")
     if header.version != version:
         raise BadInput(
-            f"{shown} has version {header.version} of the {kind} format; this slotwise reads version {version}"
+            f"{file} has version {header.version} of the {kind} format; this slotwise reads version {version}"
         )
     try:
         return msgspec.json.decode(header.body, type=body)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
-        raise BadInput(f"{shown} is a damaged slotwise {kind}: {error}") from None
+        raise BadInput(f"{file} is a damaged slotwise {kind}: {error}") from None
 
 
 def _path(path: str | os.PathLike[str]) -> Path:

@@ -1,8 +1,8 @@
 """The @kernel decorator, and a compile cache that is never stale.
 
-numba's own disk cache looks only at the file a function stands in: edit a helper that it imports and the old
-machine code is served without a word. Here every kernel is cached in a folder named after a digest of all the
-sources it can reach by imports, so that another source means another folder. Folders unused for a month go.
+numba's own disk cache checks only the file that defines a function: after an edit of a helper that this file imports,
+numba silently loads the old machine code. Here every kernel is cached in a folder named after a digest of all source
+files that it can reach by imports, so that another source means another folder. Folders unused for a month are deleted.
 """
 
 import ast
@@ -32,7 +32,7 @@ KEEP_SECONDS = 30 * 24 * 3600
 
 numba_config: Any = numba.config
 _STARTED = time.time()
-_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # never edited: known by version
+_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # their sources are never edited
 _numba_config_lock = threading.Lock()
 
 
@@ -49,15 +49,15 @@ def kernel(
     depends: tuple[ModuleType, ...] = (),
     nogil: bool = True,
 ) -> Function | Callable[[Function], Function]:
-    """Compile a function with numba: no GIL, cached on disk; plain Python under NUMBA_DISABLE_JIT=1.
+    """Compile a function with numba: without the GIL, cached on disk; plain Python under NUMBA_DISABLE_JIT=1.
 
-    `inline` puts it into its caller: numba counts references to every array argument of a call that is not
-    inlined, which costs more than the arithmetic of a small kernel. `depends` names modules that the function
-    closes over, whose sources then belong to the cache's key. Without `nogil` Python's lock is kept: a kernel of
-    microseconds that is called from a busy thread would wait longer than it runs to get the lock back.
+    `inline` inlines it into its callers: numba counts references to every array argument of a call that is not
+    inlined, which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes
+    over; their sources become part of the cache key. With `nogil=False` the kernel keeps the GIL: a kernel that takes
+    microseconds and is called from a busy thread would wait longer for the GIL than it runs.
     """
     if function is None:
-        return lambda later: _compile(later, inline, depends, nogil)
+        return lambda decorated: _compile(decorated, inline, depends, nogil)
     return _compile(function, inline, depends, nogil)
 
 
@@ -73,29 +73,29 @@ def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], 
 
 
 def direct(function: Function) -> Function:
-    """The compiled code of a kernel that was called before, for a caller whose arguments always have the same types.
+    """The compiled code of a kernel that was called before, for callers whose arguments always have the same types.
 
-    Looking at the types of every argument costs numba more than handing them over. Nobody looks here.
+    It skips numba's check of the argument types, which takes longer than passing the arguments.
     """
     overloads = getattr(function, "overloads", {})
     return cast(Function, next(iter(overloads.values())).entry_point) if len(overloads) == 1 else function
 
 
 def cache_folder(*modules: str) -> Path | None:
-    """The folder for kernels that can reach these modules; None where nothing can be cached safely."""
+    """The cache folder of kernels that can reach these modules; None when caching would not be safe."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     sources = dict(_reachable(modules))
     if any(name not in sources or name == "__main__" for name in modules):
-        return None  # typed at a prompt, or types that no other process can import: nothing to find it by again
+        return None  # defined at a prompt or in __main__: another process cannot import it
     for name, path in sorted(sources.items()):
         if path.stat().st_mtime > _STARTED:
-            return None  # edited since: what was imported may be older than what the file says now
+            return None  # edited since this process started: the imported code may be older than the file
         digest.update(name.encode() + b"\0" + _content(path) + b"\0")
     return _writable(_root() / digest.hexdigest()[:20])
 
 
 def source_digest(*modules: str) -> str:
-    """What the results of these modules depend on: the sources they can reach, and what draws their random numbers."""
+    """A digest of everything that results of these modules depend on: reachable sources, numba and numpy versions."""
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
     for name, path in sorted(dict(_reachable(modules)).items()):
         digest.update(name.encode() + b"\0" + _content(path) + b"\0")
@@ -114,38 +114,38 @@ def _writable(folder: Path) -> Path | None:
             prune(folder.parent)
         os.utime(folder)
     except OSError:
-        return None  # a read-only home: compile anew in each process rather than fail
+        return None  # not writable: compile in each process rather than fail
     return folder if os.access(folder, os.W_OK) else None
 
 
 def prune(root: Path, keep_seconds: float = KEEP_SECONDS) -> None:
-    """Remove the folders that no process has used for `keep_seconds`."""
+    """Delete the folders that no process has used for `keep_seconds`."""
     limit = time.time() - keep_seconds
     for folder in root.iterdir():
         try:
             if folder.stat().st_mtime < limit:
                 shutil.rmtree(folder, ignore_errors=True)
         except FileNotFoundError:
-            continue  # another process was quicker
+            continue  # another process deleted it first
 
 
 def _reachable(roots: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """The roots and every module they import, directly or not, as (name, source file)."""
+    """The roots and every module that they import, directly or indirectly, as (name, source file)."""
     packages = {"slotwise", *(name.partition(".")[0] for name in roots)}
-    todo, seen = list(roots), set(roots)
-    while todo:
-        name = todo.pop()
+    pending, visited = list(roots), set(roots)
+    while pending:
+        name = pending.pop()
         path = None if name.partition(".")[0] in _DEPENDENCIES else _source(name)
-        if path is None or not (_is_ours(path) or name.partition(".")[0] in packages):
+        if path is None or not (_is_editable(path) or name.partition(".")[0] in packages):
             continue
         yield name, path
-        fresh = _imports(name, path) - seen
-        seen |= fresh
-        todo += fresh
+        new = _imports(name, path) - visited
+        visited |= new
+        pending += new
 
 
 def _source(name: str) -> Path | None:
-    """The source file of a module, without importing it."""
+    """The source file of a module; the module is not imported."""
     module = sys.modules.get(name)
     origin = getattr(module, "__file__", None) if module else _find(name)
     return Path(origin) if origin and origin.endswith(".py") else None
@@ -157,14 +157,14 @@ def _find(name: str) -> str | None:
     if parent:
         search = getattr(sys.modules.get(parent), "__path__", None)
         if search is None:
-            return None  # `from module import function`: a name inside a file that is read anyway
+            return None  # `from module import function`: a name in a file that is included anyway
     spec = importlib.machinery.PathFinder.find_spec(name, search)
     return spec.origin if spec else None
 
 
 @cache
-def _is_ours(path: Path) -> bool:
-    """Not Python's own library and not an installed dependency: those change with their versions."""
+def _is_editable(path: Path) -> bool:
+    """Whether a file is outside the standard library and installed packages, which change with their versions."""
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False
     installed = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -182,23 +182,23 @@ def _content_at(path: Path, modified: int) -> bytes:
 
 
 def _imports(name: str, path: Path) -> frozenset[str]:
-    """Every dotted name that a source file imports, as candidates for modules."""
+    """Every dotted name that a source file imports; not all of them are modules."""
     return _imports_of(name, path, _content(path))
 
 
 @cache
 def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 parts = alias.name.split(".")
-                found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
+                names |= {".".join(parts[: k + 1]) for k in range(len(parts))}
         elif isinstance(node, ast.ImportFrom):
             try:
                 base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             except ImportError:
-                continue  # as Python itself finds when it gets there
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return frozenset(found)
+                continue  # Python itself raises the error when it runs the import
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(names)

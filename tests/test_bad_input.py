@@ -141,7 +141,7 @@ RECOMMENDER_ROWS: dict[str, Row] = {
     "positions one text": (lambda: recommender(positions="ab"), ("positions = 'ab' is a string", "a list of names")),
     "item twice": (lambda: recommender(items=["hat", "tie", "hat"]), ("item 'hat' is given twice",)),
     "position twice": (lambda: recommender(positions=["a", "a"]), ("position 'a' is given twice",)),
-    "item a number": (lambda: recommender(items=[1, 2]), ("1 in items is not a name", "a text")),
+    "item a number": (lambda: recommender(items=[1, 2]), ("1 in items is not a name", "a string")),
     "item nameless": (lambda: recommender(items=["hat", ""]), ("item '' is not a name", "at least one character")),
     "more positions than items": (lambda: recommender(items=["hat"]), ("2 positions but only 1 items",)),
     "unknown policy": (lambda: recommender(policy="unifrom"), ("unknown policy 'unifrom'", "did you mean 'uniform'?")),

@@ -233,7 +233,7 @@ def test_best_displays_of_parts_of_the_page() -> None:
     groups = ((everything, np.array([0, 1, 2])), (np.array([False, True, True]), np.array([1])))
     named = Labels(["hat", "tie", "bag"], ["hero", "side", "foot"], everything, groups)
     found = posterior(counts, draws=200, labels=named)
-    whole, part = found.among
+    whole, part = found.group_displays
     assert (whole == found.displays).all()
     assert part.shape == (200, 1)
     assert set(part.ravel()) <= {1, 2}

@@ -55,6 +55,9 @@ def kernel(
     inlined, which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes
     over; their sources become part of the cache key. With `nogil=False` the kernel keeps the GIL: a kernel that takes
     microseconds and is called from a busy thread would wait longer for the GIL than it runs.
+
+    Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports: numba pickles the
+    types of the arguments into the cache by name, and a class from any other file may be renamed without a new digest.
     """
     if function is None:
         return lambda decorated: _compile(decorated, inline, depends, nogil)

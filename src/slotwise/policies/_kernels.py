@@ -1,16 +1,7 @@
-"""Kernels that several policies share."""
+"""Kernels that several policies share. They take arrays only: see `jit.kernel` on the types of arguments."""
 
-from typing import Any
-
-from slotwise.checks import Floats, Ints
-from slotwise.counts import add
+from slotwise.checks import Floats
 from slotwise.jit import kernel
-
-
-@kernel(inline=True)
-def count_display(params: Any, state: Any, display: Ints, clicks: Ints) -> None:
-    """The `update` of a policy that learns from its counts alone: count one display and its clicks."""
-    add(state.counts, display, clicks)
 
 
 @kernel(inline=True)

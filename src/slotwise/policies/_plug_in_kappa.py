@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import Floats
+from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     KappaSource,
     RunningEstimate,
@@ -16,7 +16,6 @@ from slotwise.inference.estimation.running_estimate import (
 )
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
-from slotwise.policies._kernels import count_display
 
 
 class Params(NamedTuple):
@@ -41,17 +40,32 @@ def check(params: Params) -> str | None:
 
 
 @kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+def initial_state(source: int, model: Model, n_items: int, n_positions: int) -> State:
     """The state before the first round."""
-    estimate = initial_estimate_from(params.kappa, params.model, n_items, n_positions)
+    estimate = initial_estimate_from(source, model, n_items, n_positions)
     return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
 
 
 @kernel
-def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+def grown_state(state: State, n_items: int, n_positions: int) -> State:
     """The same knowledge with room for more items and positions."""
     counts = grown(state.counts, n_items, n_positions)
     return State(counts, grown_estimate(state.estimate, n_items, n_positions), np.zeros(n_items))
 
 
-update = count_display
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The state before the first round."""
+    return initial_state(params.kappa, params.model, n_items, n_positions)
+
+
+@kernel
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The same knowledge with room for more items and positions."""
+    return grown_state(state, n_items, n_positions)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

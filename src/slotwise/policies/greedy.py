@@ -10,7 +10,7 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     Estimator,
     RunningEstimate,
@@ -20,7 +20,6 @@ from slotwise.inference.estimation.running_estimate import (
 )
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
-from slotwise.policies._kernels import count_display
 
 # times a uniform number, added to every score: equal scores are ordered at random, and no difference that counts
 # could show is that small
@@ -75,4 +74,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     arrange(state.theta, state.kappa, display)
 
 
-update = count_display
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

@@ -11,10 +11,10 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.sampling.metropolis import RandomWalk, sample
 from slotwise.jit import kernel
-from slotwise.policies._kernels import copy, count_display
+from slotwise.policies._kernels import copy
 
 
 class Start(IntEnum):
@@ -95,7 +95,10 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     arrange(state.theta, state.kappa, display)
 
 
-update = count_display
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)
 
 
 @kernel(inline=True)

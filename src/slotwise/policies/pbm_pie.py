@@ -10,11 +10,10 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, empty
+from slotwise.counts import CountArrays, add, empty
 from slotwise.inference.estimation.running_estimate import KappaSource, RunningEstimate, initial_estimate_from, refresh
 from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
 from slotwise.jit import kernel
-from slotwise.policies._kernels import count_display
 from slotwise.policies.pbm_ucb import Params, check
 
 __all__ = ["Params", "State", "check", "choose", "init", "update"]
@@ -123,4 +122,7 @@ def index(state: State, item: int, threshold: float, peak: float) -> float:
     return upper_bound(peak, threshold - least_divergence, item_clicks, skips, item, kappa)
 
 
-update = count_display
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

@@ -11,13 +11,12 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
+from slotwise.counts import add
 from slotwise.inference.estimation.running_estimate import KappaSource, kappa_source_error, refresh
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 from slotwise.policies._kernels import copy
-from slotwise.policies._plug_in_kappa import State, grow, init, update
-
-__all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]
+from slotwise.policies._plug_in_kappa import State, grown_state, initial_state
 
 _UNOBSERVED = 1e9  # above every bound
 
@@ -36,6 +35,18 @@ def check(params: Params) -> str | None:
     if not 0.0 <= params.epsilon < math.inf:
         return f"epsilon = {params.epsilon!r} is not a number of at least 0"
     return kappa_source_error(params.kappa, params.model)
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The state before the first round."""
+    return initial_state(params.kappa, params.model, n_items, n_positions)
+
+
+@kernel
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The same knowledge with room for more items and positions."""
+    return grown_state(state, n_items, n_positions)
 
 
 @kernel(inline=True)
@@ -73,3 +84,9 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
         refresh(params.kappa, params.fill, state)
     _upper_bounds(params, state, rng, state.theta, state.estimate.kappa)
     arrange(state.theta, state.estimate.kappa, display)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

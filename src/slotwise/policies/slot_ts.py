@@ -11,13 +11,13 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, empty, grown
+from slotwise.counts import CountArrays, add, empty, grown
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
-from slotwise.policies._kernels import copy, count_display
+from slotwise.policies._kernels import copy
 
 
 class ThetaPrior(IntEnum):
@@ -97,4 +97,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     arrange(state.theta, state.kappa, display)
 
 
-update = count_display
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Count one display and its clicks."""
+    add(state.counts, display, clicks)

@@ -123,7 +123,7 @@ BAD = [
     (["--policies", "pb_mhb:width=-1"], "width = -1.0 is not a positive number"),
     (["--policies", "pb_mhb:sweeps=1.5"], "sweeps = 1.5 is not a whole number"),
     (["--policies", "pb_mhb:start=cold"], "start = 'cold' is not one of warm, random"),
-    (["--policies", "nowhere.py"], "no policy file 'nowhere.py'"),
+    (["--policies", "nowhere.py"], "policy file 'nowhere.py'"),
     (["--rounds", "0"], "--rounds = '0' is not a whole number of at least 1"),
     (["--rounds", "many"], "--rounds = 'many'"),
     (["--runs", "0"], "runs = 0 is not a whole number of at least 1"),

@@ -127,7 +127,7 @@ def test_the_service_does_not_outlive_the_demo(number: signal.Signals) -> None:
 
 
 def test_the_visitors_do_not_see_in_reading_order() -> None:
-    from slotwise.cli._inputs import model_of
+    from slotwise.cli._parsing import model_of
 
     model, _ = model_of(None, None, None, VISITORS)
     assert model.kappa.argmax() != 0

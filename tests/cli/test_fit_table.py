@@ -8,15 +8,15 @@ import pytest
 from rich.console import Console
 
 import slotwise as sw
-from slotwise.cli import _shared
+from slotwise.cli import _console
 from slotwise.cli._fit_table import MOST_ROWS, show_fits
-from tests.cli.test_commands import SMALL, run
+from tests.cli.test_simulate import SMALL, run
 
 
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_shared, "screen", Console(width=80))
-    monkeypatch.setattr(_shared, "errors", Console(stderr=True, width=200))
+    monkeypatch.setattr(_console, "screen", Console(width=80))
+    monkeypatch.setattr(_console, "errors", Console(stderr=True, width=200))
 
 
 def fits(how_many: int = 2, name: str = "query", method: str = "em") -> list[sw.QueryFit]:

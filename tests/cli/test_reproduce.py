@@ -8,13 +8,13 @@ import pytest
 from rich.console import Console
 
 from slotwise import cli
-from slotwise.cli import _shared
+from slotwise.cli import _console
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["slotwise", "reproduce", *arguments])
-    monkeypatch.setattr(_shared, "screen", Console(width=120))
-    monkeypatch.setattr(_shared, "errors", Console(stderr=True, width=120))
+    monkeypatch.setattr(_console, "screen", Console(width=120))
+    monkeypatch.setattr(_console, "errors", Console(stderr=True, width=120))
     try:
         cli.main()
     except SystemExit as stop:

@@ -6,14 +6,14 @@ import pytest
 from rich.console import Console
 
 from slotwise import cli
-from slotwise.cli import _shared
+from slotwise.cli import _console
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Run a command in this process, on consoles as wide as any table; its exit code."""
     monkeypatch.setattr(sys, "argv", ["slotwise", *arguments])
-    monkeypatch.setattr(_shared, "screen", Console(width=200))
-    monkeypatch.setattr(_shared, "errors", Console(stderr=True, width=200))
+    monkeypatch.setattr(_console, "screen", Console(width=200))
+    monkeypatch.setattr(_console, "errors", Console(stderr=True, width=200))
     try:
         cli.main()
     except SystemExit as stop:

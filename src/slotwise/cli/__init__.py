@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from slotwise.checks import BadInput
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 from slotwise.cli import (  # noqa: F401 - each file registers its command
     demo,
     diagnose,
@@ -21,7 +21,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     simulate,
     verify,
 )
-from slotwise.cli._shared import app
+from slotwise.cli._console import app
 from slotwise.version import __version__
 
 __all__ = ["__version__", "app", "main"]
@@ -32,10 +32,10 @@ def main() -> None:
     try:
         app()
     except BadInput as error:
-        shared.errors.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        console.errors.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        shared.errors.print("stopped")
+        console.errors.print("stopped")
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nothing to tell anybody
@@ -46,5 +46,5 @@ def main() -> None:
 def common(version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False) -> None:
     """Options of slotwise itself."""
     if version:
-        shared.screen.print(__version__)
+        console.screen.print(__version__)
         raise typer.Exit

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
@@ -20,7 +20,7 @@ _NUMBERS = 58  # columns of the screen that are not names
 def show_fits(fits: Sequence["QueryFit"]) -> None:
     """A row for each of the most visited queries, and in words what to beware of in the first of them."""
     order = sorted(fits, key=lambda fit: -fit.displays)
-    names = max((shared.screen.width - _NUMBERS) // 2, 8)
+    names = max((console.screen.width - _NUMBERS) // 2, 8)
     table = Table(show_edge=False)
     table.add_column("query", no_wrap=True, max_width=names)
     for heading in ("items", "displays", "clicks"):
@@ -38,21 +38,21 @@ def show_fits(fits: Sequence["QueryFit"]) -> None:
             _line(fit.items[int(fit.theta.argmax())]),
             f"[yellow]{len(fit.warnings)}[/]" if fit.warnings else "0",
         )
-    shared.screen.print(table)
+    console.screen.print(table)
     if len(order) > MOST_ROWS:
-        shared.screen.print(f"and {len(order) - MOST_ROWS:,} more")
+        console.screen.print(f"and {len(order) - MOST_ROWS:,} more")
     if any(fit.method == "svd" for fit in fits):
-        shared.screen.print("svd gives no errors; em and bayes do")
+        console.screen.print("svd gives no errors; em and bayes do")
     _show_warnings(order)
 
 
 def _show_warnings(fits: Sequence["QueryFit"]) -> None:
     told = [(fit.name, warning) for fit in fits for warning in fit.warnings]
     for name, warning in told[:MOST_WARNINGS]:
-        shared.screen.print(f"[yellow]{_line(name)}:[/] {escape(warning)}", highlight=False)
+        console.screen.print(f"[yellow]{_line(name)}:[/] {escape(warning)}", highlight=False)
     if len(told) > MOST_WARNINGS:
         concerned = f"{sum(bool(fit.warnings) for fit in fits):,} of {len(fits):,} queries have some"
-        shared.screen.print(f"and {len(told) - MOST_WARNINGS:,} more warnings; {concerned}")
+        console.screen.print(f"and {len(told) - MOST_WARNINGS:,} more warnings; {concerned}")
 
 
 def _line(name: str) -> str:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from rich.live import Live
 from rich.text import Text
 
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 from slotwise.cli._plot import plot
 from slotwise.client.load.generator import LoadGenerator
 
@@ -16,16 +16,16 @@ HEIGHT, WIDEST, MARGIN = 8, 72, 8
 @contextmanager
 def live(quiet: bool) -> Iterator[Callable[[LoadGenerator], None]]:
     """Draw a load again and again on stderr; nothing when that is not a terminal."""
-    if quiet or not shared.errors.is_terminal:
+    if quiet or not console.errors.is_terminal:
         yield lambda _: None
         return
-    with Live(console=shared.errors, auto_refresh=False) as drawing:
-        yield lambda load: drawing.update(Text(picture(load, shared.errors.width), no_wrap=True), refresh=True)
+    with Live(console=console.errors, auto_refresh=False) as drawing:
+        yield lambda load: drawing.update(Text(picture(load, console.errors.width), no_wrap=True), refresh=True)
 
 
 def picture(load: LoadGenerator, width: int) -> str:
     """The learning curve, and three lines below it, none of them wide."""
-    unicode = shared.errors.encoding.startswith("utf")
+    unicode = console.errors.encoding.startswith("utf")
     level, values = load.visitors.regret_at_random, [point.regret for point in load.curve.points()]
     columns = max(min(width - MARGIN - 12, WIDEST), 10)
     rows = plot(values, level, columns, HEIGHT, unicode)

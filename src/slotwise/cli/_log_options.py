@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from slotwise.checks import BadInput
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 
 Files = Annotated[
     list[str], typer.Argument(help="Log files, or globs in quotes: 'logs/*.csv.gz'. Parquet, NDJSON, CSV and TSV.")
@@ -117,9 +117,9 @@ def told(account: Any, quiet: bool) -> None:
     from rich.markup import escape
 
     if account.left_out and not quiet:
-        shared.errors.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters", highlight=False)
+        console.errors.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters", highlight=False)
     for line in account.notes():
-        shared.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False, soft_wrap=True)
+        console.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False, soft_wrap=True)
 
 
 def share(bar: Any) -> Any:

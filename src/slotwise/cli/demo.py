@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from slotwise.checks import whole
-from slotwise.cli import _shared as shared
-from slotwise.cli._inputs import model_of, whole_text
+from slotwise.cli import _console as console
+from slotwise.cli._parsing import model_of, whole_text
 from slotwise.cli.load import play, rate_of, show
 
 
-@shared.app.command(epilog="Example: slotwise demo --rounds 5000 --headless")
+@console.app.command(epilog="Example: slotwise demo --rounds 5000 --headless")
 def demo(
     rounds: Annotated[str | None, typer.Option(help="How many page views; without end by default.")] = None,
     rate: Annotated[str, typer.Option(help="Page views per second, or max.")] = "200",
@@ -38,19 +38,19 @@ def demo(
     pace, late, seeded = rate_of(rate), whole("--delay", delay, least=0), whole("--seed", seed, least=0)
     with _store(store) as path, ServerProcess(path, port, seeded) as server:
         url = server.url()
-        with shared.errors.status("starting the service; the first time its kernels are compiled, for a minute"):
+        with console.errors.status("starting the service; the first time its kernels are compiled, for a minute"):
             server.wait_until_ready(url)
         job = _visit(url, length, pace, late, seeded)
         _tell(url, port)
         report = play(job, headless)
         if headless:
-            shared.screen.print(f"demo: {report.summary()}", highlight=False, soft_wrap=True)
+            console.screen.print(f"demo: {report.summary()}", highlight=False, soft_wrap=True)
         else:
             show(report, "simulated visitors")
         if not report.stopped and not headless:
             _wait(url)
     if not headless:
-        shared.errors.print("the demo is over, its service has stopped")
+        console.errors.print("the demo is over, its service has stopped")
 
 
 def _visit(url: str, rounds: int | None, rate: float | None, delay: int, seed: int) -> Any:
@@ -82,7 +82,7 @@ def _tell(url: str, port: int) -> None:
     if port and not url.endswith(f":{port}"):
         lines.insert(0, f"port {port} is taken, here is another one")
     for line in lines:
-        shared.screen.print(line, highlight=False, soft_wrap=True)
+        console.screen.print(line, highlight=False, soft_wrap=True)
 
 
 def _wait(url: str) -> None:
@@ -90,7 +90,7 @@ def _wait(url: str) -> None:
     from slotwise.client.load.generator import run_until_interrupted
 
     line = f"the visitors have gone; the service stays on {url} until Ctrl-C"
-    shared.screen.print(line, highlight=False, soft_wrap=True)
+    console.screen.print(line, highlight=False, soft_wrap=True)
     over = asyncio.Event()
     run_until_interrupted(over.wait, over.set)
 

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from slotwise.checks import BadInput
-from slotwise.cli import _shared as shared
-from slotwise.cli._inputs import check_charts, entry, model_of, numbers, read_json, whole_text
-from slotwise.cli._shared import Bar, bars
+from slotwise.cli import _console as console
+from slotwise.cli._console import Bar, bars
+from slotwise.cli._parsing import check_charts, entry, model_of, numbers, read_json, whole_text
 
 
-@shared.app.command(
+@console.app.command(
     epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
     "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
     "slotwise diagnose counts.json --prior learnt --json"
@@ -73,7 +73,7 @@ def diagnose(
     for path in chart or []:
         save_chart(rank_chart(found, title=f"Ranks of each chain's draws, {described}"), path)
         if not as_json:
-            shared.screen.print(f"chart: {escape(str(path))}", highlight=False)
+            console.screen.print(f"chart: {escape(str(path))}", highlight=False)
 
 
 def _diagnosis(found: Any) -> dict[str, Any]:
@@ -117,17 +117,17 @@ def _show_diagnosis(found: Any, described: str, most: int = 20) -> None:
         agreement = f"{found.r_hat[k]:.3f}" if found.r_hat[k] < 100.0 else "> 100"
         worth = [f"{found.ess_bulk[k]:,.0f}", f"{found.ess_tail[k]:,.0f}", agreement]
         table.add_row(escape(found.names[k]), *told, f"{found.error[k]:.2g}", *worth)
-    shared.screen.print(table)
+    console.screen.print(table)
     if len(order) > most:
-        shared.screen.print(f"and {len(order) - most:,} variables with more effective samples")
+        console.screen.print(f"and {len(order) - most:,} variables with more effective samples")
     worst = escape(found.names[found.worst])
-    shared.screen.print(
+    console.screen.print(
         f"worst: {worst}, {found.per_sweep:.2g} effective samples per sweep, {found.per_second:,.0f} per second",
         highlight=False,
     )
     shares = ", ".join(f"{kind} {_share(share)}" for kind, share in found.accepted.items())
-    shared.screen.print(f"steps that moved: {shares}", highlight=False)
-    shared.screen.print(f"the chains {found.verdict}", highlight=False)
+    console.screen.print(f"steps that moved: {shares}", highlight=False)
+    console.screen.print(f"the chains {found.verdict}", highlight=False)
 
 
 def _share(share: float) -> str:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slotwise.checks import BadInput, known
+from slotwise.cli import _console as console
 from slotwise.cli import _log_options as given
-from slotwise.cli import _shared as shared
+from slotwise.cli._console import bars
 from slotwise.cli._fit_table import show_fits
-from slotwise.cli._inputs import check_charts
-from slotwise.cli._shared import bars
+from slotwise.cli._parsing import check_charts
 
 if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
 
 
-@shared.app.command(
+@console.app.command(
     epilog="Examples: slotwise fit clicks.csv; slotwise fit training.txt --format kdd2012 --output fits.json; "
     "slotwise fit 'logs/*.parquet' --columns page=query,item=ad --where segment=mobile --chart fits.svg"
 )
@@ -85,10 +85,10 @@ def fit(
         print(json.dumps(_summary(log.account, fits), indent=2))
         return
     lines = f"{log.account.good:,} lines, {len(fits):,} {'query' if len(fits) == 1 else 'queries'}, fitted by {method}"
-    shared.screen.print(lines, highlight=False)
+    console.screen.print(lines, highlight=False)
     show_fits(fits)
     for path in [*(output or []), *(chart or [])]:
-        shared.screen.print(f"written: {path}", highlight=False)
+        console.screen.print(f"written: {path}", highlight=False)
 
 
 def _check_outputs(output: list[Path] | None) -> None:

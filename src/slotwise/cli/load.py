@@ -10,14 +10,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from slotwise.checks import BadInput, whole
-from slotwise.cli import _shared as shared
-from slotwise.cli._inputs import check_charts, model_of, whole_text
+from slotwise.cli import _console as console
+from slotwise.cli._parsing import check_charts, model_of, whole_text
 from slotwise.client.address import URL
 
 INTERRUPTED = 130
 
 
-@shared.app.command(
+@console.app.command(
     epilog="Examples: slotwise load --create --rate 200; "
     "slotwise load --page shop --model examples/visitors.json --rate max --connections 32 --chart curve.svg"
 )
@@ -64,7 +64,7 @@ def load(
     else:
         show(report, described)
         for path in chart or []:
-            shared.screen.print(f"chart: {path}", highlight=False)
+            console.screen.print(f"chart: {path}", highlight=False)
     if report.stopped:
         raise typer.Exit(INTERRUPTED if report.stopped == "stopped" else 1)
 
@@ -124,10 +124,10 @@ def show(report: Any, described: str) -> None:
     for what, calls in (("recommendations", report.recommendations), ("events", report.events)):
         table.add_row(what, *["-" if ms is None else f"{ms:.1f} ms" for ms in calls.milliseconds.values()])
     line = f"{described} on page {report.page}: {report.summary()}"
-    shared.screen.print(escape(line), highlight=False, soft_wrap=True)
-    shared.screen.print(table)
-    shared.screen.print(f"lately {report.regret_per_round_lately:.4f} clicks are lost per round", highlight=False)
+    console.screen.print(escape(line), highlight=False, soft_wrap=True)
+    console.screen.print(table)
+    console.screen.print(f"lately {report.regret_per_round_lately:.4f} clicks are lost per round", highlight=False)
     for line in report.problems():
-        shared.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False)
+        console.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False)
     if report.stopped:
-        shared.errors.print(escape(report.stopped), highlight=False)
+        console.errors.print(escape(report.stopped), highlight=False)

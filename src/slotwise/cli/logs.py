@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slotwise.checks import BadInput
+from slotwise.cli import _console as console
 from slotwise.cli import _log_options as given
-from slotwise.cli import _shared as shared
-from slotwise.cli._inputs import whole_text
-from slotwise.cli._shared import bars
+from slotwise.cli._console import bars
+from slotwise.cli._parsing import whole_text
 
 if TYPE_CHECKING:
     from slotwise.logs.traffic import KnownQuery
 
 logs = typer.Typer(help="Click logs: count them, or write synthetic ones.", no_args_is_help=True)
-shared.app.add_typer(logs, name="logs")
+console.app.add_typer(logs, name="logs")
 
 
 @logs.command(epilog="Example: slotwise logs count 'logs/*.csv.gz' --output cells.parquet")
@@ -65,7 +65,7 @@ def count(
         cells = save_cells(found, output)
         account = found.account
     given.told(account, quiet)
-    shared.screen.print(f"{account.good:,} lines make {cells:,} counts: {output}", highlight=False)
+    console.screen.print(f"{account.good:,} lines make {cells:,} counts: {output}", highlight=False)
 
 
 @logs.command(
@@ -103,7 +103,7 @@ def synth(
     )
     with bars(1, quiet) as bar:
         written = write(output, traffic, kind, seed, bar(str(output), traffic.size))
-    shared.screen.print(f"{written:,} lines: {output}", highlight=False)
+    console.screen.print(f"{written:,} lines: {output}", highlight=False)
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":

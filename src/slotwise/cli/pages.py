@@ -8,13 +8,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 from slotwise.client.address import URL
 
 NOT_KNOWN = "-"
 MOST_LINES = 20  # of changes that are listed one by one
 pages = typer.Typer(help="Define and look at the pages of a running service.", no_args_is_help=True)
-shared.app.add_typer(pages, name="pages")
+console.app.add_typer(pages, name="pages")
 
 Url = Annotated[str, typer.Option(help="The address of the service.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -41,10 +41,10 @@ def apply(
         print(json.dumps({"page": wanted.page, **applied._asdict()}, indent=2))
         return
     if not applied.changes:
-        shared.screen.print(f"page {wanted.page}: nothing to change", highlight=False)
+        console.screen.print(f"page {wanted.page}: nothing to change", highlight=False)
     _listed(applied.changes)
     if applied.unnamed:
-        shared.screen.print("on the page but not in the file, left as they are (--exact takes them away):")
+        console.screen.print("on the page but not in the file, left as they are (--exact takes them away):")
         _listed(applied.unnamed)
 
 
@@ -69,7 +69,7 @@ def list_pages(url: Url = URL, as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(rows, indent=2))
     elif not rows:
-        shared.screen.print("no pages yet: slotwise pages apply page.toml defines one", highlight=False)
+        console.screen.print("no pages yet: slotwise pages apply page.toml defines one", highlight=False)
     else:
         table = Table("page", "mode", "policy", "positions", "active items", show_edge=False)
         for row in rows:
@@ -79,7 +79,7 @@ def list_pages(url: Url = URL, as_json: Json = False) -> None:
                 escape(layouts),
                 str(row["active_items"]),
             )
-        shared.screen.print(table)
+        console.screen.print(table)
 
 
 @pages.command(epilog="Example: slotwise pages show shop")
@@ -109,18 +109,18 @@ def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> Non
     told = ", ".join(
         f"{key} {value:,.10g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
     )
-    shared.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
+    console.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
     if insights is not None:
         variants = "; ".join(
             f"{row['variant']} {_number(row['displays'], 'display')}, {_number(row['clicks'], 'click')}"
             for row in insights["variants"]
         )
-        shared.screen.print(
+        console.screen.print(
             f"{_number(insights['displays'], 'display')} learnt from" + f" ({variants})" * bool(variants),
             highlight=False,
         )
         if insights["note"]:
-            shared.screen.print(escape(insights["note"]), highlight=False)
+            console.screen.print(escape(insights["note"]), highlight=False)
 
 
 def _show_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ def _show_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
             words = f"{best['item']} ({best['probability']:.0%})" if best else NOT_KNOWN
             visibility = _estimate(kappas.get(place) if place in counted else None)
             table.add_row(*map(escape, (*place, visibility, page["pins"].get(layout, {}).get(position, ""), words)))
-    shared.screen.print(table)
+    console.screen.print(table)
 
 
 def _show_items(page: dict[str, Any], insights: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ def _show_items(page: dict[str, Any], insights: dict[str, Any]) -> None:
         told = row["prior"] is not None or any(not cell["segment"] for cell in cells)
         theta = _estimate(thetas.get(row["item"]) if told else None)
         table.add_row(*map(escape, (row["item"], row["state"], theta, *sums)))
-    shared.screen.print(table)
+    console.screen.print(table)
 
 
 def _number(number: float, what: str) -> str:
@@ -168,6 +168,6 @@ def _estimate(row: dict[str, Any] | None) -> str:
 
 def _listed(lines: list[str]) -> None:
     for line in lines[:MOST_LINES]:
-        shared.screen.print(f"  {escape(line)}", highlight=False)
+        console.screen.print(f"  {escape(line)}", highlight=False)
     if len(lines) > MOST_LINES:
-        shared.screen.print(f"  and {len(lines) - MOST_LINES:,} more", highlight=False)
+        console.screen.print(f"  and {len(lines) - MOST_LINES:,} more", highlight=False)

@@ -8,10 +8,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from slotwise import policies as policy_names
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 
 
-@shared.app.command(epilog="Example: slotwise policies --json")
+@console.app.command(epilog="Example: slotwise policies --json")
 def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
     """List the policies, what each does, and its settings with their defaults."""
     rows = [_describe(name) for name in policy_names()]
@@ -22,7 +22,7 @@ def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-reada
     for row in rows:
         settings = ", ".join(f"{name}={value}" for name, value in row["params"].items())
         table.add_row(f"[bold]{row['name']}[/]", escape(row["summary"]), escape(settings))
-    shared.screen.print(table)
+    console.screen.print(table)
 
 
 def _describe(name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Table
 
 from slotwise.checks import BadInput
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
     from slotwise.paper.reproduce import Reproduction
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
 
 
-@shared.app.command(
+@console.app.command(
     epilog="Examples: slotwise reproduce --quick; slotwise reproduce --only fig-warm,tab-time; "
     "slotwise reproduce --dask tcp://127.0.0.1:8786"
 )
@@ -60,7 +60,7 @@ def reproduce(
             publish(found, folder, _command())
     except KeyboardInterrupt:
         told = f"stopped; what is done is kept in {folder}: the same command goes on from there"
-        shared.errors.print(escape(told), highlight=False, soft_wrap=True)
+        console.errors.print(escape(told), highlight=False, soft_wrap=True)
         raise typer.Exit(130) from None
     if as_json:
         print(json.dumps(_summary(found, folder), indent=2))
@@ -97,8 +97,8 @@ class _Bars:
 def _watching(quiet: bool) -> Iterator[_Bars]:
     """Progress on stderr; silent when it is not a terminal, but for what must be said."""
     columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-    silent = quiet or not shared.errors.is_terminal
-    with Progress(*columns, console=shared.errors, disable=silent, speed_estimate_period=120) as progress:
+    silent = quiet or not console.errors.is_terminal
+    with Progress(*columns, console=console.errors, disable=silent, speed_estimate_period=120) as progress:
         yield _Bars(progress)
 
 
@@ -134,16 +134,16 @@ def _show(found: "Reproduction", folder: Path) -> None:
     for one in found.judgements:
         verdict = f"[{COLOURS[one.verdict]}]{SIGNS[one.verdict]} {one.verdict}[/]"
         table.add_row(one.claim.name, escape(one.claim.says), verdict)
-    shared.screen.print(table)
+    console.screen.print(table)
     costs = cost_table(found)
     times = Table(*costs.heads, show_edge=False)
     for row in costs.rows:
         times.add_row(*map(escape, row))
-    shared.screen.print()
-    shared.screen.print(times)
-    shared.screen.print(f"{len(found.judgements)} claims: {count_verdicts(found.judgements)}", highlight=False)
-    shared.screen.print(f"played and measured in {found.wall_seconds:.0f} s", highlight=False)
+    console.screen.print()
+    console.screen.print(times)
+    console.screen.print(f"{len(found.judgements)} claims: {count_verdicts(found.judgements)}", highlight=False)
+    console.screen.print(f"played and measured in {found.wall_seconds:.0f} s", highlight=False)
     if found.scope.quick:
-        shared.screen.print(f"[bold yellow]{QUICK}[/]")
+        console.screen.print(f"[bold yellow]{QUICK}[/]")
     for name in (REPORT, DATA):
-        shared.screen.print(f"{name.partition('.')[0]}: {folder / name}", highlight=False, soft_wrap=True)
+        console.screen.print(f"{name.partition('.')[0]}: {folder / name}", highlight=False, soft_wrap=True)

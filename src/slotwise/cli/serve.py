@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from slotwise.checks import BadInput
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 
 
-@shared.app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
+@console.app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
 def serve(
     store: Annotated[str, typer.Option(help="Where everything is kept: sqlite:///PATH.")] = "sqlite:///slotwise.db",
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",

@@ -11,12 +11,12 @@ from rich.table import Table
 
 from slotwise import policies as policy_names
 from slotwise.checks import BadInput
-from slotwise.cli import _shared as shared
-from slotwise.cli._inputs import check_charts, entry, model_of, whole_text
-from slotwise.cli._shared import bars
+from slotwise.cli import _console as console
+from slotwise.cli._console import bars
+from slotwise.cli._parsing import check_charts, entry, model_of, whole_text
 
 
-@shared.app.command(
+@console.app.command(
     epilog="Examples: slotwise simulate --setting near-one --runs 100; "
     "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
     "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
@@ -91,11 +91,13 @@ def simulate(
     else:
         _show(results, described)
         for name, constant in limits.items():
-            shared.screen.print(f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run")
+            console.screen.print(
+                f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run"
+            )
         for remark in remarks:
-            shared.screen.print(escape(remark), highlight=False)
+            console.screen.print(escape(remark), highlight=False)
         for path in chart or []:
-            shared.screen.print(f"chart: {path}", highlight=False)
+            console.screen.print(f"chart: {path}", highlight=False)
 
 
 def _listed(text: str) -> list[str]:
@@ -116,7 +118,7 @@ def _warn_of_reference(entries: list[tuple[str, str, dict[str, Any]]], model: An
         for label, policy, params in entries:
             if "reference" in find(policy).Params._fields and params.get("reference", "first") == "first":
                 told = f"{label} takes the first position for the most visible one, which it is not here: its regret"
-                shared.errors.print(
+                console.errors.print(
                     f"[yellow]note:[/] {escape(told)} is linear; say {policy}:reference=none", highlight=False
                 )
 
@@ -166,7 +168,7 @@ def _show(results: dict[str, Any], described: str) -> None:
             "" if result is first else _plus_minus(gap.mean[-1], gap.standard_error[-1]),
             f"{result.microseconds:.2f}",
         )
-    shared.screen.print(table)
+    console.screen.print(table)
 
 
 def _plus_minus(value: float, error: float) -> str:

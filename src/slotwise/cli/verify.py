@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from slotwise.cli import _shared as shared
+from slotwise.cli import _console as console
 
 
-@shared.app.command(epilog="Example: slotwise verify --store sqlite:///shop.db")
+@console.app.command(epilog="Example: slotwise verify --store sqlite:///shop.db")
 def verify(
     store: Annotated[str, typer.Option(help="The store: sqlite:///PATH.")] = "sqlite:///slotwise.db",
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
@@ -22,12 +22,12 @@ def verify(
     if as_json:
         print(json.dumps(verdict._asdict()))
     else:
-        shared.screen.print(
+        console.screen.print(
             f"{verdict.displays:,} displays and {verdict.events:,} events give {verdict.cells:,} counts: "
             + ("no difference" if not verdict.differences else f"{len(verdict.differences)} differences"),
             highlight=False,
         )
         for line in verdict.differences:
-            shared.screen.print(escape(line), highlight=False)
+            console.screen.print(escape(line), highlight=False)
     if verdict.differences:
         raise typer.Exit(1)

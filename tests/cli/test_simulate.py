@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from slotwise import cli
-from slotwise.cli import _shared
+from slotwise.cli import _console
 
 SMALL = ["--rounds", "200", "--runs", "3"]
 
@@ -27,8 +27,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 @pytest.fixture(autouse=True)
 def _fresh_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Consoles that write to whatever stdout and stderr are during a test, wide enough for any table."""
-    monkeypatch.setattr(_shared, "screen", Console(width=120))
-    monkeypatch.setattr(_shared, "errors", Console(stderr=True, width=120))
+    monkeypatch.setattr(_console, "screen", Console(width=120))
+    monkeypatch.setattr(_console, "errors", Console(stderr=True, width=120))
 
 
 def test_policies_lists_all_of_them(monkeypatch, capsys) -> None:

@@ -1,7 +1,7 @@
 """The picture of a load under way."""
 
 import slotwise as sw
-from slotwise.cli._live_view import picture
+from slotwise.cli._live_view import render
 from slotwise.cli._plot import plot
 from slotwise.client.address import ServiceAddress
 from slotwise.client.load.generator import LoadGenerator, LoadPlan
@@ -29,7 +29,7 @@ def test_a_picture_fits_the_terminal_and_tells_the_numbers() -> None:
         load.curve.add(0.4 if k < 100 else 0.0)
         load.latency.add(0.002)
     load.errors["503 Service Unavailable"] = 3
-    shown = picture(load, width=80)
+    shown = render(load, width=80)
     assert max(map(len, shown.splitlines())) <= 80
     told = shown.replace("\n", " ")
     assert "200 of 400 rounds" in told
@@ -40,4 +40,4 @@ def test_a_picture_fits_the_terminal_and_tells_the_numbers() -> None:
 
 
 def test_nothing_yet_is_a_picture_too() -> None:
-    assert "0 rounds" in picture(made(), width=20)
+    assert "0 rounds" in render(made(), width=20)

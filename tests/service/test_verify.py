@@ -1,10 +1,7 @@
-"""`verify` finds and locates every manipulation; commands refuse invalid stores with one line."""
+"""`verify` finds and locates every manipulation."""
 
 import asyncio
-import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -53,36 +50,3 @@ def cells(store: Path) -> list[tuple[int, ...]]:
         rows = connection.execute("SELECT * FROM counts WHERE clicks + skips > 0").fetchall()
     connection.close()
     return rows
-
-
-def slotwise(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "slotwise", *arguments], capture_output=True, text=True)
-
-
-def test_the_command_reports_differences_by_its_exit_code(store: Path) -> None:
-    good = slotwise("verify", "--store", f"sqlite:///{store}", "--json")
-    assert good.returncode == 0
-    assert json.loads(good.stdout)["differences"] == []
-    with sqlite3.connect(store) as connection:
-        connection.execute(TAMPERINGS["a count"])
-    connection.close()
-    bad = slotwise("verify", "--store", f"sqlite:///{store}")
-    assert bad.returncode == 1
-    assert "the log says" in bad.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["serve", "--port", "0"], "API keys do not exist yet"),
-        (["serve", "--dev", "--host", "0.0.0.0"], "without keys the service listens on"),
-        (["serve", "--dev", "--store", "postgres://shop"], "sqlite:///PATH is needed"),
-        (["serve", "--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], "does not exist"),
-        (["verify", "--store", "sqlite:///nothing-here.db"], "there is no store"),
-    ],
-)
-def test_invalid_arguments_get_one_line(arguments: list[str], said: str) -> None:
-    answer = slotwise(*arguments)
-    assert answer.returncode == 2
-    assert said in answer.stderr
-    assert answer.stderr.count("\n") == 1

@@ -1,10 +1,9 @@
-"""The command line: one file for each command, each a few lines that call the library."""
+"""The command line: one file for each command, each of which calls the library."""
 
 import sys
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
@@ -21,30 +20,30 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     simulate,
     verify,
 )
-from slotwise.cli._console import app
+from slotwise.cli._app import app
 from slotwise.version import __version__
 
 __all__ = ["__version__", "app", "main"]
 
 
 def main() -> None:
-    """Run a command: bad input ends with one clear line and exit code 2, never with a traceback."""
+    """Run a command. Bad input ends with one line on stderr and exit code 2, never with a traceback."""
     try:
         app()
     except BadInput as error:
-        console.errors.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        console.print_error(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
-        console.errors.print("stopped")
+        console.stderr.print("stopped")
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone: nothing to tell anybody
+        sys.stderr.close()  # stdout has no reader any more, so Python's own message about it must not appear
         sys.exit(0)
 
 
 @app.callback(invoke_without_command=True)
-def common(version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False) -> None:
+def common(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     """Options of slotwise itself."""
     if version:
-        console.screen.print(__version__)
+        console.stdout.print(__version__)
         raise typer.Exit

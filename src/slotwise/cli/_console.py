@@ -1,36 +1,50 @@
-"""What all commands share: the application, its two consoles, and progress bars."""
+"""The consoles that commands print to, and progress bars.
+
+Import the module, not its names: tests replace the consoles.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-app = typer.Typer(
-    name="slotwise",
-    help="Learns from clicks alone which items to show in which position of a page.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-screen = Console()
-errors = Console(stderr=True)
+stdout = Console(highlight=False)
+stderr = Console(stderr=True, highlight=False)
+
+AddBar = Callable[[str, int], Callable[[int], None]]
 
 
-Bar = Callable[[str, int], Callable[[int], None]]
+def print_line(text: str) -> None:
+    """Print text as it is on stdout: no markup, and no line breaks at the width of the console."""
+    stdout.print(text, markup=False, soft_wrap=True)
+
+
+def print_note(text: str) -> None:
+    """Print something on stderr that is no error but that the user should know."""
+    stderr.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+
+
+def print_error(text: str) -> None:
+    """Print why a command stops, as one line on stderr."""
+    stderr.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+
+
+def make_progress(quiet: bool, **settings: Any) -> Progress:
+    """Progress bars with the time left on stderr; disabled when `quiet`, or when stderr is not a terminal."""
+    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
+    return Progress(*columns, console=stderr, disable=quiet or not stderr.is_terminal, **settings)
 
 
 @contextmanager
-def bars(count: int, quiet: bool) -> Iterator[Bar]:
-    """Progress bars on stderr, one for each of `count` jobs; silent when stderr is not a terminal."""
-    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=errors, disable=quiet or not errors.is_terminal, transient=count > 8) as progress:
+def progress_bars(count: int, quiet: bool) -> Iterator[AddBar]:
+    """A function that adds one of `count` bars: given a label and a total, it returns a callback for the work done."""
+    with make_progress(quiet, transient=count > 8) as progress:
 
-        def bar(label: str, total: int) -> Callable[[int], None]:
+        def add_bar(label: str, total: int) -> Callable[[int], None]:
             task = progress.add_task(escape(label), total=total)
             return lambda done: progress.update(task, completed=done)
 
-        yield bar
+        yield add_bar

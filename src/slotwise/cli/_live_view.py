@@ -1,4 +1,4 @@
-"""A load under way, in the terminal: its learning curve, its speed, its regret."""
+"""The live view of a running load in a terminal: learning curve, speed, latency and regret."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,45 +10,45 @@ from slotwise.cli import _console as console
 from slotwise.cli._plot import plot
 from slotwise.client.load.generator import LoadGenerator
 
-HEIGHT, WIDEST, MARGIN = 8, 72, 8
+HEIGHT, MOST_COLUMNS, AXIS_WIDTH = 8, 72, 8
 
 
 @contextmanager
-def live(quiet: bool) -> Iterator[Callable[[LoadGenerator], None]]:
-    """Draw a load again and again on stderr; nothing when that is not a terminal."""
-    if quiet or not console.errors.is_terminal:
+def live_view(quiet: bool) -> Iterator[Callable[[LoadGenerator], None]]:
+    """A callback that redraws a load on stderr; it does nothing when `quiet`, or when stderr is not a terminal."""
+    if quiet or not console.stderr.is_terminal:
         yield lambda _: None
         return
-    with Live(console=console.errors, auto_refresh=False) as drawing:
-        yield lambda load: drawing.update(Text(picture(load, console.errors.width), no_wrap=True), refresh=True)
+    with Live(console=console.stderr, auto_refresh=False) as view:
+        yield lambda load: view.update(Text(render(load, console.stderr.width), no_wrap=True), refresh=True)
 
 
-def picture(load: LoadGenerator, width: int) -> str:
-    """The learning curve, and three lines below it, none of them wide."""
-    unicode = console.errors.encoding.startswith("utf")
+def render(load: LoadGenerator, width: int) -> str:
+    """The learning curve, and three lines of numbers below it."""
+    unicode = console.stderr.encoding.startswith("utf")
     level, values = load.visitors.regret_at_random, [point.regret for point in load.curve.points()]
-    columns = max(min(width - MARGIN - 12, WIDEST), 10)
+    columns = max(min(width - AXIS_WIDTH - 12, MOST_COLUMNS), 10)
     rows = plot(values, level, columns, HEIGHT, unicode)
     top = max([level, *values])
-    axis = [f"{top:>{MARGIN - 1}.3f} ", *[" " * MARGIN] * (HEIGHT - 2), f"{0:>{MARGIN - 1}} "]
-    place = HEIGHT - 1 - min(int(level / max(top, 1e-12) * HEIGHT), HEIGHT - 1)
-    side = [" at random" if row == place else "" for row in range(HEIGHT)]
-    lines = [left + row + right for left, row, right in zip(axis, rows, side, strict=True)]
-    return "\n".join(["clicks lost per round", *lines, *_told(load)])
+    axis = [f"{top:>{AXIS_WIDTH - 1}.3f} ", *[" " * AXIS_WIDTH] * (HEIGHT - 2), f"{0:>{AXIS_WIDTH - 1}} "]
+    level_row = HEIGHT - 1 - min(int(level / max(top, 1e-12) * HEIGHT), HEIGHT - 1)
+    labels = [" at random" if row == level_row else "" for row in range(HEIGHT)]
+    lines = [left + row + right for left, row, right in zip(axis, rows, labels, strict=True)]
+    return "\n".join(["clicks lost per round", *lines, *_status_lines(load)])
 
 
-def _told(load: LoadGenerator) -> list[str]:
+def _status_lines(load: LoadGenerator) -> list[str]:
     rounds, rate = load.curve.rounds, load.curve.rounds / load.seconds
-    of = f" of {load.plan.rounds:,}" if load.plan.rounds else ""
+    total = f" of {load.plan.rounds:,}" if load.plan.rounds else ""
     left = f", {(load.plan.rounds - rounds) / rate:,.0f} s left" if load.plan.rounds and rate else ""
-    middle, high = (_ms(load.latency.quantile(share)) for share in (0.5, 0.99))
+    median, p99 = (_format_ms(load.latency.quantile(share)) for share in (0.5, 0.99))
     errors = sum(load.errors.values()) + sum(load.clicks.errors.values())
     return [
-        f"{rounds:,}{of} rounds, {rate:,.0f} per second{left}",
-        f"answered in {middle} (p50), {high} (p99)" + f"; {errors:,} errors" * (errors > 0),
+        f"{rounds:,}{total} rounds, {rate:,.0f} per second{left}",
+        f"latency {median} (p50), {p99} (p99)" + f"; {errors:,} errors" * (errors > 0),
         f"regret {load.curve.regret:,.0f} clicks, at random {load.visitors.regret_at_random * rounds:,.0f}",
     ]
 
 
-def _ms(seconds: float | None) -> str:
+def _format_ms(seconds: float | None) -> str:
     return "-" if seconds is None else f"{1e3 * seconds:.1f} ms"

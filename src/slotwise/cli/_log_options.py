@@ -1,127 +1,148 @@
-"""What the commands that read logs have in common: their options, and how they become a schema and filters."""
+"""The options of the commands that read logs, and the arguments of `read_log` and `count_log` that they stand for."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 
-Files = Annotated[
-    list[str], typer.Argument(help="Log files, or globs in quotes: 'logs/*.csv.gz'. Parquet, NDJSON, CSV and TSV.")
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="What the files hold: kdd2012, open-bandit, slotwise (the service's log), csv, tsv, ndjson or parquet. "
-        "Told by their names if you do not say."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="Which columns to read: page=query,item=ad,position=slot,clicked=click. An empty page= for one page."
-    ),
-]
-SchemaFile = Annotated[Path | None, typer.Option("--schema", help="The same and more in a TOML file.")]
-Positions = Annotated[
-    str | None,
-    typer.Option(
-        help="Names of the positions in order: hero,left,right; '*' for any. Numbers from 1 if you do not say."
-    ),
-]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of CSV: ';', or tab.")]
-Quote = Annotated[str | None, typer.Option(help="The quotes around fields of CSV, or none.")]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(help="Count only lines such as segment=mobile, depth>=2 or country!=fr; repeat for more."),
-]
-Date = Annotated[str | None, typer.Option(help="The column of dates, for --since and --until.")]
-Since = Annotated[str | None, typer.Option(help="Count only lines from this date on: 2024-01-31.")]
-Until = Annotated[str | None, typer.Option(help="Count only lines before this date.")]
-MinShown = Annotated[
-    int | None, typer.Option(help="Drop items shown fewer times than this at any position (kdd2012: 1000).")
-]
-MinItems = Annotated[int | None, typer.Option(help="Drop queries with fewer items than this left (kdd2012: 5).")]
-MaxBad = Annotated[
-    str, typer.Option(help="Malformed lines to tolerate: a number, or a share such as 0.1%. More of them stop the run.")
-]
-EngineName = Annotated[str, typer.Option("--engine", help="Where to count: duckdb, on this machine, or spark.")]
-Master = Annotated[str | None, typer.Option(help="Spark's address: local[2], spark://host:7077, yarn.")]
-Memory = Annotated[str | None, typer.Option(help="Memory for DuckDB (1GB); what does not fit goes to the disk.")]
+if TYPE_CHECKING:
+    from slotwise.logs.read_log import CountOptions
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": ""}
+_BAR_TOTAL = 1000  # a progress bar counts whole steps, the log reader reports a share
 
 
-def changes(
-    columns: str | None,
-    schema: Path | None,
-    positions: str | None,
-    delimiter: str | None,
-    quote: str | None,
-    min_shown: int | None,
-    min_items: int | None,
-) -> dict[str, Any]:
-    """What the options change of the format's schema; an option beats the file."""
-    from slotwise.logs.schema import from_toml
+@dataclass(frozen=True)
+class LogOptions:
+    """The options that say which log to read, which of its lines to count, and where to count them."""
 
-    found = from_toml(schema) if schema else {}
-    found |= _columns(columns) if columns else {}
-    if positions is not None:
-        found["positions"] = [name.strip() for name in positions.split(",")]
-    told = {"delimiter": delimiter, "quote": quote}
-    found |= {name: _SEPARATORS.get(text, text) for name, text in told.items() if text is not None}
-    numbers = {"min_shown": min_shown, "min_items": min_items}
-    return found | {name: number for name, number in numbers.items() if number is not None}
+    files: Annotated[
+        list[str], typer.Argument(help="Log files, or globs in quotes: 'logs/*.csv.gz'. Parquet, NDJSON, CSV and TSV.")
+    ]
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="Format of the files: kdd2012, open-bandit, slotwise (the log of the service), csv, tsv, ndjson or "
+            "parquet. By default the file names decide."
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns to read: page=query,item=ad,position=slot,clicked=click. "
+            "An empty page= makes the whole log one query."
+        ),
+    ] = None
+    schema: Annotated[Path | None, typer.Option(help="TOML file with the columns and more settings of the format.")] = (
+        None
+    )
+    positions: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of the positions in order: hero,left,right; '*' allows any. By default they are numbers from 1."
+        ),
+    ] = None
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV fields: ';', or tab.")] = None
+    quote: Annotated[str | None, typer.Option(help="Quote character of CSV fields, or none.")] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Count only lines such as segment=mobile, depth>=2 or country!=fr; repeat to combine."),
+    ] = None
+    date: Annotated[str | None, typer.Option(help="Column with the date, for --since and --until.")] = None
+    since: Annotated[str | None, typer.Option(help="Count only lines from this date on: 2024-01-31.")] = None
+    until: Annotated[str | None, typer.Option(help="Count only lines before this date: 2024-02-29.")] = None
+    min_shown: Annotated[
+        int | None,
+        typer.Option(help="Drop items with fewer displays than this at any position (default 0; kdd2012: 1000)."),
+    ] = None
+    min_items: Annotated[
+        int | None, typer.Option(help="Drop queries with fewer remaining items than this (default 1; kdd2012: 5).")
+    ] = None
+    max_bad: Annotated[
+        str,
+        typer.Option(help="Malformed lines to tolerate: a number, or a share such as 0.1%. One more stops the run."),
+    ] = "0"
+    engine: Annotated[str, typer.Option(help="Engine that counts: duckdb, on this machine, or spark.")] = "duckdb"
+    master: Annotated[str | None, typer.Option(help="Address of Spark: local[2], spark://host:7077, yarn.")] = None
+    memory: Annotated[
+        str | None, typer.Option(help="Memory limit of DuckDB, such as 1GB; beyond it, DuckDB uses the disk.")
+    ] = None
+
+    def source(self) -> dict[str, Any]:
+        """The arguments of `read_log` and `count_log` that say which files to read, and how."""
+        return {"files": self.files, "format": self.format, "schema": self._schema_changes()}
+
+    def count_options(self, add_bar: console.AddBar) -> "CountOptions":
+        """The options of `count_log`, with a progress bar that reports the share counted so far."""
+        from slotwise.logs.read_log import CountOptions
+
+        update = add_bar("counting", _BAR_TOTAL)
+        return CountOptions(
+            where=self._filters(),
+            max_bad=_parse_tolerance(self.max_bad),
+            engine=self.engine,
+            memory=self.memory,
+            master=self.master,
+            progress=lambda share: update(int(_BAR_TOTAL * share)),
+        )
+
+    def _schema_changes(self) -> dict[str, Any]:
+        """The fields of the format's schema that change; an option takes precedence over the schema file."""
+        from slotwise.logs.schema import from_toml
+
+        changes = from_toml(self.schema) if self.schema else {}
+        changes |= _parse_columns(self.columns) if self.columns else {}
+        if self.positions is not None:
+            changes["positions"] = [name.strip() for name in self.positions.split(",")]
+        separators = {"delimiter": self.delimiter, "quote": self.quote}
+        changes |= {name: _SEPARATORS.get(text, text) for name, text in separators.items() if text is not None}
+        limits = {"min_shown": self.min_shown, "min_items": self.min_items}
+        return changes | {name: limit for name, limit in limits.items() if limit is not None}
+
+    def _filters(self) -> list[Any]:
+        from slotwise.logs.filters import between, parse
+
+        if self.date is None and (self.since is not None or self.until is not None):
+            raise BadInput("--since and --until need the column with the date: --date COLUMN")
+        dates = between(self.date, self.since, self.until) if self.date else []
+        return [parse(text) for text in self.where or []] + dates
 
 
-def _columns(text: str) -> dict[str, str | None]:
+def print_account(account: Any, quiet: bool) -> None:
+    """Print on stderr which lines were not counted: nothing is dropped silently."""
+    if account.left_out and not quiet:
+        console.stderr.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters")
+    for line in account.notes():
+        console.print_note(line)
+
+
+def _parse_columns(text: str) -> dict[str, str | None]:
     from slotwise.logs.schema import FIELDS
 
-    found: dict[str, str | None] = {}
-    for part in text.split(","):
-        field, equals, column = (word.strip() for word in part.partition("="))
+    columns: dict[str, str | None] = {}
+    for pair in text.split(","):
+        field, equals, column = (word.strip() for word in pair.partition("="))
         if not equals or field not in FIELDS:
-            raise BadInput(f"--columns {part!r} is not one of {', '.join(f'{name}=COLUMN' for name in FIELDS)}")
-        found[field] = column or None
-    return found
+            raise BadInput(f"--columns has {pair!r}, which is none of {', '.join(f'{name}=COLUMN' for name in FIELDS)}")
+        columns[field] = column or None
+    return columns
 
 
-def filters(where: list[str] | None, date: str | None, since: str | None, until: str | None) -> list[Any]:
-    """The filters that the options ask for."""
-    from slotwise.logs.filters import between, parse
-
-    if date is None and (since is not None or until is not None):
-        raise BadInput("--since and --until need the column of dates: --date COLUMN")
-    return [parse(text) for text in where or []] + (between(date, since, until) if date else [])
-
-
-def tolerance(text: str) -> int | float:
+def _parse_tolerance(text: str) -> int | float:
     """'12' lines, or '0.1%' of them."""
+    error = BadInput(f"--max-bad = {text!r} is neither a whole number of lines such as 12 nor a share such as 0.1%")
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
-        raise BadInput(f"--max-bad {text!r} is not a number of lines such as 12, or a share such as 0.1%") from None
+        raise error from None
     if text.endswith("%"):
         if not 0 <= value < 100:
-            raise BadInput(f"--max-bad {text!r} is not a share from 0% to below 100%")
+            raise BadInput(f"--max-bad = {text!r} is not a share from 0% to below 100%")
         return value / 100.0
     if value < 0 or value != int(value):
-        raise BadInput(f"--max-bad {text!r} is not a whole number of lines, nor a share such as 0.1%")
+        raise error
     return int(value)
-
-
-def told(account: Any, quiet: bool) -> None:
-    """On stderr, what was not counted: nothing is dropped in silence."""
-    from rich.markup import escape
-
-    if account.left_out and not quiet:
-        console.errors.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters", highlight=False)
-    for line in account.notes():
-        console.errors.print(f"[yellow]note:[/] {escape(line)}", highlight=False, soft_wrap=True)
-
-
-def share(bar: Any) -> Any:
-    """A bar of 1000 steps moved by shares."""
-    return lambda done: bar(int(1000 * done))

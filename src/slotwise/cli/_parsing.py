@@ -1,36 +1,46 @@
-"""What people type, read: click models, policies with their settings, numbers, names of charts."""
+"""Parsing of what users type: click models, policies with their settings, numbers, names of files."""
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
 
 
-def model_of(
+class PolicyChoice(NamedTuple):
+    """A policy with settings, such as pb_mhb:width=10, and a label for tables and charts."""
+
+    label: str
+    policy: str
+    params: dict[str, Any]
+
+
+def choose_model(
     setting: str | None, theta: str | None, kappa: str | None, file: Path | None, query: str | None = None
 ) -> tuple[Any, str]:
-    """The click model that was asked for, and what to call it."""
+    """The click model that the options describe, and a description of it for people."""
     from slotwise.clickmodels.pbm import PBM
-    from slotwise.paper.settings import setting as named
+    from slotwise.paper.settings import setting as setting_model
 
-    ways = [setting is not None, theta is not None or kappa is not None, file is not None]
-    if sum(ways) > 1:
-        raise BadInput("give one of --setting, --theta with --kappa, or --model, not several")
+    sources = [setting is not None, theta is not None or kappa is not None, file is not None]
+    if sum(sources) > 1:
+        raise BadInput("--setting, --theta with --kappa, and --model exclude each other; use one of them")
     if query is not None and file is None:
-        raise BadInput(f"--query {query!r} goes with --model, a file of fits")
+        raise BadInput(f"--query {query!r} needs --model with a file of fits")
     if file is not None:
         return _read_model(file, query)
     if theta is None and kappa is None:
         name = setting or "standard"
-        return named(name), f"{name} setting"
+        return setting_model(name), f"{name} setting"
     if theta is None or kappa is None:
-        raise BadInput("--theta and --kappa go together")
-    return PBM(numbers("--theta", theta), numbers("--kappa", kappa)), "given theta and kappa"
+        raise BadInput("--theta and --kappa are needed together")
+    return PBM(parse_numbers("--theta", theta), parse_numbers("--kappa", kappa)), "given theta and kappa"
 
 
 def _read_model(file: Path, query: str | None) -> tuple[Any, str]:
-    """Theta and kappa alone, or one query of a file of fits."""
+    """The model of a JSON file with theta and kappa, or of one query of a file of fits."""
     from slotwise.clickmodels.pbm import PBM
     from slotwise.inference.fit_files import select_fit
 
@@ -39,13 +49,14 @@ def _read_model(file: Path, query: str | None) -> tuple[Any, str]:
         fit = select_fit(file, query, "--query")
         return fit, f"{file}, query {fit.name}"
     if not isinstance(content, dict) or not {"theta", "kappa"} <= content.keys():
-        raise BadInput(f'{str(file)!r} must hold an object with "theta" and "kappa", or be a file of fits')
+        raise BadInput(f'{str(file)!r} is neither a file of fits nor a JSON object with "theta" and "kappa"')
     if query is not None:
-        raise BadInput(f"{str(file)!r} has no queries to choose {query!r} from: it is not a file of fits")
+        raise BadInput(f"--query {query!r} needs a file of fits, and {str(file)!r} is not one")
     return PBM(content["theta"], content["kappa"]), str(file)
 
 
 def read_json(file: Path) -> Any:
+    """The content of a JSON file."""
     try:
         return json.loads(file.read_bytes())
     except OSError as error:
@@ -54,50 +65,72 @@ def read_json(file: Path) -> Any:
         raise BadInput(f"{str(file)!r} is not JSON: {error}") from None
 
 
-def entry(text: str) -> tuple[str, str, dict[str, Any]]:
-    """'pb_mhb:width=10' as (label, policy, params)."""
+def parse_policy(text: str) -> PolicyChoice:
+    """A policy and its settings, separated by colons: pb_mhb:width=10:sweeps=2."""
     policy, *settings = text.split(":")
     params = {}
-    for part in settings:
-        name, equals, value = part.partition("=")
+    for setting in settings:
+        name, equals, value = setting.partition("=")
         if not equals:
-            raise BadInput(f"{part!r} in {text!r} is not a setting; name=value is needed")
-        params[name] = _value(value)
+            raise BadInput(f"{setting!r} in {text!r} is not a setting of the form name=value")
+        params[name] = _parse_value(value)
     label = Path(policy).stem if policy.endswith(".py") else policy
-    return " ".join([label, *settings]), policy, params
+    return PolicyChoice(" ".join([label, *settings]), policy, params)
 
 
-def _value(text: str) -> Any:
-    for read in (int, float):
+def _parse_value(text: str) -> Any:
+    for number in (int, float):
         try:
-            return read(text)
+            return number(text)
         except ValueError:
             continue
     return {"true": True, "false": False}.get(text, text)
 
 
-def numbers(name: str, text: str) -> list[float]:
+def parse_numbers(option: str, text: str) -> list[float]:
+    """Comma-separated numbers."""
     try:
-        return [float(part) for part in text.split(",")]
+        return [float(number) for number in text.split(",")]
     except ValueError:
-        raise BadInput(f"{name} = {text!r} is not a list of numbers such as .3,.2,.1") from None
+        raise BadInput(f"{option} = {text!r} is not a list of numbers such as .3,.2,.1") from None
 
 
-def whole_text(name: str, text: str) -> int:
+def parse_whole_number(option: str, text: str) -> int:
+    """A whole number of at least 1, which may be written as 1e5."""
     try:
         number = float(text)
     except ValueError:
-        raise BadInput(f"{name} = {text!r} is not a whole number of at least 1") from None
+        number = math.nan
     if not 1 <= number < 2**53 or number != int(number):
-        raise BadInput(f"{name} = {text!r} is not a whole number of at least 1")
+        raise BadInput(f"{option} = {text!r} is not a whole number of at least 1")
     return int(number)
 
 
-def check_charts(chart: list[Path] | None) -> None:
+def parse_rate(text: str) -> float | None:
+    """Rounds per second; None for max."""
+    if text == "max":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0.0 < number <= 1e6:
+        raise BadInput(f"--rate = {text!r} is neither max nor a number of rounds per second, above 0 and up to 1e6")
+    return number
+
+
+def check_chart_paths(paths: list[Path] | None) -> None:
+    """Refuse charts that cannot be written, before the work begins."""
     from slotwise.charts import SUFFIXES
 
-    for path in chart or []:
-        if path.suffix.lower() not in SUFFIXES:
-            raise BadInput(f"cannot draw {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
-        if not path.parent.is_dir():  # said before the work is done, not after it
-            raise BadInput(f"cannot draw {str(path)!r}: the folder {str(path.parent)!r} does not exist")
+    check_output_paths(paths, SUFFIXES, "a chart")
+
+
+def check_output_paths(paths: list[Path] | None, suffixes: Sequence[str], content: str) -> None:
+    """Refuse files that cannot be written, before the work begins."""
+    for path in paths or []:
+        if path.suffix.lower() not in suffixes:
+            allowed = f"one of {', '.join(suffixes)}" if len(suffixes) > 1 else suffixes[0]
+            raise BadInput(f"cannot write {content} to {str(path)!r}: the name must end in {allowed}")
+        if not path.parent.is_dir():
+            raise BadInput(f"cannot write {content} to {str(path)!r}: the folder {str(path.parent)!r} does not exist")

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-BLOCKS, LETTERS = " ▁▂▃▄▅▆▇█", " .:-=+*##"  # for terminals that know Unicode, and for others
+BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*##"  # nine heights of a cell, for terminals with and without Unicode
 
 
 def plot(values: Sequence[float], level: float, width: int, height: int, unicode: bool = True) -> list[str]:
-    """Columns from 0 up, stretched to the width, from the top row down; a dashed line at `level`."""
-    marks, dash = (BLOCKS, "╌") if unicode else (LETTERS, "-")
+    """Rows of a bar chart, the top row first, with a dashed line at `level`; `values` are resampled to the width."""
+    marks, dash = (BLOCKS, "╌") if unicode else (ASCII, "-")
     top = max([level, *values, 1e-12])
-    columns = [value / top * height for value in _stretched(values, width)]
+    columns = [value / top * height for value in _resample(values, width)]
     rows = []
     for row in range(height - 1, -1, -1):
         empty = dash if min(int(level / top * height), height - 1) == row else " "
@@ -18,8 +18,8 @@ def plot(values: Sequence[float], level: float, width: int, height: int, unicode
     return rows
 
 
-def _stretched(values: Sequence[float], width: int) -> list[float]:
-    """As many values as there are columns: repeated, or the mean of neighbours."""
+def _resample(values: Sequence[float], width: int) -> list[float]:
+    """One value for each column: values are repeated, or neighbours are averaged."""
     n = len(values)
-    parts = [values[k * n // width : max((k + 1) * n // width, k * n // width + 1)] for k in range(width)]
-    return [sum(part) / len(part) for part in parts] if n else []
+    bins = [values[k * n // width : max((k + 1) * n // width, k * n // width + 1)] for k in range(width)]
+    return [sum(neighbours) / len(neighbours) for neighbours in bins] if n else []

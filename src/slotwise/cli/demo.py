@@ -1,60 +1,68 @@
-"""`slotwise demo`: a service, a small shop and its visitors, all at once."""
+"""`slotwise demo`: a service, a small shop and its simulated visitors in one command."""
 
 import asyncio
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from slotwise.checks import whole
 from slotwise.cli import _console as console
-from slotwise.cli._parsing import model_of, whole_text
-from slotwise.cli.load import play, rate_of, show
+from slotwise.cli._app import app
+from slotwise.cli._load_report import print_report, run_load
+from slotwise.cli._parsing import choose_model, parse_rate, parse_whole_number
+
+if TYPE_CHECKING:
+    from slotwise.client.load.generator import LoadGenerator
+
+HEADLESS_ROUNDS = 10_000
 
 
-@console.app.command(epilog="Example: slotwise demo --rounds 5000 --headless")
+@app.command(epilog="Examples: slotwise demo; slotwise demo --rounds 5000 --headless")
 def demo(
-    rounds: Annotated[str | None, typer.Option(help="How many page views; without end by default.")] = None,
+    rounds: Annotated[str | None, typer.Option(help="Number of page views; by default it runs until Ctrl-C.")] = None,
     rate: Annotated[str, typer.Option(help="Page views per second, or max.")] = "200",
     delay: Annotated[int, typer.Option(help="Send each click this many rounds late.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the visitors and the service.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the visitors and of the service.")] = 0,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to listen on; a free one if it is taken.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; if it is taken, a free one is used.")
     ] = 8000,
     store: Annotated[
-        str | None, typer.Option(help="sqlite:///PATH keeps what is learnt; by default all is thrown away at the end.")
+        str | None,
+        typer.Option(help="Store to keep, as sqlite:///PATH; by default a temporary one is deleted at the end."),
     ] = None,
     headless: Annotated[
-        bool, typer.Option("--headless", help="No picture; end after the rounds (10,000 by default) with a summary.")
+        bool,
+        typer.Option("--headless", help="Show no live view; end after the rounds (10,000 by default) with a summary."),
     ] = False,
 ) -> None:
-    """Run the service with a small shop whose visitors are simulated, and watch it learn. Ctrl-C ends it."""
+    """Run the service with a small shop and simulated visitors, and watch it learn. Ctrl-C ends it."""
     from slotwise.client.server_process import ServerProcess
 
-    length = whole_text("--rounds", rounds) if rounds else 10_000 if headless else None
-    pace, late, seeded = rate_of(rate), whole("--delay", delay, least=0), whole("--seed", seed, least=0)
-    with _store(store) as path, ServerProcess(path, port, seeded) as server:
+    length = parse_whole_number("--rounds", rounds) if rounds else HEADLESS_ROUNDS if headless else None
+    pace, late, seeded = parse_rate(rate), whole("--delay", delay, least=0), whole("--seed", seed, least=0)
+    with _open_store(store) as path, ServerProcess(path, port, seeded) as server:
         url = server.url()
-        with console.errors.status("starting the service; the first time its kernels are compiled, for a minute"):
+        with console.stderr.status("starting the service; the first start compiles its kernels, which takes a minute"):
             server.wait_until_ready(url)
-        job = _visit(url, length, pace, late, seeded)
-        _tell(url, port)
-        report = play(job, headless)
+        generator = _make_generator(url, length, pace, late, seeded)
+        _print_addresses(url, port)
+        report = run_load(generator, headless)
         if headless:
-            console.screen.print(f"demo: {report.summary()}", highlight=False, soft_wrap=True)
+            console.print_line(f"demo: {report.summary()}")
         else:
-            show(report, "simulated visitors")
+            print_report(report, "simulated visitors")
         if not report.stopped and not headless:
-            _wait(url)
+            _wait_for_interrupt(url)
     if not headless:
-        console.errors.print("the demo is over, its service has stopped")
+        console.stderr.print("the demo is over, its service has stopped")
 
 
-def _visit(url: str, rounds: int | None, rate: float | None, delay: int, seed: int) -> Any:
-    """The shop on the service, and a load of its visitors."""
+def _make_generator(url: str, rounds: int | None, rate: float | None, delay: int, seed: int) -> "LoadGenerator":
+    """Create the shop on the service, and a load generator for its visitors."""
     from slotwise.client import pages
     from slotwise.client.apply import apply
     from slotwise.client.http_client import HttpClient
@@ -63,44 +71,38 @@ def _visit(url: str, rounds: int | None, rate: float | None, delay: int, seed: i
     from slotwise.client.page_file import read_page
     from slotwise.client.sample import SHOP, VISITORS
 
-    truth, _ = model_of(None, None, None, VISITORS)
-    with HttpClient(url) as remote:
+    truth, _ = choose_model(None, None, None, VISITORS)
+    with HttpClient(url) as client:
         file = read_page(SHOP)
-        apply(remote, file)
-        face = pages.outline(pages.fetch_existing_page(remote, file.page))
-        return LoadGenerator(
-            remote.address, Visitors(truth, *face, seed), LoadPlan(file.page, rounds, rate, delay=delay)
-        )
+        apply(client, file)
+        items, positions = pages.outline(pages.fetch_existing_page(client, file.page))
+        plan = LoadPlan(file.page, rounds, rate, delay=delay)
+        return LoadGenerator(client.address, Visitors(truth, items, positions, seed), plan)
 
 
-def _tell(url: str, port: int) -> None:
-    lines = [
-        f"the service        {url}/docs",
-        f"what it has learnt {url}/v1/pages/shop/insights",
-        f"in a terminal      slotwise pages show shop --url {url}",
-    ]
+def _print_addresses(url: str, port: int) -> None:
     if port and not url.endswith(f":{port}"):
-        lines.insert(0, f"port {port} is taken, here is another one")
-    for line in lines:
-        console.screen.print(line, highlight=False, soft_wrap=True)
+        console.print_line(f"port {port} is taken; the service uses another one")
+    console.print_line(f"HTTP interface     {url}/docs")
+    console.print_line(f"what it has learnt {url}/v1/pages/shop/insights")
+    console.print_line(f"in a terminal      slotwise pages show shop --url {url}")
 
 
-def _wait(url: str) -> None:
-    """The service stays, to be looked at, until Ctrl-C."""
+def _wait_for_interrupt(url: str) -> None:
+    """Keep the service running after the last round, so that the user can look at it."""
     from slotwise.client.load.generator import run_until_interrupted
 
-    line = f"the visitors have gone; the service stays on {url} until Ctrl-C"
-    console.screen.print(line, highlight=False, soft_wrap=True)
-    over = asyncio.Event()
-    run_until_interrupted(over.wait, over.set)
+    console.print_line(f"all rounds are done; the service keeps running at {url} until Ctrl-C")
+    interrupted = asyncio.Event()
+    run_until_interrupted(interrupted.wait, interrupted.set)
 
 
 @contextmanager
-def _store(given: str | None) -> Iterator[Path]:
+def _open_store(url: str | None) -> Iterator[Path]:
     from slotwise.service.store.sqlite import path_of
 
-    if given is not None:
-        yield path_of(given)
+    if url is not None:
+        yield path_of(url)
         return
     with tempfile.TemporaryDirectory(prefix="slotwise-demo-") as folder:
         yield Path(folder) / "shop.db"

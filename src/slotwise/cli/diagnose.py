@@ -1,4 +1,4 @@
-"""`slotwise diagnose`: how well a sampler of the posterior does."""
+"""`slotwise diagnose`: the efficiency of a sampler of the posterior."""
 
 import json
 import math
@@ -11,11 +11,21 @@ from rich.table import Table
 
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
-from slotwise.cli._console import Bar, bars
-from slotwise.cli._parsing import check_charts, entry, model_of, numbers, read_json, whole_text
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
+from slotwise.cli._parsing import (
+    check_chart_paths,
+    choose_model,
+    parse_numbers,
+    parse_policy,
+    parse_whole_number,
+    read_json,
+)
+
+MOST_ROWS = 20
 
 
-@console.app.command(
+@app.command(
     epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
     "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
     "slotwise diagnose counts.json --prior learnt --json"
@@ -28,110 +38,117 @@ def diagnose(
         ),
     ] = None,
     setting: Annotated[
-        str | None, typer.Option(help="Instead of a file: let a policy play in this setting of the paper.")
+        str | None, typer.Option(help="Instead of a file: run a policy in this setting of the paper.")
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help='Instead of a file: let a policy play on this model, {"theta", "kappa"} or a file of fits.'),
+        typer.Option(
+            help="Instead of a file: run a policy on this model, a JSON file with theta and kappa or a file of fits."
+        ),
     ] = None,
-    query: Annotated[str | None, typer.Option(help="Which query of a file of fits, when it has several.")] = None,
+    query: options.Query = None,
     policy: Annotated[
-        str, typer.Option(help="Who plays with --setting or --model, as in slotwise simulate.")
+        str, typer.Option(help="Policy to run with --setting or --model, written as in slotwise simulate.")
     ] = "slot_ts",
-    rounds: Annotated[str, typer.Option(help="How many rounds it plays; 1e5 is fine.")] = "10000",
+    rounds: Annotated[str, typer.Option(help="Rounds of that run; 1e5 is allowed.")] = "10000",
     sampler: Annotated[
-        str, typer.Option(help="mixing, random_walk (the paper's) or log_odds (its suggestion).")
+        str, typer.Option(help="Sampler: mixing, random_walk (the paper's) or log_odds (the paper's suggestion).")
     ] = "mixing",
-    draws: Annotated[str, typer.Option(help="Draws in all; 1e4 is fine.")] = "4000",
-    chains: Annotated[int, typer.Option(help="Chains, at least 2.")] = 4,
+    draws: Annotated[str, typer.Option(help="Draws of all chains together; 1e4 is allowed.")] = "4000",
+    chains: Annotated[int, typer.Option(help="Number of chains, at least 2.")] = 4,
     thin: Annotated[str, typer.Option(help="Sweeps for each draw.")] = "1",
-    prior: Annotated[str, typer.Option(help="Of theta: uniform, learnt, falling, or a,b of a Beta law.")] = "uniform",
+    prior: Annotated[
+        str, typer.Option(help="Prior of theta: uniform, learnt, falling, or a,b for a Beta(a, b) distribution.")
+    ] = "uniform",
     reference: Annotated[str, typer.Option(help="none, or first: kappa of the first position is 1.")] = "none",
-    width: Annotated[float, typer.Option(help="Of the walks: steps are width / sqrt(displays) wide.")] = 100.0,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.")] = 0,
-    chart: Annotated[
-        list[Path] | None, typer.Option(help="Draw rank plots: .svg, .png, .pdf, .html or .json; may be repeated.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    width: Annotated[
+        float, typer.Option(help="Of random_walk and log_odds: steps are width / sqrt(displays) wide.")
+    ] = 100.0,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same draws.")] = 0,
+    chart: Annotated[list[Path] | None, options.chart_option("rank plots")] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Judge how well a sampler of the posterior does: effective samples, acceptance, agreement of chains."""
+    """Measure a sampler of the posterior: effective sample size, acceptance rates, R-hat."""
     from slotwise.charts import rank_chart, save_chart
-    from slotwise.inference.sampling.diagnosis import diagnose as judge
+    from slotwise.inference.sampling.diagnosis import diagnose as run_chains
 
-    check_charts(chart)
-    law: Any = tuple(numbers("--prior", prior)) if "," in prior else prior
-    size, spacing = whole_text("--draws", draws), whole_text("--thin", thin)
-    with bars(2, quiet or as_json) as bar:
-        counts, named, described = _counts(file, setting, model, query, policy, rounds, bar)
-        ticks = bar(sampler, chains)
-        found = judge(counts, sampler, size, chains, spacing, law, reference, width, seed, named, ticks)
+    check_chart_paths(chart)
+    law: Any = tuple(parse_numbers("--prior", prior)) if "," in prior else prior
+    size, spacing = parse_whole_number("--draws", draws), parse_whole_number("--thin", thin)
+    with console.progress_bars(2, quiet or as_json) as add_bar:
+        counts, names, described = _counts(file, setting, model, query, policy, rounds, add_bar)
+        progress = add_bar(sampler, chains)
+        diagnosis = run_chains(counts, sampler, size, chains, spacing, law, reference, width, seed, names, progress)
     if as_json:
-        print(json.dumps(_diagnosis(found), indent=2))
+        print(json.dumps(_summary(diagnosis), indent=2))
     else:
-        _show_diagnosis(found, described)
+        _print_diagnosis(diagnosis, described)
     for path in chart or []:
-        save_chart(rank_chart(found, title=f"Ranks of each chain's draws, {described}"), path)
+        save_chart(rank_chart(diagnosis, title=f"Ranks of each chain's draws, {described}"), path)
         if not as_json:
-            console.screen.print(f"chart: {escape(str(path))}", highlight=False)
+            console.print_line(f"chart: {path}")
 
 
-def _diagnosis(found: Any) -> dict[str, Any]:
+def _summary(diagnosis: Any) -> dict[str, Any]:
     columns = ("mean", "error", "ess_bulk", "ess_tail", "r_hat")
     rows = [
-        {"name": name} | {column: _told(getattr(found, column)[k]) for column in columns}
-        for k, name in enumerate(found.names)
+        {"name": name} | {column: _json_number(getattr(diagnosis, column)[k]) for column in columns}
+        for k, name in enumerate(diagnosis.names)
     ]
     return {
-        "sampler": found.sampler,
-        "sweeps": found.sweeps,
-        "burn_in": found.burn_in,
-        "seconds": found.seconds,
-        "accepted": {kind: _told(share) for kind, share in found.accepted.items()},
-        "worst": found.names[found.worst],
-        "effective_per_sweep": _told(found.per_sweep),
-        "effective_per_second": _told(found.per_second),
-        "agree": found.agree,
+        "sampler": diagnosis.sampler,
+        "sweeps": diagnosis.sweeps,
+        "burn_in": diagnosis.burn_in,
+        "seconds": diagnosis.seconds,
+        "accepted": {kind: _json_number(share) for kind, share in diagnosis.accepted.items()},
+        "worst": diagnosis.names[diagnosis.worst],
+        "effective_per_sweep": _json_number(diagnosis.per_sweep),
+        "effective_per_second": _json_number(diagnosis.per_second),
+        "agree": diagnosis.agree,
         "variables": rows,
     }
 
 
-def _told(value: float) -> float | None:
-    """JSON has no NaN."""
+def _json_number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
     return float(value) if math.isfinite(value) else None
 
 
-def _show_diagnosis(found: Any, described: str, most: int = 20) -> None:
-    """The variables with the fewest effective samples, and in words what that means."""
-    order = sorted(range(len(found.names)), key=lambda k: (math.isnan(found.ess[k]), found.ess[k]))
-    chains, each = found.draws.shape[:2]
-    title = escape(f"{found.sampler}, {described}: {chains} chains of {each:,} draws")
+def _print_diagnosis(diagnosis: Any, described: str) -> None:
+    """Print the variables with the smallest effective sample size, acceptance rates, and whether the chains agree."""
+    ess = diagnosis.ess
+    order = sorted(range(len(diagnosis.names)), key=lambda k: (math.isnan(ess[k]), ess[k]))
+    chains, draws = diagnosis.draws.shape[:2]
+    title = escape(f"{diagnosis.sampler}, {described}: {chains} chains of {draws:,} draws")
     table = Table("variable", show_edge=False, title=title)
     for heading in ("mean", "± error", "ess bulk", "ess tail", "R-hat"):
         table.add_column(heading, justify="right")
-    for k in order[:most]:
-        told = [f"{found.mean[k]:.4g}"]
-        if math.isnan(found.ess[k]):
-            table.add_row(escape(found.names[k]), *told, "always 1" if found.mean[k] == 1.0 else "never moved")
-            continue
-        agreement = f"{found.r_hat[k]:.3f}" if found.r_hat[k] < 100.0 else "> 100"
-        worth = [f"{found.ess_bulk[k]:,.0f}", f"{found.ess_tail[k]:,.0f}", agreement]
-        table.add_row(escape(found.names[k]), *told, f"{found.error[k]:.2g}", *worth)
-    console.screen.print(table)
-    if len(order) > most:
-        console.screen.print(f"and {len(order) - most:,} variables with more effective samples")
-    worst = escape(found.names[found.worst])
-    console.screen.print(
-        f"worst: {worst}, {found.per_sweep:.2g} effective samples per sweep, {found.per_second:,.0f} per second",
-        highlight=False,
+    for k in order[:MOST_ROWS]:
+        table.add_row(escape(diagnosis.names[k]), *_table_row(diagnosis, k))
+    console.stdout.print(table)
+    if len(order) > MOST_ROWS:
+        console.print_line(f"and {len(order) - MOST_ROWS:,} variables with a larger effective sample size")
+    console.print_line(
+        f"smallest effective sample size: {diagnosis.names[diagnosis.worst]}, {diagnosis.per_sweep:.2g} per sweep, "
+        f"{diagnosis.per_second:,.0f} per second"
     )
-    shares = ", ".join(f"{kind} {_share(share)}" for kind, share in found.accepted.items())
-    console.screen.print(f"steps that moved: {shares}", highlight=False)
-    console.screen.print(f"the chains {found.verdict}", highlight=False)
+    rates = ", ".join(f"{kind} {_format_rate(rate)}" for kind, rate in diagnosis.accepted.items())
+    console.print_line(f"accepted steps: {rates}")
+    console.print_line(f"the chains {diagnosis.verdict}")
 
 
-def _share(share: float) -> str:
-    return "none tried" if math.isnan(share) else f"{share:.1%}"
+def _table_row(diagnosis: Any, k: int) -> list[str]:
+    mean = f"{diagnosis.mean[k]:.4g}"
+    if math.isnan(diagnosis.ess[k]):
+        return [mean, "always 1" if diagnosis.mean[k] == 1.0 else "never moved"]
+    r_hat = f"{diagnosis.r_hat[k]:.3f}" if diagnosis.r_hat[k] < 100.0 else "> 100"
+    ess = [f"{diagnosis.ess_bulk[k]:,.0f}", f"{diagnosis.ess_tail[k]:,.0f}"]
+    return [mean, f"{diagnosis.error[k]:.2g}", *ess, r_hat]
+
+
+def _format_rate(rate: float) -> str:
+    return "not used" if math.isnan(rate) else f"{rate:.1%}"
 
 
 def _counts(
@@ -141,21 +158,21 @@ def _counts(
     query: str | None,
     policy: str,
     rounds: str,
-    bar: Bar,
+    add_bar: console.AddBar,
 ) -> tuple[Any, Any, str]:
-    """The counts that were asked for, the names of items and positions if any, and what to call them."""
+    """The counts that the options describe, the names of items and positions if any, and a description."""
     from slotwise.simulation.simulate import counts_after
 
     if sum(source is not None for source in (file, setting, model)) != 1:
-        raise BadInput("give a file of counts, or --setting, or --model: one of the three")
+        raise BadInput("exactly one source of counts is needed: a file, --setting or --model")
     if query is not None and model is None:
-        raise BadInput(f"--query {query!r} goes with --model, a file of fits")
+        raise BadInput(f"--query {query!r} needs --model with a file of fits")
     if file is not None:
         return *_read_counts(file), str(file)
-    visitors, described = model_of(setting, None, None, model, query)
-    _, name, params = entry(policy)
-    length = whole_text("--rounds", rounds)
-    counts = counts_after(name, visitors, length, params=params, progress=bar(policy, length))
+    visitors, described = choose_model(setting, None, None, model, query)
+    _, name, params = parse_policy(policy)
+    length = parse_whole_number("--rounds", rounds)
+    counts = counts_after(name, visitors, length, params=params, progress=add_bar(policy, length))
     return counts, None, f"{described} after {length:,} rounds of {policy}"
 
 
@@ -171,5 +188,7 @@ def _read_counts(file: Path) -> tuple[Any, Any]:
     if kind == "slotwise-counts":
         return Counts.load(file), None
     if not isinstance(content, dict) or not {"clicks", "skips"} <= content.keys():
-        raise BadInput(f'{str(file)!r} must be a saved page, saved counts, or an object with "clicks" and "skips"')
+        raise BadInput(
+            f'{str(file)!r} is neither a saved page nor saved counts nor a JSON object with "clicks" and "skips"'
+        )
     return Counts(content["clicks"], content["skips"], content.get("displays")), None

@@ -1,71 +1,43 @@
-"""`slotwise logs`: count logs once for many fits, and write synthetic ones."""
+"""`slotwise logs`: count logs once for many fits, and write synthetic logs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slotwise.checks import BadInput
 from slotwise.cli import _console as console
-from slotwise.cli import _log_options as given
-from slotwise.cli._console import bars
-from slotwise.cli._parsing import whole_text
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
+from slotwise.cli._log_options import LogOptions, print_account
+from slotwise.cli._parsing import check_output_paths, parse_whole_number
 
 if TYPE_CHECKING:
     from slotwise.logs.traffic import KnownQuery
 
-logs = typer.Typer(help="Click logs: count them, or write synthetic ones.", no_args_is_help=True)
-console.app.add_typer(logs, name="logs")
+logs = typer.Typer(help="Count click logs, or write synthetic ones.", no_args_is_help=True)
+app.add_typer(logs, name="logs")
 
 
 @logs.command(epilog="Example: slotwise logs count 'logs/*.csv.gz' --output cells.parquet")
+@options.with_option_group
 def count(
-    files: given.Files,
-    output: Annotated[Path, typer.Option(help="Where to put the counts: a .parquet that slotwise fit reads.")],
-    format: given.Format = None,
-    columns: given.Columns = None,
-    schema: given.SchemaFile = None,
-    positions: given.Positions = None,
-    delimiter: given.Delimiter = None,
-    quote: given.Quote = None,
-    where: given.Where = None,
-    date: given.Date = None,
-    since: given.Since = None,
-    until: given.Until = None,
-    min_shown: given.MinShown = None,
-    min_items: given.MinItems = None,
-    max_bad: given.MaxBad = "0",
-    engine: given.EngineName = "duckdb",
-    master: given.Master = None,
-    memory: given.Memory = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    log: LogOptions,
+    output: Annotated[Path, typer.Option(help="File for the counts, a .parquet that slotwise fit reads.")],
+    quiet: options.Quiet = False,
 ) -> None:
-    """Count logs of any size into one line for each page, item and position, however many there are."""
+    """Count logs of any size into one row for each query, item and position."""
     from slotwise.logs.cells import save_cells
-    from slotwise.logs.read_log import CountOptions, count_log
+    from slotwise.logs.read_log import count_log
 
-    if output.suffix.lower() != ".parquet":
-        raise BadInput(f"cannot write {str(output)!r}: the name must end in .parquet")
+    check_output_paths([output], [".parquet"], "counts")
     with (
-        bars(1, quiet) as bar,
-        count_log(
-            files,
-            format,
-            given.changes(columns, schema, positions, delimiter, quote, min_shown, min_items),
-            CountOptions(
-                where=given.filters(where, date, since, until),
-                max_bad=given.tolerance(max_bad),
-                engine=engine,
-                memory=memory,
-                master=master,
-                progress=given.share(bar("counting", 1000)),
-            ),
-        ) as found,
+        console.progress_bars(1, quiet) as add_bar,
+        count_log(**log.source(), options=log.count_options(add_bar)) as counted,
     ):
-        cells = save_cells(found, output)
-        account = found.account
-    given.told(account, quiet)
-    console.screen.print(f"{account.good:,} lines make {cells:,} counts: {output}", highlight=False)
+        cells = save_cells(counted, output)
+        account = counted.account
+    print_account(account, quiet)
+    console.print_line(f"{account.good:,} lines make {cells:,} counts: {output}")
 
 
 @logs.command(
@@ -73,41 +45,45 @@ def count(
     "slotwise logs synth clicks.ndjson.gz --setting behavioral"
 )
 def synth(
-    output: Annotated[Path, typer.Argument(help="The file to write; .gz, .zst or .bz2 in the end compresses it.")],
+    output: Annotated[Path, typer.Argument(help="File to write; a name that ends in .gz, .zst or .bz2 compresses it.")],
     format: Annotated[
         str | None,
-        typer.Option(help="kdd2012, open-bandit, csv, tsv, ndjson or parquet; told by the name if you do not say."),
+        typer.Option(
+            help="Format: kdd2012, open-bandit, csv, tsv, ndjson or parquet. By default the file name decides."
+        ),
     ] = None,
-    lines: Annotated[str, typer.Option(help="How many lines; 2e7 is welcome.")] = "100000",
-    pages: Annotated[int, typer.Option(help="How many queries, the k-th coming 1/k as often as the first.")] = 1000,
-    items: Annotated[int, typer.Option(help="The most items of a query.")] = 20,
-    positions: Annotated[int, typer.Option(help="Positions of each page; kdd2012 has 3.")] = 3,
+    lines: Annotated[str, typer.Option(help="Number of lines; 2e7 is allowed.")] = "100000",
+    pages: Annotated[
+        int, typer.Option(help="Number of queries; the k-th is 1/k times as frequent as the first.")
+    ] = 1000,
+    items: Annotated[int, typer.Option(help="Most items of a query.")] = 20,
+    positions: Annotated[int, typer.Option(help="Positions of each query; kdd2012 has 3.")] = 3,
     setting: Annotated[
         str | None,
         typer.Option(
-            help="A setting of the paper, or behavioral for its eight queries, instead of many: every item is shown "
-            "equally often everywhere, and a query gets its share of the lines."
+            help="Setting of the paper, or behavioral for its eight queries, instead of --pages random queries: "
+            "every item is shown equally often at every position, and the lines are divided among the queries."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed writes the same file.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed writes the same file.")] = 0,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write a log of simulated visitors whose attractiveness and visibility are known."""
     from slotwise.logs.log_files import find_format
     from slotwise.logs.synthetic import synth as write
     from slotwise.logs.traffic import ExactTraffic, Traffic, ZipfTraffic
 
-    size, kind = whole_text("--lines", lines), format or find_format(str(output))
+    size, kind = parse_whole_number("--lines", lines), format or find_format(str(output))
     traffic: Traffic = (
         ExactTraffic(_known(setting, size)) if setting else ZipfTraffic(size, pages, items, positions, seed)
     )
-    with bars(1, quiet) as bar:
-        written = write(output, traffic, kind, seed, bar(str(output), traffic.size))
-    console.screen.print(f"{written:,} lines: {output}", highlight=False)
+    with console.progress_bars(1, quiet) as add_bar:
+        written = write(output, traffic, kind, seed, add_bar(str(output), traffic.size))
+    console.print_line(f"{written:,} lines: {output}")
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":
-    """The pages of a setting, each cell shown equally often, so that there are about as many lines."""
+    """The queries of a setting, with equally many displays of every item at every position, about `lines` in all."""
     import numpy as np
 
     from slotwise.logs.traffic import KnownQuery
@@ -115,10 +91,11 @@ def _known(name: str, lines: int) -> "list[KnownQuery]":
 
     models = {query: setting(query) for query in (BEHAVIORAL if name == "behavioral" else [name])}
     views = max(lines // sum(model.theta.size * model.kappa.size for model in models.values()), 1)
-    pages, first = [], 1
-    for number, (query, model) in enumerate(models.items(), 1):
-        page = int(query[1:]) if query[1:].isdigit() else number
+    queries, first_item = [], 1
+    for index, (query, model) in enumerate(models.items(), 1):
+        number = int(query[1:]) if query[1:].isdigit() else index
         shape = (model.theta.size, model.kappa.size)
-        pages.append(KnownQuery(page, range(first, first + model.theta.size), model, np.full(shape, views)))
-        first += model.theta.size
-    return pages
+        items = range(first_item, first_item + model.theta.size)
+        queries.append(KnownQuery(number, items, model, np.full(shape, views)))
+        first_item += model.theta.size
+    return queries

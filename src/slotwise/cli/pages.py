@@ -9,53 +9,52 @@ from rich.markup import escape
 from rich.table import Table
 
 from slotwise.cli import _console as console
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
 from slotwise.client.address import URL
 
-NOT_KNOWN = "-"
-MOST_LINES = 20  # of changes that are listed one by one
-pages = typer.Typer(help="Define and look at the pages of a running service.", no_args_is_help=True)
-console.app.add_typer(pages, name="pages")
-
-Url = Annotated[str, typer.Option(help="The address of the service.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+UNKNOWN = "-"
+MOST_LINES = 20  # changes that are printed one by one
+pages = typer.Typer(help="Define and show the pages of a running service.", no_args_is_help=True)
+app.add_typer(pages, name="pages")
 
 
 @pages.command(epilog="Example: slotwise pages apply examples/shop.toml")
 def apply(
-    file: Annotated[Path, typer.Argument(help="A TOML file: settings, items and pins of a page.")],
-    url: Url = URL,
+    file: Annotated[Path, typer.Argument(help="TOML file with the settings, items and pins of a page.")],
+    url: options.Url = URL,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Retire items and take away pins that the file does not name.")
+        bool, typer.Option("--exact", help="Also retire items and remove pins that the file does not name.")
     ] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Bring a page to what a file says, and tell what changed; a second time changes nothing."""
-    from slotwise.client.apply import apply as bring
+    """Create or change a page as a file describes it, and list the changes. A second time changes nothing."""
+    from slotwise.client.apply import apply as apply_file
     from slotwise.client.http_client import HttpClient
     from slotwise.client.page_file import read_page
 
     wanted = read_page(file)
-    with HttpClient(url) as remote:
-        applied = bring(remote, wanted, exact)
+    with HttpClient(url) as client:
+        applied = apply_file(client, wanted, exact)
     if as_json:
         print(json.dumps({"page": wanted.page, **applied._asdict()}, indent=2))
         return
     if not applied.changes:
-        console.screen.print(f"page {wanted.page}: nothing to change", highlight=False)
-    _listed(applied.changes)
+        console.print_line(f"page {wanted.page}: nothing to change")
+    _print_lines(applied.changes)
     if applied.unnamed:
-        console.screen.print("on the page but not in the file, left as they are (--exact takes them away):")
-        _listed(applied.unnamed)
+        console.print_line("on the page but not in the file, left as they are (--exact removes them):")
+        _print_lines(applied.unnamed)
 
 
 @pages.command("list", epilog="Example: slotwise pages list --json")
-def list_pages(url: Url = URL, as_json: Json = False) -> None:
-    """List the pages."""
+def list_pages(url: options.Url = URL, as_json: options.Json = False) -> None:
+    """List the pages of the service."""
     from slotwise.client import pages as remote_pages
     from slotwise.client.http_client import HttpClient
 
-    with HttpClient(url) as remote:
-        found = [remote_pages.fetch_existing_page(remote, name) for name in remote_pages.page_names(remote)]
+    with HttpClient(url) as client:
+        existing = [remote_pages.fetch_existing_page(client, name) for name in remote_pages.page_names(client)]
     rows = [
         {
             "page": page["page"],
@@ -64,12 +63,12 @@ def list_pages(url: Url = URL, as_json: Json = False) -> None:
             "layouts": {name: len(positions) for name, positions in page["layouts"].items()},
             "active_items": sum(row["state"] == "active" for row in page["items"]),
         }
-        for page in found
+        for page in existing
     ]
     if as_json:
         print(json.dumps(rows, indent=2))
     elif not rows:
-        console.screen.print("no pages yet: slotwise pages apply page.toml defines one", highlight=False)
+        console.print_line("no pages yet; create one with: slotwise pages apply page.toml")
     else:
         table = Table("page", "mode", "policy", "positions", "active items", show_edge=False)
         for row in rows:
@@ -79,95 +78,98 @@ def list_pages(url: Url = URL, as_json: Json = False) -> None:
                 escape(layouts),
                 str(row["active_items"]),
             )
-        console.screen.print(table)
+        console.stdout.print(table)
 
 
 @pages.command(epilog="Example: slotwise pages show shop")
-def show(page: Annotated[str, typer.Argument(help="The page.")], url: Url = URL, as_json: Json = False) -> None:
-    """Show a page: its settings, its positions and items, and what was learnt of them."""
+def show(
+    page: Annotated[str, typer.Argument(help="Name of the page.")],
+    url: options.Url = URL,
+    as_json: options.Json = False,
+) -> None:
+    """Show the settings, positions and items of a page, and what was learnt about them."""
     from slotwise.client import pages as remote_pages
     from slotwise.client.http_client import HttpClient, path_of
 
-    with HttpClient(url) as remote:
-        found = remote_pages.fetch_existing_page(remote, page)
-        learnt = remote.request("GET", path_of("pages", page, "insights"))
-    insights = learnt.body if learnt.status == 200 else None
+    with HttpClient(url) as client:
+        content = remote_pages.fetch_existing_page(client, page)
+        reply = client.request("GET", path_of("pages", page, "insights"))
+    insights = reply.body if reply.status == 200 else None
     if as_json:
-        print(json.dumps({**found, "insights": insights}, indent=2))
+        print(json.dumps({**content, "insights": insights}, indent=2))
         return
-    _show_settings(found, insights)
-    _show_positions(found, insights or {})
-    _show_items(found, insights or {})
+    _print_settings(content, insights)
+    _print_positions(content, insights or {})
+    _print_items(content, insights or {})
 
 
-def _show_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> None:
+def _print_settings(page: dict[str, Any], insights: dict[str, Any] | None) -> None:
     settings = {
         key: value
         for key, value in page.items()
         if key not in ("page", "layouts", "items", "pins") and value not in ([], {}, None)
     }
-    told = ", ".join(
+    pairs = ", ".join(
         f"{key} {value:,.10g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
     )
-    console.screen.print(f"[bold]{escape(page['page'])}[/]: {escape(told)}", highlight=False)
+    console.stdout.print(f"[bold]{escape(page['page'])}[/]: {escape(pairs)}")
     if insights is not None:
         variants = "; ".join(
-            f"{row['variant']} {_number(row['displays'], 'display')}, {_number(row['clicks'], 'click')}"
+            f"{row['variant']} {_format_number(row['displays'], 'display')}, {_format_number(row['clicks'], 'click')}"
             for row in insights["variants"]
         )
-        console.screen.print(
-            f"{_number(insights['displays'], 'display')} learnt from" + f" ({variants})" * bool(variants),
-            highlight=False,
-        )
+        learnt_from = f"learnt from {_format_number(insights['displays'], 'display')}"
+        console.print_line(learnt_from + f" ({variants})" * bool(variants))
         if insights["note"]:
-            console.screen.print(escape(insights["note"]), highlight=False)
+            console.print_line(insights["note"])
 
 
-def _show_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
+def _print_positions(page: dict[str, Any], insights: dict[str, Any]) -> None:
     kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
-    counted = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
-    likely: dict[tuple[str, str], dict[str, Any]] = {}
+    observed = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
+    best_items: dict[tuple[str, str], dict[str, Any]] = {}
     for row in insights.get("at_position", []):
-        place = row["layout"], row["position"]
-        if not row["segment"] and row["probability"] > likely.get(place, {"probability": 0.0})["probability"]:
-            likely[place] = row
+        key = row["layout"], row["position"]
+        if not row["segment"] and row["probability"] > best_items.get(key, {"probability": 0.0})["probability"]:
+            best_items[key] = row
     table = Table("layout", "position", "visibility", "pinned", "most likely best", show_edge=False)
     for layout, positions in page["layouts"].items():
         for position in positions:
-            place = layout, position
-            best = likely.get(place) if place in counted else None
-            words = f"{best['item']} ({best['probability']:.0%})" if best else NOT_KNOWN
-            visibility = _estimate(kappas.get(place) if place in counted else None)
-            table.add_row(*map(escape, (*place, visibility, page["pins"].get(layout, {}).get(position, ""), words)))
-    console.screen.print(table)
+            key = layout, position
+            best = best_items.get(key) if key in observed else None
+            best_item = f"{best['item']} ({best['probability']:.0%})" if best else UNKNOWN
+            visibility = _format_estimate(kappas.get(key) if key in observed else None)
+            pinned = page["pins"].get(layout, {}).get(position, "")
+            table.add_row(*map(escape, (layout, position, visibility, pinned, best_item)))
+    console.stdout.print(table)
 
 
-def _show_items(page: dict[str, Any], insights: dict[str, Any]) -> None:
+def _print_items(page: dict[str, Any], insights: dict[str, Any]) -> None:
     thetas = {row["item"]: row for row in insights.get("theta", []) if not row["segment"]}
     table = Table("item", "state", "attractiveness", "clicks", "skips", show_edge=False)
     for row in page["items"]:
         cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
         sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
-        told = row["prior"] is not None or any(not cell["segment"] for cell in cells)
-        theta = _estimate(thetas.get(row["item"]) if told else None)
+        informed = row["prior"] is not None or any(not cell["segment"] for cell in cells)
+        theta = _format_estimate(thetas.get(row["item"]) if informed else None)
         table.add_row(*map(escape, (row["item"], row["state"], theta, *sums)))
-    console.screen.print(table)
+    console.stdout.print(table)
 
 
-def _number(number: float, what: str) -> str:
+def _format_number(number: float, noun: str) -> str:
     text = f"{number:,.0f}"
-    return f"{text} {what}" + "s" * (text != "1")
+    return f"{text} {noun}" + "s" * (text != "1")
 
 
-def _estimate(row: dict[str, Any] | None) -> str:
-    """With its interval; what nothing was counted for has one, too, but it tells nothing, so callers leave it out."""
+def _format_estimate(row: dict[str, Any] | None) -> str:
+    """A mean with its interval. Callers pass None where nothing was counted: the interval is then only the prior's."""
     if row is None or not row["ready"]:
-        return NOT_KNOWN
+        return UNKNOWN
     return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
-def _listed(lines: list[str]) -> None:
+def _print_lines(lines: list[str]) -> None:
     for line in lines[:MOST_LINES]:
-        console.screen.print(f"  {escape(line)}", highlight=False)
+        console.print_line(f"  {line}")
     if len(lines) > MOST_LINES:
-        console.screen.print(f"  and {len(lines) - MOST_LINES:,} more", highlight=False)
+        console.print_line(f"  and {len(lines) - MOST_LINES:,} more")

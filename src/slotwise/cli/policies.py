@@ -1,18 +1,19 @@
-"""`slotwise policies`: what there is."""
+"""`slotwise policies`: the list of policies."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.markup import escape
 from rich.table import Table
 
 from slotwise import policies as policy_names
 from slotwise.cli import _console as console
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
 
 
-@console.app.command(epilog="Example: slotwise policies --json")
-def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False) -> None:
+@app.command(epilog="Example: slotwise policies --json")
+def policies(as_json: options.Json = False) -> None:
     """List the policies, what each does, and its settings with their defaults."""
     rows = [_describe(name) for name in policy_names()]
     if as_json:
@@ -22,7 +23,7 @@ def policies(as_json: Annotated[bool, typer.Option("--json", help="Machine-reada
     for row in rows:
         settings = ", ".join(f"{name}={value}" for name, value in row["params"].items())
         table.add_row(f"[bold]{row['name']}[/]", escape(row["summary"]), escape(settings))
-    console.screen.print(table)
+    console.stdout.print(table)
 
 
 def _describe(name: str) -> dict[str, Any]:

@@ -1,21 +1,21 @@
-"""`slotwise reproduce`: the whole paper, rerun, drawn and judged."""
+"""`slotwise reproduce`: rerun the experiments of the paper, draw its figures, check its claims."""
 
 import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
 
 if TYPE_CHECKING:
     from slotwise.paper.reproduce import Reproduction
@@ -23,25 +23,37 @@ if TYPE_CHECKING:
 COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
 
 
-@console.app.command(
+@app.command(
     epilog="Examples: slotwise reproduce --quick; slotwise reproduce --only fig-warm,tab-time; "
     "slotwise reproduce --dask tcp://127.0.0.1:8786"
 )
 def reproduce(
-    only: Annotated[str | None, typer.Option(help="Comma-separated experiments, such as fig-warm,tab-time.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs and rounds: a try, not to be cited.")] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Comma-separated experiments, such as fig-warm,tab-time; all by default.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer runs and rounds: a trial, whose numbers are not to be cited.")
+    ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder to write into, and to go on from: out/paper, or out/paper-quick with --quick."),
+        typer.Option(
+            help="Folder to write into; a stopped run continues from it. Default: out/paper, or out/paper-quick with "
+            "--quick."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers, but for times.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers, except for times.")] = 0,
     runs: Annotated[
-        int | None, typer.Option(help="So many runs of everything, in place of the paper's numbers.")
+        int | None, typer.Option(help="Runs of every experiment, at least 2; by default as many as in the paper.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="How many chunks to play at once; all cores by default.")] = None,
-    dask: Annotated[str | None, typer.Option(help="The address of a Dask scheduler to play the chunks.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable summary.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(help="Chunks of runs to simulate in parallel; by default one for each core.")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler that simulates the chunks instead: tcp://127.0.0.1:8786"),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Rerun the paper's experiments, draw its figures, and check its claims."""
     from slotwise.paper.executor import Workers
@@ -54,22 +66,23 @@ def reproduce(
     if jobs is not None and jobs < 1:
         raise BadInput(f"--jobs = {jobs} is not a whole number of at least 1")
     try:
-        with _watching(quiet or as_json) as watcher:
-            found = rerun(folder, Scope(names, quick, seed, runs), Workers(jobs, dask), watcher)
-            watcher.status("drawing")
-            publish(found, folder, _command())
+        with console.make_progress(quiet or as_json, speed_estimate_period=120) as progress:
+            listener = _ProgressListener(progress)
+            reproduction = rerun(folder, Scope(names, quick, seed, runs), Workers(jobs, dask), listener)
+            listener.status("drawing")
+            publish(reproduction, folder, _command())
     except KeyboardInterrupt:
-        told = f"stopped; what is done is kept in {folder}: the same command goes on from there"
-        console.errors.print(escape(told), highlight=False, soft_wrap=True)
+        message = f"stopped; the results so far are in {folder}: the same command continues from there"
+        console.stderr.print(message, markup=False, soft_wrap=True)
         raise typer.Exit(130) from None
     if as_json:
-        print(json.dumps(_summary(found, folder), indent=2))
+        print(json.dumps(_summary(reproduction, folder), indent=2))
     else:
-        _show(found, folder)
+        _print_reproduction(reproduction, folder)
 
 
-class _Bars:
-    """One overall bar with the time left, and a line for each experiment."""
+class _ProgressListener:
+    """An overall progress bar with the time left, and a bar for each experiment. Messages appear also when quiet."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -77,7 +90,7 @@ class _Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def warn(self, message: str) -> None:
-        self._progress.console.print(escape(message), highlight=False)
+        self._progress.console.print(message, markup=False)
 
     def status(self, activity: str) -> None:
         self._progress.update(self._overall, description=activity)
@@ -93,57 +106,51 @@ class _Bars:
             self._progress.advance(task, work)
 
 
-@contextmanager
-def _watching(quiet: bool) -> Iterator[_Bars]:
-    """Progress on stderr; silent when it is not a terminal, but for what must be said."""
-    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-    silent = quiet or not console.errors.is_terminal
-    with Progress(*columns, console=console.errors, disable=silent, speed_estimate_period=120) as progress:
-        yield _Bars(progress)
-
-
 def _command() -> str:
-    """What was typed, without where it was typed."""
+    """The command line, for the report; of paths only the file names, so that it does not depend on the machine."""
     words = [os.path.basename(word) if "/" in word else word for word in sys.argv[1:]]  # noqa: PTH119
     return shlex.join(["slotwise", *words])
 
 
-def _summary(found: "Reproduction", folder: Path) -> dict[str, Any]:
+def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
     return {
-        "quick": found.scope.quick,
-        "seed": found.scope.seed,
+        "quick": reproduction.scope.quick,
+        "seed": reproduction.scope.seed,
         "out": str(folder),
         "claims": {
-            one.claim.name: {"verdict": one.verdict, "parts": [criterion._asdict() for criterion in one.criteria]}
-            for one in found.judgements
+            judgement.claim.name: {
+                "verdict": judgement.verdict,
+                "parts": [criterion._asdict() for criterion in judgement.criteria],
+            }
+            for judgement in reproduction.judgements
         },
-        "seconds": {name: cost.seconds for name, cost in found.costs.items()},
-        "seconds_now": {name: cost.seconds_now for name, cost in found.costs.items()},
-        "wall_seconds": found.wall_seconds,
-        "chunks_now": found.chunks_now,
+        "seconds": {name: cost.seconds for name, cost in reproduction.costs.items()},
+        "seconds_now": {name: cost.seconds_now for name, cost in reproduction.costs.items()},
+        "wall_seconds": reproduction.wall_seconds,
+        "chunks_now": reproduction.chunks_now,
     }
 
 
-def _show(found: "Reproduction", folder: Path) -> None:
-    """The verdicts, where the time went, and where everything lies."""
+def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
+    """Print the verdict on each claim, the time of each experiment, and the paths of what was written."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
     from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts
 
-    table = Table("claim", "the paper says", "verdict", show_edge=False)
-    for one in found.judgements:
-        verdict = f"[{COLOURS[one.verdict]}]{SIGNS[one.verdict]} {one.verdict}[/]"
-        table.add_row(one.claim.name, escape(one.claim.says), verdict)
-    console.screen.print(table)
-    costs = cost_table(found)
+    claims = Table("claim", "the paper says", "verdict", show_edge=False)
+    for judgement in reproduction.judgements:
+        verdict = f"[{COLOURS[judgement.verdict]}]{SIGNS[judgement.verdict]} {judgement.verdict}[/]"
+        claims.add_row(judgement.claim.name, escape(judgement.claim.says), verdict)
+    console.stdout.print(claims)
+    costs = cost_table(reproduction)
     times = Table(*costs.heads, show_edge=False)
     for row in costs.rows:
         times.add_row(*map(escape, row))
-    console.screen.print()
-    console.screen.print(times)
-    console.screen.print(f"{len(found.judgements)} claims: {count_verdicts(found.judgements)}", highlight=False)
-    console.screen.print(f"played and measured in {found.wall_seconds:.0f} s", highlight=False)
-    if found.scope.quick:
-        console.screen.print(f"[bold yellow]{QUICK}[/]")
+    console.stdout.print()
+    console.stdout.print(times)
+    console.print_line(f"{len(reproduction.judgements)} claims: {count_verdicts(reproduction.judgements)}")
+    console.print_line(f"simulated and measured in {reproduction.wall_seconds:.0f} s")
+    if reproduction.scope.quick:
+        console.stdout.print(f"[bold yellow]{QUICK}[/]")
     for name in (REPORT, DATA):
-        console.screen.print(f"{name.partition('.')[0]}: {folder / name}", highlight=False, soft_wrap=True)
+        console.print_line(f"{name.partition('.')[0]}: {folder / name}")

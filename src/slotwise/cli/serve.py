@@ -6,18 +6,24 @@ from typing import Annotated
 import typer
 
 from slotwise.checks import BadInput
-from slotwise.cli import _console as console
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
 
 
-@console.app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
+@app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
 def serve(
-    store: Annotated[str, typer.Option(help="Where everything is kept: sqlite:///PATH.")] = "sqlite:///slotwise.db",
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    store: options.Store = "sqlite:///slotwise.db",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="With the same seed the same requests, one by one, get the same displays.")
+        int | None,
+        typer.Option(
+            min=0,
+            help="Seed, for tests: the same requests, sent one after another, get the same displays. "
+            "Random by default.",
+        ),
     ] = None,
-    dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
+    dev: Annotated[bool, typer.Option("--dev", help="Serve without API keys, to this machine only.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
     from slotwise.service.background import exit_if_busy
@@ -27,8 +33,8 @@ def serve(
 
     if not dev:
         raise BadInput(
-            "API keys do not exist yet: without them anybody who reaches the service may do anything, "
-            "so it serves this machine only; say that you want that: slotwise serve --dev"
+            "API keys are not implemented yet, so the service has no access control and serves this machine only; "
+            "confirm that with --dev: slotwise serve --dev"
         )
     check_address(host)
     asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))

@@ -1,4 +1,4 @@
-"""`slotwise simulate`: policies against simulated visitors."""
+"""`slotwise simulate`: policies on simulated visitors."""
 
 import json
 import math
@@ -12,11 +12,12 @@ from rich.table import Table
 from slotwise import policies as policy_names
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
-from slotwise.cli._console import bars
-from slotwise.cli._parsing import check_charts, entry, model_of, whole_text
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
+from slotwise.cli._parsing import PolicyChoice, check_chart_paths, choose_model, parse_policy, parse_whole_number
 
 
-@console.app.command(
+@app.command(
     epilog="Examples: slotwise simulate --setting near-one --runs 100; "
     "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
     "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
@@ -31,44 +32,41 @@ def simulate(
     ] = "pb_mhb,uniform,oracle",
     setting: Annotated[
         str | None,
-        typer.Option(help="A setting of the paper: standard (the default), near-zero, near-one, or q1 ... q19."),
+        typer.Option(help="Setting of the paper: standard (the default), near-zero, near-one, or q1 ... q19."),
     ] = None,
-    theta: Annotated[str | None, typer.Option(help="Attractiveness of each item: .3,.2,.1")] = None,
-    kappa: Annotated[str | None, typer.Option(help="Visibility of each position: 1,.5")] = None,
+    theta: options.Theta = None,
+    kappa: options.Kappa = None,
     model: Annotated[
         Path | None,
-        typer.Option(help='A JSON file with both: {"theta": [...], "kappa": [...]}, or a file of fits.'),
+        typer.Option(help='JSON file with theta and kappa, {"theta": [...], "kappa": [...]}, or a file of fits.'),
     ] = None,
-    query: Annotated[str | None, typer.Option(help="Which query of a file of fits, when it has several.")] = None,
-    rounds: Annotated[str, typer.Option(help="Rounds in each run; 1e5 is welcome.")] = "100000",
-    runs: Annotated[int, typer.Option(help="Independent runs.")] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    query: options.Query = None,
+    rounds: Annotated[str, typer.Option(help="Rounds of each run; 1e5 is allowed.")] = "100000",
+    runs: Annotated[int, typer.Option(help="Number of independent runs.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     delay: Annotated[int, typer.Option(help="Learn each click this many rounds late.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
-    chart: Annotated[
-        list[Path] | None,
-        typer.Option(help="Draw the regret into a .svg, .png, .pdf, .html or .json; repeat for more."),
-    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads; by default one for each core.")] = None,
+    chart: Annotated[list[Path] | None, options.chart_option("the regret")] = None,
     bound: Annotated[
-        bool, typer.Option("--bound", help="Compute the regret lower bounds and draw their slopes as a guide.")
+        bool, typer.Option("--bound", help="Compute the regret lower bounds; charts show their slopes.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Play policies against simulated visitors and compare their regret."""
+    """Run policies on simulated visitors and compare their regret."""
     from slotwise.charts import regret_chart, save_chart
-    from slotwise.simulation.simulate import simulate as play
+    from slotwise.simulation.simulate import simulate as run
 
-    check_charts(chart)
-    visitors, described = model_of(setting, theta, kappa, model, query)
-    entries = [entry(text) for text in _listed(policies)]
-    length = whole_text("--rounds", rounds)
-    limits, remarks = _bounds(visitors) if bound else ({}, [])
-    _warn_of_reference(entries, visitors)
+    check_chart_paths(chart)
+    visitors, described = choose_model(setting, theta, kappa, model, query)
+    choices = [parse_policy(text) for text in _split_policies(policies)]
+    length = parse_whole_number("--rounds", rounds)
+    bounds, remarks = _bounds(visitors) if bound else ({}, [])
+    _note_wrong_reference(choices, visitors)
     results = {}
-    with bars(len(entries), quiet or as_json) as bar:
-        for label, policy, params in entries:
-            results[label] = play(
+    with console.progress_bars(len(choices), quiet or as_json) as add_bar:
+        for label, policy, params in choices:
+            results[label] = run(
                 policy,
                 visitors,
                 rounds=length,
@@ -77,32 +75,30 @@ def simulate(
                 params=params,
                 threads=threads,
                 delay=delay,
-                progress=bar(label, runs * length),
+                progress=add_bar(label, runs * length),
             )
     if chart:
-        guides = {f"{name}, C = {constant:.3g}": constant for name, constant in limits.items()}
-        heading = f"Cumulative regret, {described}"
-        drawing = regret_chart(list(results.values()), list(results), title=heading, bounds=guides)
+        slopes = {f"{name}, C = {constant:.3g}": constant for name, constant in bounds.items()}
+        title = f"Cumulative regret, {described}"
+        drawing = regret_chart(list(results.values()), list(results), title=title, bounds=slopes)
         for path in chart:
             save_chart(drawing, path)
     if as_json:
-        answer: Any = [_summary(label, result) for label, result in results.items()]
-        print(json.dumps({"results": answer, "bounds": limits, "remarks": remarks} if bound else answer, indent=2))
+        rows: Any = [_summary(label, result) for label, result in results.items()]
+        print(json.dumps({"results": rows, "bounds": bounds, "remarks": remarks} if bound else rows, indent=2))
     else:
-        _show(results, described)
-        for name, constant in limits.items():
-            console.screen.print(
-                f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run"
-            )
+        _print_table(results, described)
+        for name, constant in bounds.items():
+            console.print_line(f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run")
         for remark in remarks:
-            console.screen.print(escape(remark), highlight=False)
+            console.print_line(remark)
         for path in chart or []:
-            console.screen.print(f"chart: {path}", highlight=False)
+            console.print_line(f"chart: {path}")
 
 
-def _listed(text: str) -> list[str]:
-    everything = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb leads, the others stay sorted
-    names = everything if text == "all" else [part.strip() for part in text.split(",")]
+def _split_policies(text: str) -> list[str]:
+    every_policy = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb first, then alphabetically
+    names = every_policy if text == "all" else [name.strip() for name in text.split(",")]
     if not all(names):
         raise BadInput(f"--policies = {text!r} has an empty name")
     if len(set(names)) < len(names):
@@ -110,30 +106,30 @@ def _listed(text: str) -> list[str]:
     return names
 
 
-def _warn_of_reference(entries: list[tuple[str, str, dict[str, Any]]], model: Any) -> None:
-    """Say so when a policy takes the first position for the most visible one and it is not."""
+def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
+    """Print a note for each policy that assumes that the first position is the most visible one, where it is not."""
     from slotwise.policies._contract import find
 
     if model.kappa[0] < model.kappa.max():
-        for label, policy, params in entries:
+        for label, policy, params in choices:
             if "reference" in find(policy).Params._fields and params.get("reference", "first") == "first":
-                told = f"{label} takes the first position for the most visible one, which it is not here: its regret"
-                console.errors.print(
-                    f"[yellow]note:[/] {escape(told)} is linear; say {policy}:reference=none", highlight=False
+                console.print_note(
+                    f"{label} assumes that the first position is the most visible one, which is wrong here: "
+                    f"its regret is linear; use {policy}:reference=none"
                 )
 
 
 def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
-    """The regret lower bounds that the model has, and why it lacks one."""
+    """The regret lower bounds of the model, and remarks on those that it does not have."""
     from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 
-    found, remarks = {}, []
+    bounds, remarks = {}, []
     for name, compute in (("kappa known", known_kappa_bound), ("kappa unknown", unknown_kappa_bound)):
         try:
-            found[name] = compute(model)
+            bounds[name] = compute(model)
         except BadInput as error:
             remarks.append(f"no lower bound, {name}: {error}")
-    return found, remarks
+    return bounds, remarks
 
 
 def _summary(label: str, result: Any) -> dict[str, Any]:
@@ -149,28 +145,30 @@ def _summary(label: str, result: Any) -> dict[str, Any]:
     }
 
 
-def _show(results: dict[str, Any], described: str) -> None:
-    """The table, smallest regret first, with paired differences to pb_mhb, or else to the first policy asked for."""
-    first_label = "pb_mhb" if "pb_mhb" in results else next(iter(results))
-    first = results[first_label]
-    table = Table(show_edge=False, title=f"{escape(described)}, {first.runs:,} runs of {first.rounds[-1]:,} rounds")
+def _print_table(results: dict[str, Any], described: str) -> None:
+    """Print regrets, the smallest first, with paired differences to pb_mhb, or else to the first policy of the list."""
+    baseline_label = "pb_mhb" if "pb_mhb" in results else next(iter(results))
+    baseline = results[baseline_label]
+    table = Table(
+        show_edge=False, title=f"{escape(described)}, {baseline.runs:,} runs of {baseline.rounds[-1]:,} rounds"
+    )
     table.add_column("policy", no_wrap=True)
-    for heading in ("regret", "median", "95 %", f"minus {first_label}", "µs/round"):
+    for heading in ("regret", "median", "95 %", f"minus {baseline_label}", "µs/round"):
         table.add_column(heading, justify="right")
     for label, result in sorted(results.items(), key=lambda pair: pair[1].mean()[-1]):
-        middle, high = result.quantiles([0.5, 0.95])[:, -1]
-        gap = result.difference(first)
+        median, high = result.quantiles([0.5, 0.95])[:, -1]
+        gap = result.difference(baseline)
         table.add_row(
             f"[bold]{escape(label)}[/]",
-            _plus_minus(result.mean()[-1], result.standard_error()[-1]),
-            _plus_minus(middle, math.nan),
-            _plus_minus(high, math.nan),
-            "" if result is first else _plus_minus(gap.mean[-1], gap.standard_error[-1]),
+            _format_estimate(result.mean()[-1], result.standard_error()[-1]),
+            _format_estimate(median, math.nan),
+            _format_estimate(high, math.nan),
+            "" if result is baseline else _format_estimate(gap.mean[-1], gap.standard_error[-1]),
             f"{result.microseconds:.2f}",
         )
-    console.screen.print(table)
+    console.stdout.print(table)
 
 
-def _plus_minus(value: float, error: float) -> str:
+def _format_estimate(value: float, error: float) -> str:
     digits = 0 if abs(value) >= 10_000 else 1  # so that the table fits 80 columns
     return f"{value:,.{digits}f}" if error != error else f"{value:,.{digits}f} ± {error:,.{digits}f}"

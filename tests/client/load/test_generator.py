@@ -1,12 +1,8 @@
 """The load generator on a real service: its measurements, and that its rounds are those of `simulate`."""
 
 import asyncio
-import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,12 +22,10 @@ from slotwise.client.load.visitors import Visitors
 from slotwise.service.http.app import make_app, running
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on
-from tests.cli.typed import typed
 from tests.service.running_service import Process, client, process
 
 MODEL = sw.PBM(theta=[0.1, 0.9, 0.5, 0.3], kappa=[0.4, 1.0])
 ITEMS, POSITIONS = ["item1", "item2", "item3", "item4"], ["position1", "position2"]
-MODEL_OPTIONS = ["--theta", ".1,.9,.5,.3", "--kappa", ".4,1"]
 
 
 def made(url: str, plan: LoadPlan) -> LoadGenerator:
@@ -160,63 +154,3 @@ def test_an_item_that_the_click_model_lacks_ends_the_load(service: Process, page
     service.http.put(f"/v1/pages/{page}/items/new", json={})
     with pytest.raises(BadInput, match="'new'"):
         run(load)
-
-
-def test_the_command_makes_a_page_and_reports(service: Process, page: str, monkeypatch, capsys, tmp_path: Path) -> None:
-    chart = tmp_path / "curve.svg"
-    command = ["load", "--url", service.address, "--page", page, *MODEL_OPTIONS, "--rounds", "200", "--rate", "max"]
-    assert typed(monkeypatch, *command) == 2
-    assert f"unknown page '{page}'" in capsys.readouterr().err
-    assert typed(monkeypatch, *command, "--create", "--chart", str(chart)) == 0
-    captured = capsys.readouterr()
-    assert all(
-        text in captured.out for text in ("200 rounds", "p99.9", "recommendations", "events", "regret", "at random")
-    )
-    assert captured.err == ""
-    assert "clicks lost per round" in chart.read_text()
-    assert typed(monkeypatch, *command, "--create", "--json", "--delay", "10") == 0  # it is there: used as it is
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["rounds"], answer["delay"], answer["rate"]) == (200, 10, None)
-    assert answer["learning_curve"][-1]["round"] == 200
-    assert answer["regret"] == pytest.approx(sum(point["regret"] for point in answer["learning_curve"]))
-
-
-BAD = [
-    (["--rate", "fast"], "--rate = 'fast' is neither max nor a number of rounds per second"),
-    (["--rate", "0"], "--rate = '0'"),
-    (["--rate", "nan"], "--rate = 'nan'"),
-    (["--rounds", "0"], "--rounds = '0' is not a whole number of at least 1"),
-    (["--delay", "-1"], "--delay = -1 is not a whole number of at least 0"),
-    (["--setting", "q11"], "unknown setting 'q11'"),
-    (["--chart", "curve.gif"], "cannot draw 'curve.gif'"),
-    (["--url", "nowhere"], "--url 'nowhere' is not the address of a service"),
-    (["--url", "http://127.0.0.1:9"], "http://127.0.0.1:9 does not answer: connection refused"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: str(value)[:40])
-def test_bad_input_gets_one_clear_line(arguments, message, monkeypatch, capsys) -> None:
-    assert typed(monkeypatch, "load", *arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert message in captured.err
-    assert len(captured.err.strip().splitlines()) == 1
-
-
-def test_an_interrupted_load_still_reports(service: Process, page: str) -> None:
-    command = [sys.executable, "-m", "slotwise", "load", "--url", service.address, "--page", page, "--create"]
-    started = subprocess.Popen(
-        [*command, "--rounds", "1e9", "--rate", "100", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    deadline = time.monotonic() + 600.0
-    while service.http.get(f"/v1/pages/{page}/state").json().get("displays", 0) < 50:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    started.send_signal(signal.SIGINT)
-    out, errors = started.communicate(timeout=600)
-    assert started.returncode == 130
-    assert errors == b""
-    answer = json.loads(out)
-    assert answer["stopped"] == "stopped"
-    assert answer["rounds"] >= 50
-    assert answer["event_statuses"] == {"accepted": answer["clicks"]}  # including those that were delayed

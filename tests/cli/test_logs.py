@@ -1,0 +1,70 @@
+"""`slotwise logs`."""
+
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import COMMAND
+from tests.waiting import HANG
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_counts_give_the_same_fits_as_the_log(log: Path, tmp_path: Path, slotwise) -> None:
+    cells = str(tmp_path / "cells.parquet")
+    result = slotwise("logs", "count", str(log), "--output", cells)
+    assert result.exit_code == 0
+    assert all(text in result.stdout for text in ("26,100 lines", "174 counts", cells))
+    from_log, from_counts = (slotwise("fit", source, "--json").json()["queries"] for source in (str(log), cells))
+    assert from_log == from_counts
+
+
+def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
+    (tmp_path / "a.csv").write_text("page,item,position,clicked\np,a,1,0\np,a,one,0\n")
+    result = slotwise("logs", "count", str(tmp_path / "a.csv"), "--output", str(tmp_path / "cells.parquet"))
+    result.assert_refused("1 of 2 lines", "line 3: 'p,a,one,0'", details=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_counts_are_written_as_parquet_only(log: Path, slotwise) -> None:
+    slotwise("logs", "count", str(log), "--output", "cells.csv").assert_refused("'cells.csv'", ".parquet")
+
+
+def test_synth_finds_the_format_by_the_name(tmp_path: Path, slotwise) -> None:
+    result = slotwise("logs", "synth", str(tmp_path / "a.ndjson.gz"), "--lines", "1e3", "--pages", "5")
+    assert result.exit_code == 0
+    assert "1,000 lines" in result.stdout
+    training = str(tmp_path / "training.txt")
+    assert slotwise("logs", "synth", training, "--format", "kdd2012", "--lines", "1e3").exit_code == 0
+    assert Path(training).read_text().count("\n") == 1_000
+    slotwise("logs", "synth", training, "--lines", "1e3").assert_refused("training.txt", "--format")
+
+
+def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Ctrl-C while a large log is written: exit code 130, no traceback, no file."""
+    command = [*COMMAND, "logs", "synth", str(tmp_path / "a.csv"), "--lines", "1e9"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not any(path.name.startswith(".a.csv.") and path.stat().st_size for path in tmp_path.iterdir()):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=HANG)
+    assert (process.returncode, "Traceback" in stderr) == (130, False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_page_about_logs_shows_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise) -> None:
+    page = (ROOT / "docs" / "logs.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    commands = page.partition("```\n")[2].partition("```")[0].splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        words = shlex.split(command.replace("400000", "40000").replace("1e4", "1e2"), comments=True)
+        assert words[0] == "slotwise"
+        assert slotwise(*words[1:]).exit_code == 0
+    exec(page.partition("```python\n")[2].partition("```")[0], {})
+    (tmp_path / "log.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    (tmp_path / "a.csv").write_text("q;'an ad';hero;0;monday\n" * 200 + "q;b;left;1;monday\n" * 200)
+    assert slotwise("fit", "a.csv", "--schema", "log.toml", "--min-shown", "0").exit_code == 0

@@ -1,0 +1,16 @@
+"""`slotwise serve` refuses what it cannot do; tests/service has the tests of the service."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--port", "0"], ["API keys", "slotwise serve --dev"]),
+        (["--dev", "--host", "0.0.0.0"], ["keys", "127.0.0.1"]),
+        (["--dev", "--store", "postgres://shop"], ["postgres://shop", "sqlite:///PATH"]),
+        (["--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], ["nowhere/at/all"]),
+    ],
+)
+def test_what_cannot_be_served_is_refused(arguments: list[str], named: list[str], slotwise_process) -> None:
+    slotwise_process("serve", *arguments).assert_refused(*named)

@@ -1,0 +1,21 @@
+"""Waiting for a condition, whatever the speed of the machine."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+HANG = 300.0  # seconds; a condition that is not met by then never will be. It only bounds the damage
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + HANG
+    while not condition():
+        assert time.monotonic() < deadline, "the condition was never met"
+        time.sleep(0.01)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """The same on an event loop."""
+    async with asyncio.timeout(HANG):
+        while not condition():
+            await asyncio.sleep(0.001)

@@ -14,6 +14,7 @@ from slotwise.client.address import ServiceAddress
 from slotwise.client.http_client import HttpClient, Unreachable
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.service.errors import STARTING
+from tests.waiting import until
 
 
 @contextmanager
@@ -72,9 +73,7 @@ def post(url: str, times: int = 1) -> list[tuple[int, bytes]]:
             responses = []
             for _ in range(times):
                 responses.append(await connection.post("/x", b"{}"))
-                assert connection._protocol is not None
-                while not connection._protocol.transport.is_closing():  # until the server's close arrives
-                    await asyncio.sleep(0.001)
+                await until(lambda: connection._protocol.transport.is_closing())  # until the server's close arrives
             return responses
         finally:
             connection.close()

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -41,15 +40,15 @@ def test_the_commands_of_the_readme_are_in_the_makefile() -> None:
     assert (ROOT / ".ci" / "run").read_text().strip().endswith("make test")
 
 
-def test_the_example_policy_runs_as_documented() -> None:
+def test_the_example_policy_runs_as_documented(slotwise_process) -> None:
     page = ROOT / "docs" / "adding_a_policy.md"
     (shown,) = blocks(page, "python")
     assert shown in (ROOT / "examples" / "click_share.py").read_text()
     (command,) = [line for line in page.read_text().splitlines() if line.startswith("slotwise simulate")]
     arguments = command.replace("--rounds 10000", "--rounds 500 --runs 2").split()[1:]
-    done = subprocess.run([sys.executable, "-m", "slotwise", *arguments], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "click_share bonus=1" in done.stdout
+    result = slotwise_process(*arguments, cwd=ROOT)
+    assert result.exit_code == 0, result.stderr
+    assert "click_share bonus=1" in result.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

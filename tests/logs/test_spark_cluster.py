@@ -3,7 +3,6 @@
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import ZipfTraffic
 from tests.logs.plain_counting import cells
+from tests.waiting import wait_until
 
 # Spark's bridge to Java closes its sockets only when they are garbage-collected
 UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -58,11 +58,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _wait(path: Path, words: str) -> None:
-    for _ in range(600):
-        if words in path.read_text():
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{words!r} did not appear: {path.read_text()}")
+    wait_until(lambda: words in path.read_text())
 
 
 def test_two_workers_count_what_one_machine_does(tmp_path: Path, master: str) -> None:

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -22,9 +20,11 @@ from slotwise.paper.plan import missing_chunks, plan_curves
 from slotwise.paper.reproduce import Reproduction, Scope, SilentListener, prepare_folder, reproduce
 from slotwise.paper.result_store import ResultStore
 from slotwise.paper.timing import paper_seconds
+from tests.command_line import COMMAND
+from tests.waiting import HANG, wait_until
 
 SMALL = Scope(only=["fig-warm"], quick=True, runs=3)
-COMMAND = [sys.executable, "-m", "slotwise", "reproduce", "--only", "fig-warm", "--quick", "--runs", "3", "--json"]
+REPRODUCE = [*COMMAND, "reproduce", "--only", "fig-warm", "--quick", "--runs", "3", "--json"]
 
 
 def numbers(reproduction: Reproduction) -> dict[str, list[list[float]]]:
@@ -61,17 +61,15 @@ def results_in(out: Path) -> list[Path]:
 
 def stopped_after_a_chunk(out: Path, number: int) -> tuple[list[Path], str, int]:
     """Stop a reproduction by a signal when its first chunk is stored; its files, its stderr and its exit code."""
-    process = subprocess.Popen([*COMMAND, "--out", str(out), "--jobs", "1"], stderr=subprocess.PIPE, text=True)
-    limit = time.monotonic() + 600
-    while not results_in(out) and process.poll() is None and time.monotonic() < limit:
-        time.sleep(0.01)
+    process = subprocess.Popen([*REPRODUCE, "--out", str(out), "--jobs", "1"], stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: bool(results_in(out)) or process.poll() is not None)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=600)
+    _, stderr = process.communicate(timeout=HANG)
     return results_in(out), stderr, process.returncode
 
 
 def continue_reproduction(out: Path) -> dict[str, object]:
-    done = subprocess.run([*COMMAND, "--out", str(out)], capture_output=True, text=True, check=True)
+    done = subprocess.run([*REPRODUCE, "--out", str(out)], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,8 @@ import httpx
 
 from slotwise.service.http.app import make_app, running
 from slotwise.service.service import Service
+from tests.command_line import COMMAND
+from tests.waiting import HANG, wait_until
 
 START = 1_700_000_000.0
 ITEMS = ["hat", "tie", "bag", "belt", "sock"]
@@ -80,7 +80,7 @@ class Process:
     """`slotwise serve` in a process of its own."""
 
     def __init__(self, store: Path, *options: str, **settings: Any) -> None:
-        command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
+        command = [*COMMAND, "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
         )
@@ -89,16 +89,15 @@ class Process:
         if "http://" not in first:
             raise AssertionError(first + self.process.communicate()[1])
         self.address = first.split()[-1]
-        self.http = httpx.Client(base_url=self.address, timeout=10.0)
+        self.http = httpx.Client(base_url=self.address, timeout=HANG)
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60.0
-        while time.monotonic() < deadline:
-            with contextlib.suppress(httpx.TransportError):
-                if self.http.get("/readyz").status_code == 200:
-                    return
-            time.sleep(0.02)
-        raise AssertionError("not ready within a minute")
+        wait_until(self._ready)
+
+    def _ready(self) -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return self.http.get("/readyz").status_code == 200
+        return False
 
     def kill(self) -> None:
         self.process.kill()
@@ -107,7 +106,7 @@ class Process:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=HANG)
         self.http.close()
         return self.process.returncode
 

@@ -15,6 +15,7 @@ import pytest
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.service.visitors import Visitor, check
+from tests.waiting import HANG
 
 VISITORS = 4
 ENOUGH = 20  # events that must be accepted before each end, so that it can lose something
@@ -28,7 +29,7 @@ def define(server: Process) -> None:
 
 
 async def visit_until(server: Process, visitors: list[Visitor], seconds: float, end: signal.Signals) -> None:
-    async with httpx.AsyncClient(base_url=server.address, timeout=20.0) as http:
+    async with httpx.AsyncClient(base_url=server.address, timeout=HANG) as http:
         clean, enough = end is signal.SIGTERM, accepted(visitors) + ENOUGH
         visits = [asyncio.create_task(visitor.visit(http, clean)) for visitor in visitors]
         await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
@@ -36,11 +37,11 @@ async def visit_until(server: Process, visitors: list[Visitor], seconds: float, 
             await asyncio.sleep(0.01)  # a busy machine
         server.process.send_signal(end)
         await asyncio.gather(*visits)
-    assert server.process.wait(timeout=10) == (0 if clean else -end)
+    assert server.process.wait(timeout=HANG) == (0 if clean else -end)
 
 
 async def send_again(server: Process, visitors: list[Visitor]) -> None:
-    async with httpx.AsyncClient(base_url=server.address, timeout=20.0) as http:
+    async with httpx.AsyncClient(base_url=server.address, timeout=HANG) as http:
         await asyncio.gather(*[visitor.send_again(http) for visitor in visitors])
 
 
@@ -55,7 +56,7 @@ def log_and_state(server: Process) -> tuple[list[dict[str, Any]], dict[str, Any]
 
 def assert_nothing_left(server: Process, children: list[psutil.Process]) -> None:
     """No child process may outlive the service or hold its port."""
-    assert not psutil.wait_procs(children, timeout=2)[1], "a process of the service outlived it"
+    assert not psutil.wait_procs(children, timeout=HANG)[1], "a process of the service outlived it"
     host, port = server.address.removeprefix("http://").split(":")
     with socket.socket() as probe:
         assert probe.connect_ex((host, int(port))) != 0, "the port is still open"

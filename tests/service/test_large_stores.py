@@ -14,11 +14,11 @@ from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import Display, DisplayEntry, Event, Ledger
 from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
-from tests.service.running_service import process
+from tests.service.running_service import Process, process
 
 ITEMS = [f"item{k}" for k in range(50)]
 POSITIONS = ["one", "two", "three", "four", "five"]
-READY_SECONDS = 10.0
+READY_SECONDS = 10.0  # of CPU time, more than for an empty store
 MOST_BYTES = 500e6
 BATCH = 500
 
@@ -62,24 +62,33 @@ async def fill(path: Path, image: Path, events: int) -> None:
 
 
 @pytest.mark.parametrize("events", [50_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
-def test_it_is_ready_soon_after_a_crash(tmp_path: Path, events: int) -> None:
+def test_it_recovers_quickly_after_a_crash(tmp_path: Path, events: int) -> None:
+    """CPU time, which does not depend on the load of the machine, beyond what the start of an empty store takes."""
     image = tmp_path / "image.db"
     asyncio.run(fill(tmp_path / "store.db", image, events))
     assert Path(f"{image}-wal").stat().st_size > 1e6, "a crash leaves something to recover"
+    with process(tmp_path / "empty.db") as server:  # compiles the kernels, so that the next start does not
+        server.kill()
+    with process(tmp_path / "empty.db") as server:
+        empty = cpu_seconds(server)
+        server.kill()
     for crash in range(2):
-        began = time.monotonic()
         with process(image) as server:
-            ready = time.monotonic() - began
             shown = server.http.post("/v1/pages/shop/recommendations", json={}).raise_for_status()
-            first = time.monotonic() - began
+            recovery = cpu_seconds(server) - empty
             state = server.http.get("/v1/pages/shop/state").json()
             server.kill()
-        print(f"{events:,} events, start {crash + 1}: ready after {ready:.1f} s, first display after {first:.1f} s")
-        assert first < READY_SECONDS
+        print(f"{events:,} events, start {crash + 1}: {recovery:.1f} s of CPU time more than for an empty store")
+        assert recovery < READY_SECONDS
         assert not shown.json()["degraded"]
         assert sum(cell["clicks"] for cell in state["counts"]) == events
         assert sum(cell["skips"] for cell in state["counts"]) == len(POSITIONS) * state["displays"] - events
     assert verify(image).differences == []
+
+
+def cpu_seconds(server: Process) -> float:
+    times = psutil.Process(server.process.pid).cpu_times()
+    return float(times.user + times.system)
 
 
 async def define_many(path: Path, pages: int) -> None:

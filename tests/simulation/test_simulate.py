@@ -255,8 +255,8 @@ def test_an_interruption_stops_the_runs_that_have_not_begun(monkeypatch: pytest.
 
     monkeypatch.setattr(simulate_module, "episode_of", lambda *_: episode)
     with pytest.raises(Stop):
-        sw.simulate("uniform", MODEL, rounds=10, runs=500, threads=1, progress=stop)
-    assert len(played) < 250  # progress is reported several times a second; all runs would take five seconds
+        sw.simulate("uniform", MODEL, rounds=10, runs=10_000, threads=1, progress=stop)
+    assert len(played) < 5_000  # progress is reported several times a second; all runs take 100 s
 
 
 class Broken(Executor):

@@ -23,6 +23,7 @@ from slotwise.service.http.app import make_app, running
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on
 from tests.service.running_service import Process, client, process
+from tests.waiting import until
 
 MODEL = sw.PBM(theta=[0.1, 0.9, 0.5, 0.3], kappa=[0.4, 1.0])
 ITEMS, POSITIONS = ["item1", "item2", "item3", "item4"], ["position1", "position2"]
@@ -37,8 +38,7 @@ def made(url: str, plan: LoadPlan) -> LoadGenerator:
 
 async def rounds_of(load: LoadGenerator, rounds: int) -> None:
     """Wait until a load has had this many rounds."""
-    while load.curve.rounds < rounds:
-        await asyncio.sleep(0.001)
+    await until(lambda: load.curve.rounds >= rounds)
 
 
 def run(load: LoadGenerator) -> LoadReport:
@@ -123,13 +123,13 @@ def test_at_a_rate_latency_counts_from_when_a_round_was_due(tmp_path: Path) -> N
 
 
 def test_a_service_that_goes_away_ends_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generator, "RESPONSE_TIMEOUT", 1.0)
     with process(tmp_path / "store.db") as one:
         load = made(one.address, LoadPlan("gone", rate=100.0))
 
         async def run_until_killed() -> None:
             running_load = asyncio.create_task(load.run(lambda _: None))
             await rounds_of(load, 20)
+            monkeypatch.setattr(generator, "RESPONSE_TIMEOUT", 1.0)  # not before: a busy machine may be slower
             one.kill()
             await running_load
 

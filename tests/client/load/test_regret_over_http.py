@@ -9,9 +9,6 @@ right tail is heavier than that of a normal distribution.
   from 3,000 runs of `simulate`, 1 did not.
 """
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +17,7 @@ import pytest
 import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.paper.settings import setting
+from tests.command_line import run_process
 from tests.service.running_service import Process
 
 ROUNDS, DELAY = 20_000, 100
@@ -39,12 +37,9 @@ def over_http(store: Path, runs: int, connections: int) -> Floats:
     try:
         service.wait_until_ready()
         for run in range(runs):
-            command = [sys.executable, "-m", "slotwise", "load", "--url", service.address, "--page", f"run{run}"]
-            command += ["--create", "--rate", "max", "--connections", str(connections), "--json"]
-            command += ["--rounds", str(ROUNDS), "--delay", str(DELAY), "--seed", str(run)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-            report = json.loads(done.stdout)
+            command = ["load", "--url", service.address, "--page", f"run{run}", "--create", "--rate", "max", "--json"]
+            command += ["--connections", str(connections), "--rounds", str(ROUNDS), "--delay", str(DELAY)]
+            report = run_process(*command, "--seed", str(run)).json()
             assert (report["rounds"], report["degraded"]) == (ROUNDS, 0)
             assert set(report["event_statuses"]) == {"accepted"}
             regrets.append(report["regret"])

@@ -8,6 +8,7 @@ import pytest
 
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, process
+from tests.waiting import HANG
 
 # A schema cannot express that names must exist, that fields must agree (422), or that a version must be current: valid
 # data may get these statuses. Most requests are for a page that exists and is not redefined during the test. In its
@@ -48,5 +49,5 @@ def test_fuzzing_finds_nothing_undocumented(tmp_path: Path, examples: int) -> No
         assert not [line for line in metrics if 'status="5' in line and 'route="readyz"' not in line]
         assert server.http.get("/readyz").status_code == 200
         server.process.terminate()
-        assert server.process.communicate(timeout=20)[1] == "", "the service wrote to stderr"
+        assert server.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
     assert verify(store).differences == []

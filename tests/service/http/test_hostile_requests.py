@@ -1,8 +1,9 @@
-"""Hostile requests to a real server: each gets a documented 4xx with its problem within two seconds, never a 500."""
+"""Hostile requests to a real server: each gets a documented 4xx with its problem at little cost, never a 500."""
 
 import asyncio
 import contextlib
 import json
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+import psutil
 import pytest
 
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind, listening
 from tests.service.running_service import ITEMS, POSITIONS, Process, client, process
+from tests.waiting import HANG
 
-QUICK = 2.0  # seconds for a response, on a busy machine too
+CHEAP = 2.0  # seconds of CPU time that the service may spend on a request
 JSON = {"content-type": "application/json"}
 EVENTS, SHOP = "/v1/events", "/v1/pages/shop"
 RECOMMEND = f"{SHOP}/recommendations"
@@ -119,7 +122,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         yield one
         assert_unharmed(one)
         one.process.terminate()
-        assert one.process.communicate(timeout=20)[1] == "", "the service wrote to stderr"
+        assert one.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
 
 
 def assert_unharmed(server: Process) -> None:
@@ -136,14 +139,19 @@ def assert_unharmed(server: Process) -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_it_is_refused_as_documented(server: Process, name: str) -> None:
     bad = BAD[name]
-    began = time.perf_counter()
+    before = cpu_seconds(server)
     answer = server.http.request(bad.method, bad.path, content=bad.content or None, headers=bad.headers)
-    took = time.perf_counter() - began
     assert answer.status_code in bad.statuses, answer.text
     assert_problem(answer)
-    assert took < QUICK
+    assert cpu_seconds(server) - before < CHEAP
     if bad.method == "PUT" and "pages/" in bad.path:
         assert server.http.get("/v1/pages").json() == {"pages": ["shop"]}, "nothing is created by a bad request"
+
+
+def cpu_seconds(server: Process) -> float:
+    """CPU time so far. Unlike the latency, it does not depend on the load of the machine."""
+    times = psutil.Process(server.process.pid).cpu_times()
+    return float(times.user + times.system)
 
 
 def assert_problem(answer: httpx.Response) -> None:
@@ -172,7 +180,7 @@ def test_of_a_key_given_twice_the_last_one_holds(server: Process) -> None:
 
 def connect(server: Process) -> socket.socket:
     host, port = server.address.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=20)
+    return socket.create_connection((host, int(port)), timeout=HANG)
 
 
 def head(server: Process, length: int) -> bytes:
@@ -190,18 +198,16 @@ def test_clients_that_leave_in_the_middle_of_a_body_are_no_error(server: Process
 
 def test_clients_that_never_finish_a_request_get_408(server: Process) -> None:
     """A hundred clients that stop in a body, in a head or before it get 408, and do not delay other requests."""
-    began = time.monotonic()
     lines = [connect(server) for _ in range(100)]
     whole = head(server, 1000) + b'{"events": ['
     for k, line in enumerate(lines):
         line.sendall((whole, whole[:40], b"")[k % 3])
-    quick = [server.http.post(RECOMMEND, json={}).elapsed.total_seconds() for _ in range(50)]
-    assert max(quick) < QUICK
+    assert server.http.post(RECOMMEND, json={}).status_code == 201
+    assert select.select(lines, [], [], 0.0)[0] == [], "the request was served only after the others got 408"
     answers = [line.recv(4096) for line in lines]
     for line in lines:
         line.close()
     assert {answer.split(b" ", 2)[1] for answer in answers} == {b"408"}
-    assert time.monotonic() - began < 15.0
 
 
 OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
@@ -248,7 +254,9 @@ def test_trailers_do_not_override_headers(server: Process) -> None:
 
 
 def flood(line: socket.socket, piece: bytes) -> None:
-    for _ in range(100):
+    """Send until the server closes the connection."""
+    deadline = time.monotonic() + HANG
+    while time.monotonic() < deadline:
         line.sendall(piece)
         time.sleep(0.005)
 
@@ -272,7 +280,7 @@ def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
                     writer.write(request_head(b"\r\n", method=b"GET", path="/livez"))
                     await reader.readuntil(b"ok")
                     writer.write(b"\r\n")
-                    await asyncio.wait_for(reader.read(), 5.0)
+                    await asyncio.wait_for(reader.read(), HANG)
                     assert reader.at_eof()
                     writer.close()
 

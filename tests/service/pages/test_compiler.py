@@ -1,11 +1,10 @@
 """Policies are compiled in the background: meanwhile other pages are served, and no event is lost."""
 
 import asyncio
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from slotwise.policies import uniform
@@ -17,8 +16,9 @@ from slotwise.service.service import Service
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
+from tests.waiting import HANG
 
-LONGEST = 1 / 3  # of the compile time: the longest wait; the compiler holds Python's lock for a tenth of it at a time
+MEANWHILE = 5  # fewest displays of another page while a policy is compiled; an idle machine serves hundreds
 
 
 @pytest.fixture
@@ -38,28 +38,18 @@ async def define(service: Service, name: str, policy: str, **spec: Any) -> None:
     await service.store.do(lambda ledger: ledger.save_items(page.number, [(item, ItemSpec()) for item in ITEMS]))
 
 
-async def a_display(one: Client) -> float:
-    """Request a display in some milliseconds. Returns how long the visitor waits for it."""
-    asked = time.perf_counter() + 0.005
-    await asyncio.sleep(0.005)
-    await one.recommend()
-    return time.perf_counter() - asked
-
-
 def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
     async def scenario(one: Client) -> None:
         await one.page()
         await one.recommend()
         await define(one.service, "slow", policy)
-        began = time.perf_counter()
         asking = [asyncio.create_task(one.service.recommend("slow", RecommendationRequest())) for _ in range(5)]
-        waits = []
+        meanwhile = 0
         while not all(task.done() for task in asking):
-            waits.append(await a_display(one))
-        took, worst = time.perf_counter() - began, max(waits)
-        print(f"compiled in {took:.1f} s; meanwhile {len(waits)} displays of another page: "
-              f"median {1e3 * np.median(waits):.1f} ms, worst {1e3 * worst:.0f} ms")  # fmt: skip
-        assert worst < LONGEST * took
+            await one.recommend()
+            await asyncio.sleep(0.005)  # leave the compiler most of the time
+            meanwhile += 1
+        assert meanwhile >= MEANWHILE
         assert len({id(model) for model, *_ in await asyncio.gather(*asking)}) == 1, "one page, one model"
 
     run_scenario(tmp_path, scenario)
@@ -70,9 +60,11 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
 ) -> None:
     """A page changes to another policy while visitors click."""
 
+    clicked = threading.Event()
+
     def slowly(like: PageSpec) -> None:
         compile_kernels(like)
-        time.sleep(0.3)
+        assert clicked.wait(HANG)
 
     async def scenario(one: Client) -> None:
         await one.page()
@@ -84,6 +76,7 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
             click = Event(EventKind.CLICK, display["id"], None, None, "hero", None)
             assert (await one.service.record_events([click])).outcomes[0].status == "accepted"
         assert not waiting.done(), "all events came while the policy was compiled"
+        clicked.set()
         model, *_ = await waiting
         kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))
         assert {cell[:3]: cell[3:] for cell in model.cells()} == {cell[:3]: cell[3:] for cell in kept.cells}
@@ -96,10 +89,10 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
 def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiled = []
+    compiled, served = [], threading.Event()
 
     def slowly(like: PageSpec) -> None:
-        time.sleep(0.5)
+        assert served.wait(HANG), "no display came while the policy was compiled"
         compile_kernels(like)
         compiled.append(like.policy)
 
@@ -107,10 +100,10 @@ def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
         await one.page()
         monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
         patch = asyncio.create_task(one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"}))
-        quick = []
-        while not patch.done():
-            quick.append(await a_display(one))
-        assert max(quick) < 0.4
+        for _ in range(MEANWHILE):
+            await one.recommend()
+        assert not patch.done()
+        served.set()
         assert (await patch)["policy"] == "uniform"
         assert (await one.ok("PUT", "/v1/pages/more", {"positions": POSITIONS, "policy": "uniform"}))["version"] == 1
         refused = await one.http.patch("/v1/pages/shop", json={"policy": "pbm_ts"})

@@ -1,7 +1,6 @@
 """Disks that are full or read-only, or become so: real file systems, where the tests may mount them."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,9 @@ import httpx
 import pytest
 
 from slotwise.service.verify import verify
+from tests.command_line import run_process
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -80,6 +81,13 @@ def image(tmp_path: Path) -> Iterator[Ext4Image]:
         subprocess.run(["umount", "--lazy", str(mounted.folder)], check=True)
 
 
+def clicked_displays(server: Process) -> list[dict[str, Any]]:
+    """Twenty displays, each with a click that was acknowledged."""
+    shown = [recommend(server) for _ in range(20)]
+    assert [status(click(server, display)) for display in shown] == ["accepted"] * 20
+    return shown
+
+
 def fill(disk: Path) -> Path:
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file:
@@ -116,8 +124,7 @@ def test_a_full_disk_refuses_events_and_goes_on_recommending(disk: Path) -> None
     store = disk / "store.db"
     with process(store) as server:
         define(server)
-        early = [recommend(server) for _ in range(20)]
-        assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
+        early = clicked_displays(server)
         ballast = fill(disk)
         degraded = assert_degraded(server, early, seconds=2.5)  # longer than all intervals of the service
         ballast.unlink()
@@ -153,12 +160,7 @@ def assert_degraded(server: Process, early: list[dict[str, Any]], seconds: float
 
 def assert_recovers(server: Process, early: list[dict[str, Any]], degraded: list[dict[str, Any]]) -> None:
     """Without help, with everything that was acknowledged and nothing else."""
-    ends = time.monotonic() + 5.0
-    while server.http.get("/readyz").status_code != 200:
-        assert time.monotonic() < ends, (
-            "the disk can be written again, but the service has not noticed within five seconds"
-        )
-        time.sleep(0.02)
+    wait_until(lambda: server.http.get("/readyz").status_code == 200)
     assert [status(click(server, shown)) for shown in early] == ["duplicate"] * 20
     assert [status(click(server, shown, "left")) for shown in early] == ["accepted"] * 20
     assert {status(click(server, shown)) for shown in degraded} == {"unknown"}
@@ -170,9 +172,9 @@ def assert_recovers(server: Process, early: list[dict[str, Any]], degraded: list
     assert sum(cell["clicks"] + cell["skips"] for cell in state["counts"]) == 25.0 * len(POSITIONS)
 
 
-def start(store: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--port", "0", "--store", f"sqlite:///{store}"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30)
+def assert_not_opened(store: Path) -> None:
+    result = run_process("serve", "--dev", "--port", "0", "--store", f"sqlite:///{store}")
+    result.assert_refused("cannot open the store")
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["new", "there"])
@@ -185,10 +187,7 @@ def test_a_read_only_disk_is_refused_in_one_line(disk: Path, there: bool) -> Non
             assert status(click(server, shown)) == "accepted"
             server.kill()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    refused = start(store)
-    assert refused.returncode == 2
-    assert len(refused.stderr.splitlines()) == 1, refused.stderr
-    assert "cannot open the store" in refused.stderr
+    assert_not_opened(store)
     if there:
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
         with process(store) as server:
@@ -197,10 +196,7 @@ def test_a_read_only_disk_is_refused_in_one_line(disk: Path, there: bool) -> Non
 
 def test_a_new_store_on_a_full_disk_is_refused_in_one_line(disk: Path) -> None:
     fill(disk)
-    refused = start(disk / "store.db")
-    assert refused.returncode == 2
-    assert len(refused.stderr.splitlines()) == 1, refused.stderr
-    assert "cannot open the store" in refused.stderr
+    assert_not_opened(disk / "store.db")
 
 
 def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(image: Ext4Image) -> None:
@@ -208,8 +204,7 @@ def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(image: Ext4
     store = image.folder / "store.db"
     with process(store) as server:
         define(server)
-        early = [recommend(server) for _ in range(20)]
-        assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
+        early = clicked_displays(server)
         image.turn_read_only()
         degraded = assert_degraded(server, early, seconds=2.5)
         server.kill()
@@ -231,8 +226,7 @@ def test_files_that_turn_read_only_and_back_are_noticed(image: Ext4Image) -> Non
     store = image.folder / "store.db"
     with process(store) as server:
         define(server)
-        early = [recommend(server) for _ in range(20)]
-        assert [status(click(server, shown)) for shown in early] == ["accepted"] * 20
+        early = clicked_displays(server)
         files = [str(store), f"{store}-wal"]
         run_or_skip("chattr", "+i", *files)
         degraded = assert_degraded(server, early, seconds=2.5)

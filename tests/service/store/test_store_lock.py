@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -12,9 +10,10 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.service.store.sqlite import SqliteStore
 from tests.service.running_service import ITEMS, POSITIONS, process
+from tests.waiting import wait_until
 
 
-def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path, slotwise_process) -> None:
     statuses: list[str] = []
     over = threading.Event()
     with process(tmp_path / "store.db") as first:
@@ -31,18 +30,12 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> No
 
         visiting = threading.Thread(target=visit)
         visiting.start()
-        command = [sys.executable, "-m", "slotwise", "serve", "--dev", "--port", "0", "--store"]
-        second = subprocess.run(
-            [*command, f"sqlite:///{tmp_path / 'store.db'}"], capture_output=True, text=True, timeout=30
-        )
+        second = slotwise_process("serve", "--dev", "--port", "0", "--store", f"sqlite:///{tmp_path / 'store.db'}")
+        wait_until(lambda: len(statuses) > 50)
         over.set()
         visiting.join()
-    assert second.returncode == 2
-    assert second.stdout == ""
-    assert "in use by another process" in second.stderr
-    assert len(second.stderr.splitlines()) == 1
+    second.assert_refused("in use by another process")
     assert set(statuses) == {"accepted"}
-    assert len(statuses) > 50
 
 
 @pytest.mark.parametrize("how", ["same", "roundabout", "relative", "link", "linked folder"])

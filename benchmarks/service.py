@@ -18,11 +18,11 @@ import numpy as np
 from benchmarks.epoll_client import Responses, encode_request, repeat, send_requests
 from benchmarks.measure import Row, report
 from slotwise.service.api.route import Call, Response, Route
-from slotwise.service.http.app import running
 from slotwise.service.http.server import serve
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind
+from slotwise.service.service import running
 from slotwise.service.store.interface import Event, RecordedEvents
 from slotwise.service.store.ledger import SqliteLedger
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from slotwise.service.http.app import make_app, running
-from slotwise.service.service import Service
+from slotwise.service.http.app import make_app
+from slotwise.service.service import Service, running
 from tests.command_line import COMMAND
 from tests.waiting import HANG, wait_until
 

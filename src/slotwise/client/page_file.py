@@ -10,7 +10,8 @@ import msgspec
 from slotwise.checks import BadInput
 from slotwise.service.http.validation import describe_failure
 from slotwise.service.pages.limits import ItemName, Name
-from slotwise.service.pages.page import DEFAULT_LAYOUT, ItemSpec, PageSpec, check_item, check_page
+from slotwise.service.pages.page import DEFAULT_LAYOUT, ItemSpec, PageSpec
+from slotwise.service.pages.page_checks import check_item, check_page
 
 Pins = dict[str, dict[str, str]]  # layout -> position -> item
 _TIMES = ("valid_from", "valid_until")
@@ -50,8 +51,8 @@ def page_of(content: dict[str, Any]) -> PageFile:
     spec: PageSpec = _convert("", settings, PageSpec)
     if spec.positions is None and spec.layouts is None:
         raise BadInput('positions is missing; it must come before [items], such as positions = ["hero", "left"]')
-    for pointer, line in check_page(spec):
-        raise BadInput(f"{pointer.strip('/').replace('/', '.')}: {line}")
+    for error in check_page(spec):
+        raise BadInput(f"{error.pointer.strip('/').replace('/', '.')}: {error.detail}")
     item_table = _table(
         "items", content.get("items", {}), '[items], and below it a line for each, such as "straw hat" = {}'
     )
@@ -67,8 +68,8 @@ def _item(name: str, value: Any) -> ItemSpec:
         for key, field in _table(where, value, '{}, or { state = "paused" }').items()
     }
     spec: ItemSpec = _convert(where, fields, ItemSpec)
-    for pointer, line in check_item(spec):
-        raise BadInput(f"{where}{pointer.replace('/', '.')}: {line}")
+    for error in check_item(spec):
+        raise BadInput(f"{where}{error.pointer.replace('/', '.')}: {error.detail}")
     return spec
 
 

@@ -10,7 +10,8 @@ from slotwise.service.clock import Clock
 from slotwise.service.errors import DoesNotFit, NotFound, NotReady, StaleVersion
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.compiler import TRIAL, Compiler
-from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec, check_limits
+from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_checks import check_limits
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, Store, StoredPage, commit_and_apply
 
@@ -65,7 +66,7 @@ class PageCache:
         if model is None:
             model = await self._load(name)
         if model is None:
-            raise NotFound(f"there is no page {name!r}; PUT /v1/pages/... defines one")
+            raise NotFound(f"there is no page {name!r}; define it first")
         return model
 
     async def current_model(self, name: str) -> PageModel:

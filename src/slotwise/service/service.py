@@ -6,11 +6,12 @@ callbacks in the order of the groups. A page that is loaded in between has there
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from slotwise.service.clock import Clock
+from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.housekeeping import Housekeeping
 from slotwise.service.insights_cache import InsightsCache
@@ -153,3 +154,21 @@ class Service:
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
         """Add the statuses of events to the metrics; see `Displays.count_events`."""
         self._displays.count_events(events)
+
+
+@asynccontextmanager
+async def running(path: Path, clock: Clock = machine_clock, seed: int | None = None) -> AsyncIterator[Service]:
+    """A service over this store until the block ends, when the service commits what is queued."""
+    service = Service(path, clock, seed)
+    try:
+        await service.open()
+        tasks = [asyncio.create_task(service.compile()), asyncio.create_task(service.run_housekeeping())]
+        try:
+            yield service
+        finally:
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+    finally:
+        await service.close()

@@ -19,9 +19,10 @@ from slotwise.client.load import generator
 from slotwise.client.load.generator import LoadGenerator, LoadPlan
 from slotwise.client.load.report import LoadReport
 from slotwise.client.load.visitors import Visitors
-from slotwise.service.http.app import make_app, running
+from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on
+from slotwise.service.service import running
 from tests.service.running_service import Process, client, process
 from tests.waiting import until
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slotwise.service.errors import FieldError
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec, check_limits, check_page
+from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_checks import check_limits, check_page
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import PageCounts, StoredPage
@@ -20,7 +22,8 @@ LIMIT = 30  # counts: the page of these tests has 5 items x 1 segment x 4 column
 
 @pytest.fixture
 def low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", LIMIT)
+    for module in ("page", "page_checks"):
+        monkeypatch.setattr(f"slotwise.service.pages.{module}.MOST_COUNTS", LIMIT)
 
 
 def largest() -> PageBody:
@@ -168,4 +171,4 @@ def test_the_longest_order_is_checked_at_once() -> None:
     assert check_page(PageSpec(positions=POSITIONS, default_order=order)) == []
     assert time.process_time() - began < 0.2
     twice = PageSpec(positions=POSITIONS, default_order=[*order, "item7"])
-    assert check_page(twice) == [("/default_order", "item 'item7' is given twice")]
+    assert check_page(twice) == [FieldError("/default_order", "item 'item7' is given twice")]

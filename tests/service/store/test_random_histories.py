@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from slotwise.service.errors import Conflict
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec, check_page
+from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_model import DROP_MARGIN
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind

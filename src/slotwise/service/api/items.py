@@ -6,9 +6,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import NOT_FOUND, Call, Response, Route
-from slotwise.service.errors import DoesNotFit, FieldError, NotFound, raise_field_errors
+from slotwise.service.errors import DoesNotFit, NotFound, raise_field_errors
 from slotwise.service.pages.limits import MOST_ROWS, ItemName
-from slotwise.service.pages.page import ItemSpec, check_item
+from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_checks import check_item
 
 
 class PageItem(ItemSpec, omit_defaults=False, kw_only=True):
@@ -40,7 +41,7 @@ class ItemResults(Struct):
 async def put(call: Call[ItemSpec]) -> Response:
     """Add or change an item; the next recommendation uses it."""
     model = await call.service.model(call.path["page"])
-    raise_field_errors([FieldError(*problem) for problem in check_item(call.body)])
+    raise_field_errors(check_item(call.body))
     name = call.path["item"]
     (saved,) = await call.service.save_items(model, [(name, call.body)])
     if isinstance(saved, str):
@@ -63,7 +64,7 @@ async def put_batch(call: Call[ItemBatch]) -> Response:
     """Add or change many items; an invalid one does not prevent the others."""
     model = await call.service.model(call.path["page"])
     rows = call.body.items
-    invalid = {k: problems[0][1] for k, row in enumerate(rows) if (problems := check_item(row))}
+    invalid = {k: problems[0].detail for k, row in enumerate(rows) if (problems := check_item(row))}
     valid = [(row.item, _spec(row)) for k, row in enumerate(rows) if k not in invalid]
     saved = iter(await call.service.save_items(model, valid) if valid else [])
     results = [_result(row.item, invalid[k] if k in invalid else next(saved)) for k, row in enumerate(rows)]

@@ -9,7 +9,8 @@ from slotwise.service.api.items import PageItem
 from slotwise.service.api.route import IF_MATCH, NOT_FOUND, STALE, Call, Response, Route
 from slotwise.service.errors import Conflict, DoesNotFit, FieldError, NotFound, raise_field_errors
 from slotwise.service.pages.limits import ItemName
-from slotwise.service.pages.page import NO_PAGE, PageBody, PagePatch, PageSpec, check_page
+from slotwise.service.pages.page import NO_PAGE, PageBody, PagePatch, PageSpec
+from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import StoredPage
 
@@ -142,7 +143,7 @@ def _body(page: StoredPage | None) -> PageBody:
 
 
 def _check(spec: PageSpec) -> None:
-    raise_field_errors([FieldError(*problem) for problem in check_page(spec)])
+    raise_field_errors(check_page(spec))
 
 
 def _current_body(page: StoredPage | None) -> PageBody:

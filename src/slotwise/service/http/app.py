@@ -1,9 +1,6 @@
 """The ASGI application: every route behind one router."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,31 +9,12 @@ from starlette.types import ASGIApp
 
 from slotwise.service.api import events, insights, items, log, operations, pages, recommendations, state
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
-from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 
 _FILES = (pages, items, recommendations, events, insights, state, log, operations)
-
-
-@asynccontextmanager
-async def running(path: Path, clock: Clock = machine_clock, seed: int | None = None) -> AsyncIterator[Service]:
-    """A service over this store until the block ends, when the service commits what is queued."""
-    service = Service(path, clock, seed)
-    try:
-        await service.open()
-        tasks = [asyncio.create_task(service.compile()), asyncio.create_task(service.run_housekeeping())]
-        try:
-            yield service
-        finally:
-            for task in tasks:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-    finally:
-        await service.close()
 
 
 def make_app(service: Service, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:

@@ -17,9 +17,9 @@ from starlette.types import ASGIApp
 
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
-from slotwise.service.http.app import make_app, running
+from slotwise.service.http.app import make_app
 from slotwise.service.http.connection import Connection
-from slotwise.service.service import Service
+from slotwise.service.service import Service, running
 
 BACKLOG = 1024  # connections that wait to be accepted
 ACCEPTED_AT_ONCE = 16  # before the first of them is handled, and rejected if there are too many

@@ -1,30 +1,23 @@
 """What a page is: its layouts, segments, items, pins and settings, as requests define them and the store keeps them."""
 
-from collections import Counter
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from slotwise.checks import BadInput
-from slotwise.policies import policies
-from slotwise.policies._contract import can_serve, find, make_params, serving_params
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
-    MOST_COLUMNS,
     MOST_COUNTS,
     MOST_ITEMS,
     MOST_LAYOUTS,
     MOST_POSITIONS,
     MOST_SEGMENTS,
-    MOST_SEGMENTS_EVER,
     ItemName,
     Name,
 )
 
 DAY = 86400.0
 MOST_HALF_LIVES = 16.0  # that the log is kept: the weight of older counts is below 2^-16
-MOST_SWEEPS = 100  # of a sampler for one display: they block the event loop
 DEFAULT_LAYOUT = "default"
 
 Positions = Annotated[list[Name], Meta(min_length=1, max_length=MOST_POSITIONS)]
@@ -154,93 +147,3 @@ class PageBody(Struct):
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])
-
-
-def check_page(spec: PageSpec) -> list[tuple[str, str]]:
-    """Problems of a definition beyond the types of its fields, as (pointer, line)."""
-    problems = []
-    if (spec.positions is None) == (spec.layouts is None):
-        problems.append(("/positions", "either positions or layouts are needed, and not both"))
-    for name, positions in spec.all_layouts().items():
-        pointer = "/positions" if spec.layouts is None else f"/layouts/{name}"
-        problems += [(pointer, line) for line in _repeated("position", positions)]
-    problems += [("/segments", line) for line in _repeated("segment", spec.segments)]
-    problems += [("/default_order", line) for line in _repeated("item", spec.default_order)]
-    problems += _policy_problems(spec)
-    if spec.retention is not None and spec.retention < spec.click_window:
-        retention, window = _plain_number(spec.retention), _plain_number(spec.click_window)
-        problems.append(("/retention", f"{retention} is shorter than the click_window, {window}"))
-    if spec.half_life is not None:
-        problems += [("/half_life", line) for line in _half_life_problems(spec, spec.half_life)]
-    return problems
-
-
-def _half_life_problems(spec: PageSpec, half_life: float) -> list[str]:
-    longest = MOST_HALF_LIVES * half_life
-    durations = {"click_window": spec.click_window, "retention": spec.retention or 0.0}
-    least = max(durations.values()) / MOST_HALF_LIVES
-    too_long = [name for name, seconds in durations.items() if seconds > longest]
-    if not too_long:
-        return []
-    now = ", ".join(f"{name} is {_plain_number(durations[name])}" for name in too_long)
-    most = _plain_number(longest)
-    return [
-        f"with a half_life of {_plain_number(half_life)} seconds the log is kept for {most} at most, but {now}: "
-        f"make half_life at least {_plain_number(least)}, or {' and '.join(too_long)} at most {most}"
-    ]
-
-
-def _plain_number(number: float) -> str:
-    """Without an exponent: seconds have many digits."""
-    return f"{number:.14g}"
-
-
-def check_limits(body: PageBody, items: int) -> str | None:
-    """Which limit a page with this many items exceeds. All counts are held in memory and swept for every display."""
-    needed = items * len(body.segments) * body.n_columns
-    for number, most, what in (
-        (items, MOST_ITEMS, "items"),
-        (len(body.columns), MOST_COLUMNS, "positions of all layouts, including removed ones,"),
-        (len(body.segments), MOST_SEGMENTS_EVER, "segments, including removed ones,"),
-        (needed, MOST_COUNTS, f"counts ({items:,} items x {len(body.segments)} segments x {body.n_columns:,} columns)"),
-    ):
-        if number > most:
-            return f"{number:,} {what} are too many for a page, {most:,} fit: split it into several pages"
-    return None
-
-
-def check_item(spec: ItemSpec) -> list[tuple[str, str]]:
-    """Problems of an item beyond the types of its fields, as (pointer, line)."""
-    problems = []
-    if spec.prior is not None and spec.prior.clicks > spec.prior.views:
-        clicks, views = _plain_number(spec.prior.clicks), _plain_number(spec.prior.views)
-        problems.append(("/prior/clicks", f"{clicks} clicks are more than {views} views"))
-    if spec.valid_from is not None and spec.valid_until is not None and spec.valid_from >= spec.valid_until:
-        start, end = _plain_number(spec.valid_from), _plain_number(spec.valid_until)
-        problems.append(("/valid_until", f"{end} is not after valid_from, {start}"))
-    return problems
-
-
-def _policy_problems(spec: PageSpec) -> list[tuple[str, str]]:
-    if spec.policy not in policies() or not can_serve(find(spec.policy)):
-        is_known = spec.policy in policies()
-        problem = f"policy {spec.policy} cannot serve a page" if is_known else f"unknown policy {spec.policy!r}"
-        usable = ", ".join(name for name in policies() if can_serve(find(name)))
-        return [("/policy", f"{problem}; those that can: {usable}")]
-    return [("/params", line) for line in _params_problems(spec)]
-
-
-def _params_problems(spec: PageSpec) -> list[str]:
-    module = find(spec.policy)
-    try:
-        params = make_params(module, serving_params(module, spec.params), None)
-    except BadInput as error:
-        return [str(error)]
-    sweeps = getattr(params, "sweeps", 1)
-    if sweeps > MOST_SWEEPS:
-        return [f"sweeps = {sweeps} take too long for one display; the limit is {MOST_SWEEPS}"]
-    return []
-
-
-def _repeated(what: str, names: list[str]) -> list[str]:
-    return [f"{what} {name!r} is given twice" for name, times in Counter(names).items() if times > 1]

@@ -16,29 +16,31 @@ class BadInput(ValueError):
     """Invalid input; the message says what is wrong, where, and what would be right."""
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def integer_at_least(name: str, value: Any, least: int) -> int:
     """`value` as an int of at least `least`; 1e5 and numpy integers are valid, 1.5 and True are not."""
     wanted = f"a whole number of at least {least}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise BadInput(f"{name} = {shown(value)} is not {wanted}")
+        raise BadInput(f"{name} = {format_value(value)} is not {wanted}")
     if isinstance(value, float | np.floating) and not math.isfinite(value):
-        raise BadInput(f"{name} = {shown(value)} is not {wanted}")
+        raise BadInput(f"{name} = {format_value(value)} is not {wanted}")
     if value != int(value) or not least <= value < 2**63:
-        raise BadInput(f"{name} = {shown(value)} is not {wanted}" + (" and below 2^63" if value >= 2**63 else ""))
+        raise BadInput(
+            f"{name} = {format_value(value)} is not {wanted}" + (" and below 2^63" if value >= 2**63 else "")
+        )
     return int(value)
 
 
 def number(name: str, value: Any) -> float:
     """`value` as a float, which may be infinite or NaN: callers check their own bounds. True is not valid."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise BadInput(f"{name} = {shown(value)} is not a number")
+        raise BadInput(f"{name} = {format_value(value)} is not a number")
     try:
         return float(value)
     except OverflowError:
-        raise BadInput(f"{name} = {shown(value)} is too large a number") from None
+        raise BadInput(f"{name} = {format_value(value)} is too large a number") from None
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value formatted for an error message, at most 60 characters long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
@@ -75,7 +77,7 @@ def within(name: str, array: Floats, low: float, high: float) -> Floats:
     return array
 
 
-def known(what: str, name: object, names: Iterable[str]) -> str:
+def one_of(what: str, name: object, names: Iterable[str]) -> str:
     """`name` itself when it is one of `names`; else an error with the closest one and the whole list."""
     options = sorted(names)
     if isinstance(name, str) and name in options:
@@ -85,22 +87,22 @@ def known(what: str, name: object, names: Iterable[str]) -> str:
     raise BadInput(f"unknown {what} {name!r}; {hint}known: {', '.join(options) or 'none'}")
 
 
-def mapping(what: str, value: object) -> Mapping[str, Any]:
+def string_mapping(what: str, value: object) -> Mapping[str, Any]:
     """`value` itself when it is a mapping with strings as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BadInput(f"{what} = {shown(value)} is not a mapping of names to values")
+        raise BadInput(f"{what} = {format_value(value)} is not a mapping of names to values")
     return value
 
 
-def names(what: str, values: Any) -> list[str]:
+def string_list(what: str, values: Any) -> list[str]:
     """`values` as a list of names; a single string is an error, since it would be read as a list of letters."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         kind = "a string" if isinstance(values, str | bytes) else "not a list"
-        raise BadInput(f"{what} = {shown(values)} is {kind}; a list of names is needed")
+        raise BadInput(f"{what} = {format_value(values)} is {kind}; a list of names is needed")
     entries = list(values)
     for value in entries:
         if not isinstance(value, str):
-            raise BadInput(f"{shown(value)} in {what} is not a name; a string is needed")
+            raise BadInput(f"{format_value(value)} in {what} is not a name; a string is needed")
     return entries
 
 
@@ -112,4 +114,4 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
             raise TypeError(raw.dtype)
         return np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{name} = {shown(values)} is not made of numbers") from None
+        raise BadInput(f"{name} = {format_value(values)} is not made of numbers") from None

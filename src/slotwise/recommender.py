@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange_among, valid_pins
-from slotwise.checks import BadInput, Ints, known, mapping, names, whole
+from slotwise.checks import BadInput, Ints, integer_at_least, one_of, string_list, string_mapping
 from slotwise.counts import CountArrays, Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, select_fit
@@ -52,7 +52,9 @@ class Recommender:
         if not can_serve(self._module):
             raise BadInput(f"policy {name_of(self._module)} cannot serve: it has no score, grow or counts")
         self._params = make_params(self._module, serving_params(self._module, params), None)
-        self._rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(whole("seed", seed, 0))
+        self._rng = (
+            seed if isinstance(seed, np.random.Generator) else np.random.default_rng(integer_at_least("seed", seed, 0))
+        )
         self._active = np.ones(len(self._items), np.bool_)
         self._state = self._module.init(self._params, len(self._items), len(self._positions), self._rng)
         self._serve = _serve_kernel(self._module)
@@ -128,13 +130,13 @@ class Recommender:
         shown there, whether eligible or not. Excluded beats pinned: a pin of an excluded item is ignored. When items
         run out, the least visible positions are left out.
         """
-        eligible_items = None if eligible is None else [self._item(name) for name in names("eligible", eligible)]
+        eligible_items = None if eligible is None else [self._item(name) for name in string_list("eligible", eligible)]
         requested_pins = {}
         if pinned is not None:
             requested_pins = {
-                self._position(where): self._item(name) for where, name in mapping("pinned", pinned).items()
+                self._position(where): self._item(name) for where, name in string_mapping("pinned", pinned).items()
             }
-        excluded_items = [self._item(name) for name in names("excluded", excluded)]
+        excluded_items = [self._item(name) for name in string_list("excluded", excluded)]
         allowed = allowed_items(self._active, eligible_items, excluded_items)
         pins = self._pins(requested_pins, excluded_items) if requested_pins else self._no_pins
         self._serve(self._params, self._state, self._rng, self._theta, self._kappa, allowed, pins, self._display)
@@ -148,7 +150,7 @@ class Recommender:
         """
         shown = self._read(display)
         clicks = np.zeros(len(self._positions), np.int64)
-        for position in names("clicked", clicked):
+        for position in string_list("clicked", clicked):
             clicks[self._shown_position(display, position)] = 1
         if display:
             self._module.update(self._params, self._state, shown, clicks)
@@ -156,7 +158,7 @@ class Recommender:
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
         """Count a click that came after `learn`: a skip becomes a click."""
         shown = self._read(display)
-        late = {self._shown_position(display, position) for position in names("clicked", clicked)}
+        late = {self._shown_position(display, position) for position in string_list("clicked", clicked)}
         for k in late:
             if self._state.counts.skips[shown[k], k] < 1.0:
                 position, item = list(self._positions)[k], self._item_names[shown[k]]
@@ -260,11 +262,11 @@ class Recommender:
 
     def _item(self, name: str) -> int:
         index = self._items.get(name) if isinstance(name, str) else None
-        return self._items[known("item", name, self._items)] if index is None else index
+        return self._items[one_of("item", name, self._items)] if index is None else index
 
     def _position(self, name: str) -> int:
         index = self._positions.get(name)
-        return self._positions[known("position", name, self._positions)] if index is None else index
+        return self._positions[one_of("position", name, self._positions)] if index is None else index
 
     def _shown_position(self, display: Mapping[str, str], position: str) -> int:
         k = self._position(position)
@@ -323,7 +325,7 @@ def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..
 
 def _names(what: str, values: Iterable[str]) -> dict[str, int]:
     """Names with their indices, in the order given."""
-    listed = names(f"{what}s", values)
+    listed = string_list(f"{what}s", values)
     if "" in listed:
         raise BadInput(f"{what} '' is not a name; a text of at least one character is needed")
     indices = {name: index for index, name in enumerate(dict.fromkeys(listed))}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slotwise.checks import whole
+from slotwise.checks import integer_at_least
 from slotwise.cli import _console as console
 from slotwise.cli._app import app
 from slotwise.cli._load_report import print_report, run_load
@@ -43,7 +43,11 @@ def demo(
     from slotwise.client.server_process import ServerProcess
 
     length = parse_whole_number("--rounds", rounds) if rounds else HEADLESS_ROUNDS if headless else None
-    pace, late, seeded = parse_rate(rate), whole("--delay", delay, least=0), whole("--seed", seed, least=0)
+    pace, late, seeded = (
+        parse_rate(rate),
+        integer_at_least("--delay", delay, least=0),
+        integer_at_least("--seed", seed, least=0),
+    )
     with _open_store(store) as path, ServerProcess(path, port, seeded) as server:
         url = server.url()
         with console.stderr.status("starting the service; the first start compiles its kernels, which takes a minute"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slotwise.checks import known
+from slotwise.checks import one_of
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -51,7 +51,7 @@ def fit(
 
     check_chart_paths(chart)
     check_output_paths(output, SUFFIXES, "fits")
-    known("method", method, METHODS)
+    one_of("method", method, METHODS)
     with console.progress_bars(2, quiet or as_json) as add_bar:
         counted = read_log(**log.source(), **log.count_options(add_bar)._asdict(), top=top)
         progress = add_bar(f"fitting {method}", len(counted.queries))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slotwise.checks import whole
+from slotwise.checks import integer_at_least
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -59,11 +59,17 @@ def load(
 
     check_chart_paths(chart)
     plan = LoadPlan(
-        page, parse_whole_number("--rounds", rounds), parse_rate(rate), connections, whole("--delay", delay, least=0)
+        page,
+        parse_whole_number("--rounds", rounds),
+        parse_rate(rate),
+        connections,
+        integer_at_least("--delay", delay, least=0),
     )
     truth, described = choose_model(setting, theta, kappa, model)
     address, (items, positions) = _read_page(url, page, truth, create)
-    generator = LoadGenerator(address, Visitors(truth, items, positions, whole("--seed", seed, least=0)), plan)
+    generator = LoadGenerator(
+        address, Visitors(truth, items, positions, integer_at_least("--seed", seed, least=0)), plan
+    )
     report = run_load(generator, quiet or as_json)
     if chart and report.learning_curve:
         _save_charts(report, generator.visitors.regret_at_random, chart)

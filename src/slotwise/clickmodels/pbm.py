@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.arrange import arrange
-from slotwise.checks import BadInput, Floats, Ints, vector, whole, within
+from slotwise.checks import BadInput, Floats, Ints, integer_at_least, vector, within
 from slotwise.jit import kernel
 
 
@@ -63,7 +63,7 @@ class PBM:
         if items.size != self.kappa.size:
             raise BadInput(f"display has {items.size} items, but there are {self.kappa.size} positions")
         for item in items:
-            if whole("display", float(item), least=0) >= self.theta.size:
+            if integer_at_least("display", float(item), least=0) >= self.theta.size:
                 raise BadInput(f"display has item {item:g}, but items go from 0 to {self.theta.size - 1}")
         if np.unique(items).size < items.size:
             raise BadInput(f"display = {items.astype(int).tolist()} has an item twice")

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from slotwise.checks import BadInput, shown
+from slotwise.checks import BadInput, format_value
 
 URL = "http://127.0.0.1:8000"
 
@@ -38,7 +38,7 @@ class ServiceAddress(NamedTuple):
 
 
 def _invalid(url: str) -> BadInput:
-    return BadInput(f"--url {shown(url)} is not the address of a service, such as {URL}")
+    return BadInput(f"--url {format_value(url)} is not the address of a service, such as {URL}")
 
 
 def status_text(status: int) -> str:

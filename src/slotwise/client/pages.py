@@ -3,7 +3,7 @@
 import time
 from typing import Any, NamedTuple
 
-from slotwise.checks import BadInput, known
+from slotwise.checks import BadInput, one_of
 from slotwise.clickmodels.pbm import PBM
 from slotwise.client.http_client import HttpClient, error_detail, path_of
 from slotwise.service.pages.limits import MOST_ROWS
@@ -37,7 +37,7 @@ def fetch_page(client: HttpClient, page: str) -> tuple[Any, str | None]:
 def fetch_existing_page(client: HttpClient, page: str) -> Any:
     """A page. Raises BadInput with the known names when it does not exist."""
     found, _ = fetch_page(client, page)
-    return found if found is not None else known("page", page, page_names(client))
+    return found if found is not None else one_of("page", page, page_names(client))
 
 
 def outline(page: Any, now: float | None = None) -> PageOutline:

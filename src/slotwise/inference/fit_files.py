@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from slotwise.checks import BadInput, Floats, shown, within
+from slotwise.checks import BadInput, Floats, format_value, within
 from slotwise.counts import Counts
 from slotwise.files import load_document, save_document, write_whole
 from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
@@ -40,7 +40,9 @@ def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
         try:
             fits.append(_from_saved(query))
         except BadInput as error:
-            raise BadInput(f"{str(path)!r} is a damaged slotwise fit: query {shown(query.name)}: {error}") from None
+            raise BadInput(
+                f"{str(path)!r} is a damaged slotwise fit: query {format_value(query.name)}: {error}"
+            ) from None
     return fits
 
 
@@ -52,11 +54,11 @@ def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
     for fit in fits:
         if fit.name == query:
             return fit
-    names = ", ".join(shown(fit.name) for fit in fits[:5]) + ", ..." * (len(fits) > 5)
+    names = ", ".join(format_value(fit.name) for fit in fits[:5]) + ", ..." * (len(fits) > 5)
     if not fits:
         raise BadInput("there are no fits, so no query can be chosen")
     if query is not None:
-        raise BadInput(f"there is no fit of a query {shown(query)}; the {len(fits):,} queries are {names}")
+        raise BadInput(f"there is no fit of a query {format_value(query)}; the {len(fits):,} queries are {names}")
     raise BadInput(f"there are fits of {len(fits):,} queries ({names}); choose one with {option}")
 
 
@@ -65,7 +67,9 @@ def fit_list(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
     listed = [fits] if isinstance(fits, QueryFit) or not isinstance(fits, Iterable) else list(fits)
     for fit in listed:
         if not isinstance(fit, QueryFit):
-            raise BadInput(f"{shown(fit)} is {type(fit).__name__}; it must be a QueryFit, as fit_queries returns")
+            raise BadInput(
+                f"{format_value(fit)} is {type(fit).__name__}; it must be a QueryFit, as fit_queries returns"
+            )
     return listed
 
 

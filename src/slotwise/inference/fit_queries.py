@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.checks import BadInput, Floats, Ints, known, shown
+from slotwise.checks import BadInput, Floats, Ints, format_value, one_of
 from slotwise.counts import Counts
 from slotwise.inference.estimation.batch import UNOBSERVED, Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
@@ -60,7 +60,7 @@ def fit_queries(
     ({'top': 'felt', 'side': 'straw'}, [[1.0, 1.0], [0.45, 0.55]], [])
     """
     listed, checked_level = _checked(queries), check_level(level)
-    bayes = known("method", method, METHODS) == "bayes"
+    bayes = one_of("method", method, METHODS) == "bayes"
     estimate = estimator("em" if bayes else method, fill, 0.0 if bayes or prior is None else prior)
     batches = list(_fitted_batches(listed, estimate, None if bayes else progress))
     sampled = None
@@ -120,7 +120,7 @@ def _checked(queries: Iterable[Query]) -> list[Query]:
     listed, names = list(queries), set()
     for k, query in enumerate(listed):
         if not isinstance(query, Query) or not isinstance(query.counts, Counts):
-            raise BadInput(f"query {k} is {shown(query)}; it must be Query(name, items, positions, counts)")
+            raise BadInput(f"query {k} is {format_value(query)}; it must be Query(name, items, positions, counts)")
         if query.counts.clicks.shape != (len(query.items), len(query.positions)):
             raise BadInput(
                 f"query {query.name!r} names {len(query.items)} items and {len(query.positions)} positions; "
@@ -199,7 +199,7 @@ def _has_few_clicks(batch: Batch) -> NDArray[np.bool_]:
 def _named_warnings(
     batch: Batch, row: int, query: Query, item_texts: StateTexts, position_texts: StateTexts
 ) -> Iterator[str]:
-    items, positions = [shown(name) for name in query.items], [shown(name) for name in query.positions]
+    items, positions = [format_value(name) for name in query.items], [format_value(name) for name in query.positions]
     yield from query_warnings(batch, row, items, positions, item_texts, position_texts)
     rows = slice(batch.offsets[row], batch.offsets[row + 1])
     clicks, item_state, position_state = batch.clicks[rows], batch.item_state[rows], batch.position_state[row]
@@ -233,7 +233,7 @@ def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[G
 
 
 def _poor_fit_text(goodness: GoodnessOfFit) -> str:
-    cell = f"{shown(goodness.item)} at {shown(goodness.position)}"
+    cell = f"{format_value(goodness.item)} at {format_value(goodness.position)}"
     return (
         f"a position-based model does not fit (p = {goodness.p_value:.1g}): click rates are off by "
         f"{100 * goodness.size:.0f} %, most of all {cell}: {goodness.observed:.3g} instead of {goodness.fitted:.3g}"

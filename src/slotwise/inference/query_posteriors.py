@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.checks import Floats, whole
+from slotwise.checks import Floats, integer_at_least
 from slotwise.inference.fit_warnings import name_list
 from slotwise.inference.sampling.posterior import MOST_SWEEPS, Posterior, posterior, target_of
 from slotwise.logs.query import Query
@@ -47,12 +47,12 @@ def posterior_estimates(
 ) -> list[QueryEstimate]:
     """The estimate of every query; neither the order of the queries nor the number of threads changes it."""
     threads, budget = settings.threads, settings.budget
-    cores = (os.cpu_count() or 1) if threads is None else whole("threads", threads, least=1)
+    cores = (os.cpu_count() or 1) if threads is None else integer_at_least("threads", threads, least=1)
     checked = SamplingSettings(
         settings.prior,
-        whole("draws", settings.draws, least=MIN_ESS),
-        None if budget is None else whole("budget", budget, least=1),
-        whole("seed", settings.seed, least=0),
+        integer_at_least("draws", settings.draws, least=MIN_ESS),
+        None if budget is None else integer_at_least("budget", budget, least=1),
+        integer_at_least("seed", settings.seed, least=0),
         threads=1 if len(queries) > 1 else cores,
     )
     for query in queries[:1]:

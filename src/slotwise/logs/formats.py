@@ -1,6 +1,6 @@
 """Log formats by name: presets for known logs, and generic file formats."""
 
-from slotwise.checks import known
+from slotwise.checks import one_of
 from slotwise.logs import kdd2012, open_bandit
 from slotwise.logs.schema import ANY_POSITION, Schema
 
@@ -28,4 +28,4 @@ SUFFIXES = {
 
 def format_of(name: str) -> Schema:
     """The schema of a named format."""
-    return FORMATS[known("format", name, FORMATS)]
+    return FORMATS[one_of("format", name, FORMATS)]

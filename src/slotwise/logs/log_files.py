@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import msgspec
 import pyarrow as pa
 
-from slotwise.checks import BadInput, known, shown
+from slotwise.checks import BadInput, format_value, one_of
 from slotwise.logs.formats import SUFFIXES
 from slotwise.logs.schema import Schema
 
@@ -46,7 +46,7 @@ def find_files(paths: Iterable[str], format: str | None = None) -> tuple[list[st
         raise BadInput("no files given; name the log files, or a glob such as 'logs/*.csv.gz'")
     repeated = [file for file in files if files.count(file) > 1]
     if repeated:
-        raise BadInput(f"{shown(repeated[0])} is named twice: its lines would be counted twice")
+        raise BadInput(f"{format_value(repeated[0])} is named twice: its lines would be counted twice")
     return files, format or find_format(files[0])
 
 
@@ -95,7 +95,9 @@ def open_log_files(files: list[str], schema: Schema, filtered: Iterable[str] = (
         elif columns is None:
             columns = own_columns
         elif own_columns != columns:
-            raise BadInput(f"{file!r} has the columns {shown(own_columns)}, other files have {shown(columns)}")
+            raise BadInput(
+                f"{file!r} has the columns {format_value(own_columns)}, other files have {format_value(columns)}"
+            )
     if len(empty) == len(files):
         raise BadInput(f"{files[0]!r} is empty: a log needs at least one line" + _and_others(len(files) - 1))
     if columns is None:
@@ -195,7 +197,7 @@ def _csv_columns(file: str, schema: Schema, required: list[str]) -> list[str] | 
             hint = "; is the delimiter right?" if len(header) == 1 else ""
             raise BadInput(
                 f"{file!r} has {'no' if column not in header else 'more than one'} column {column!r}; "
-                f"its first line is {shown(header)}{hint}"
+                f"its first line is {format_value(header)}{hint}"
             )
     return header
 
@@ -217,7 +219,7 @@ def _parquet_columns(file: str, schema: Schema, required: list[str]) -> list[str
 
     table = parquet.ParquetFile(file)
     for column in required:
-        known(f"column of {file!r}", column, table.schema_arrow.names)
+        one_of(f"column of {file!r}", column, table.schema_arrow.names)
     return required if table.metadata.num_rows else None
 
 

@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
-from slotwise.checks import BadInput, whole
+from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
 from slotwise.logs import aggregate
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
@@ -137,7 +137,7 @@ def _queries(log: CountedLog, top: int | None) -> list[Query]:
     cells = log.cells
     if top is not None:
         queries = cells.group_by("page").agg(shown=cells["shown"].sum())
-        queries = queries.order_by([queries["shown"].desc(), queries["page"]]).limit(whole("top", top, 1))
+        queries = queries.order_by([queries["shown"].desc(), queries["page"]]).limit(integer_at_least("top", top, 1))
         cells = cells.semi_join(queries, ["page"])
     size = log.engine.to_arrow(cells.agg(cells=cells.count()))["cells"][0].as_py()
     if size == 0:

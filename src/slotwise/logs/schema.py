@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.checks import BadInput, known
+from slotwise.checks import BadInput, one_of
 
 MAX_POSITIONS = 20
 ANY_POSITION = "*"
@@ -77,7 +77,7 @@ def natural_sort_key(name: str) -> tuple[bool, int, str]:
 def with_changes(schema: Schema, changes: dict[str, Any]) -> Schema:
     """A validated copy of the schema with some fields replaced."""
     for name in changes:
-        known("field of a log's schema", name, Schema.__struct_fields__)
+        one_of("field of a log's schema", name, Schema.__struct_fields__)
     try:
         changed = msgspec.convert({**msgspec.structs.asdict(schema), **changes}, Schema)
     except msgspec.ValidationError as error:
@@ -87,7 +87,7 @@ def with_changes(schema: Schema, changes: dict[str, Any]) -> Schema:
 
 def check_schema(schema: Schema) -> Schema:
     """Return the schema, or raise BadInput when it is not usable."""
-    known("kind of log", schema.kind, KINDS)
+    one_of("kind of log", schema.kind, KINDS)
     used = list(schema.used.values())
     if "" in used or len(set(used)) < len(used):
         raise BadInput(f"the columns {', '.join(map(repr, used))} must be different, and not empty")

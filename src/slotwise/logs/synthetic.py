@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from slotwise.checks import known
+from slotwise.checks import one_of
 from slotwise.files import beside
 from slotwise.logs import kdd2012
 from slotwise.logs.traffic import Lines, Traffic
@@ -28,7 +28,7 @@ def synth(
 
     The suffix selects the compression (.gz, .zst, .bz2). The file appears only when it is complete.
     """
-    table = _TABLES[known("format", format, _TABLES)]
+    table = _TABLES[one_of("format", format, _TABLES)]
     rng = np.random.default_rng([seed, 2])
     with beside(path) as draft, _writer(draft, Path(path), format) as write:
         written = 0

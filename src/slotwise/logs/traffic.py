@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from slotwise.checks import BadInput, Floats, Ints, whole
+from slotwise.checks import BadInput, Floats, Ints, integer_at_least
 from slotwise.clickmodels.pbm import PBM
 
 
@@ -36,10 +36,10 @@ class ZipfTraffic:
     """
 
     def __init__(self, size: int, queries: int = 100_000, items: int = 20, positions: int = 3, seed: int = 0) -> None:
-        self._size = whole("lines", size, 1)
-        n_queries, max_items = whole("queries", queries, 1), whole("items", items, 1)
-        n_positions = whole("positions", positions, 1)
-        rng = np.random.default_rng([whole("seed", seed, 0), 1])
+        self._size = integer_at_least("lines", size, 1)
+        n_queries, max_items = integer_at_least("queries", queries, 1), integer_at_least("items", items, 1)
+        n_positions = integer_at_least("positions", positions, 1)
+        rng = np.random.default_rng([integer_at_least("seed", seed, 0), 1])
         self._query_weight = np.cumsum(1.0 / np.arange(1, n_queries + 1))
         self.items_per_query = rng.integers(min(n_positions, max_items), max_items + 1, n_queries)
         self._first = np.concatenate([[0], np.cumsum(self.items_per_query)])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from slotwise.checks import BadInput, whole
+from slotwise.checks import BadInput, integer_at_least
 from slotwise.paper.chunks import Chunk, ChunkResult, is_compiled, run_chunk
 
 CONNECT_TIMEOUT = 5  # seconds
@@ -27,7 +27,7 @@ class Workers(NamedTuple):
 
     @property
     def threads(self) -> int:
-        return os.cpu_count() or 1 if self.jobs is None else whole("jobs", self.jobs, least=1)
+        return os.cpu_count() or 1 if self.jobs is None else integer_at_least("jobs", self.jobs, least=1)
 
     @contextmanager
     def executor(self) -> Iterator[Executor]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.checks import BadInput, known
+from slotwise.checks import BadInput, one_of
 from slotwise.paper.settings import BEHAVIORAL, SIMULATED
 
 BEST = "best"  # placeholder for the c with the smallest regret in the tuning runs
@@ -210,7 +210,7 @@ EXPERIMENTS = {
 
 def select_experiments(names: Iterable[str] | None, quick: bool = False, runs: int | None = None) -> list[Experiment]:
     """The named experiments in the order of the paper, or all of them when `names` is None."""
-    requested = list(EXPERIMENTS) if names is None else [known("experiment", name, EXPERIMENTS) for name in names]
+    requested = list(EXPERIMENTS) if names is None else [one_of("experiment", name, EXPERIMENTS) for name in names]
     if not requested:
         raise BadInput(f"no experiment is named; known: {', '.join(EXPERIMENTS)}")
     selected = [experiment for name, experiment in EXPERIMENTS.items() if name in requested]

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from slotwise.checks import BadInput, whole
+from slotwise.checks import BadInput, integer_at_least
 from slotwise.files import load_document, save_document
 from slotwise.paper.chunks import Chunk, ChunkResult, is_compiled
 from slotwise.paper.claims import judge_claims
@@ -100,9 +100,9 @@ def reproduce(
     listener = listener or SilentListener()
     start = time.monotonic()
     if scope.runs is not None:
-        whole("runs", scope.runs, least=2)
+        integer_at_least("runs", scope.runs, least=2)
     experiments = select_experiments(scope.only, scope.quick, scope.runs)
-    whole("seed", scope.seed, least=0)
+    integer_at_least("seed", scope.seed, least=0)
     folder = prepare_folder(out)
     store = ResultStore(folder / "results", listener.warn)
     costs = {experiment.name: ExperimentCost() for experiment in experiments}

@@ -4,7 +4,7 @@ The three simulated settings share kappa. The behavioral ones, q1 to q19, are ei
 with the theta and kappa that the paper's authors published.
 """
 
-from slotwise.checks import known
+from slotwise.checks import one_of
 from slotwise.clickmodels.pbm import PBM
 
 KAPPA = [1.0, 0.75, 0.6, 0.3, 0.1]
@@ -37,5 +37,5 @@ SETTINGS = SIMULATED | BEHAVIORAL
 
 def setting(name: str) -> PBM:
     """The click model of a named setting."""
-    theta, kappa = SETTINGS[known("setting", name, SETTINGS)]
+    theta, kappa = SETTINGS[one_of("setting", name, SETTINGS)]
     return PBM(theta, kappa)

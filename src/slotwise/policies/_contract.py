@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from slotwise.checks import BadInput, known, mapping, number, shown, vector, whole
+from slotwise.checks import BadInput, format_value, integer_at_least, number, one_of, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.policies import policies
 
@@ -25,7 +25,7 @@ def find(policy: str | ModuleType) -> ModuleType:
         return _validated(policy)
     if isinstance(policy, str) and policy.endswith(".py"):
         return _validated(_load(Path(policy)))
-    return _validated(importlib.import_module(f"slotwise.policies.{known('policy', policy, policies())}"))
+    return _validated(importlib.import_module(f"slotwise.policies.{one_of('policy', policy, policies())}"))
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
     A setting of type Model is the true model, for oracles: `model`, or UNKNOWN when it is None.
     """
     hints = get_type_hints(module.Params)
-    settings = dict(mapping("params", {} if params is None else params))
+    settings = dict(string_mapping("params", {} if params is None else params))
     for name in settings:
-        known(f"{name_of(module)} parameter", name, hints)
+        one_of(f"{name_of(module)} parameter", name, hints)
     for name, kind in hints.items():
         if kind is Model:
             settings.setdefault(name, model or UNKNOWN)
@@ -90,7 +90,7 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
 
 def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings for a real page: its most visible position is unknown, so the default reference is none."""
-    settings = dict(mapping("params", {} if params is None else params))
+    settings = dict(string_mapping("params", {} if params is None else params))
     if "reference" in module.Params._fields:
         settings.setdefault("reference", "none")
     return settings
@@ -112,7 +112,7 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
     """`value` converted to the annotated type, so that kernels are compiled for one signature only."""
     if kind is Model:
         if not isinstance(value, PBM | Model):
-            raise BadInput(f"{name} = {shown(value)} is not a PBM")
+            raise BadInput(f"{name} = {format_value(value)} is not a PBM")
         return value.arrays() if isinstance(value, PBM) else value
     if _is_choice(kind):
         return _choice(name, kind, value)
@@ -121,7 +121,7 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
             raise BadInput(f"{name} = {value!r} is not true or false")
         return value
     if kind is int:
-        return whole(name, value, least=-(2**63))
+        return integer_at_least(name, value, least=-(2**63))
     if kind is float:
         return number(name, value)
     return vector(name, value)

@@ -14,7 +14,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
-from slotwise.checks import BadInput, Floats, Ints, mapping, shown, vector, whole
+from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
 from slotwise.policies._contract import PolicyReference, find, keeps_counts, make_params, name_of, plain_params
@@ -50,28 +50,30 @@ def simulate(
     """
     _check_model(model)
     if executor is not None and not isinstance(executor, Executor):
-        raise BadInput(f"executor = {shown(executor)} is not a concurrent.futures.Executor")
+        raise BadInput(f"executor = {format_value(executor)} is not a concurrent.futures.Executor")
     if progress is not None and not callable(progress):
-        raise BadInput(f"progress = {shown(progress)} is not callable")
+        raise BadInput(f"progress = {format_value(progress)} is not callable")
     module = find(policy)
-    start = whole("first_run", first_run, least=0)
-    run_numbers = range(start, start + whole("runs", runs, least=1))
+    start = integer_at_least("first_run", first_run, least=0)
+    run_numbers = range(start, start + integer_at_least("runs", runs, least=1))
     job = _RunJob(
         policy=PolicyReference.of(module),
         model=model,
-        params=dict(mapping("params", {} if params is None else params)),
-        checkpoints=_checkpoints(checkpoints, whole("rounds", rounds, least=1)),
-        seed=whole("seed", seed, least=0),
-        delay=whole("delay", delay, least=0),
+        params=dict(string_mapping("params", {} if params is None else params)),
+        checkpoints=_checkpoints(checkpoints, integer_at_least("rounds", rounds, least=1)),
+        seed=integer_at_least("seed", seed, least=0),
+        delay=integer_at_least("delay", delay, least=0),
     )
     if job.delay and not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
     for name, kind in get_type_hints(module.Params).items():
         if kind is Model and name in job.params:
-            raise BadInput(f"{name} = {shown(job.params[name])}: the simulation sets it to its own model, leave it out")
+            raise BadInput(
+                f"{name} = {format_value(job.params[name])}: the simulation sets it to its own model, leave it out"
+            )
     settings = make_params(module, params, model.arrays())
     if executor is None:
-        n_threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, least=1)
+        n_threads = os.cpu_count() or 1 if threads is None else integer_at_least("threads", threads, least=1)
         results = _run_on_threads(job, module, run_numbers, n_threads, progress)
     else:
         results = _run_on_executor(job, run_numbers, executor, progress)
@@ -217,7 +219,7 @@ def _checkpoints(checkpoints: ArrayLike | None, rounds: int) -> Ints:
         return log_spaced(rounds)
     points = vector("checkpoints", checkpoints)
     for point in points:
-        if whole("checkpoints", float(point), least=1) > rounds:
+        if integer_at_least("checkpoints", float(point), least=1) > rounds:
             raise BadInput(f"checkpoint {point:g} is after the last round, {rounds}")
     return np.unique(np.append(points, rounds)).astype(np.int64)
 
@@ -236,10 +238,10 @@ def counts_after(
     _check_model(model)
     if not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts")
-    points = log_spaced(whole("rounds", rounds, least=1))
-    settings = dict(mapping("params", {} if params is None else params))
-    job = _RunJob(PolicyReference.of(module), model, settings, points, whole("seed", seed, least=0), delay=0)
-    rngs = generators(job.seed, whole("run", run, least=0))
+    points = log_spaced(integer_at_least("rounds", rounds, least=1))
+    settings = dict(string_mapping("params", {} if params is None else params))
+    job = _RunJob(PolicyReference.of(module), model, settings, points, integer_at_least("seed", seed, least=0), delay=0)
+    rngs = generators(job.seed, integer_at_least("run", run, least=0))
     job.compile(module)
     cells = _progress_cells(1)
     with ThreadPoolExecutor(1, thread_name_prefix="slotwise") as pool:  # so that an interrupt takes effect

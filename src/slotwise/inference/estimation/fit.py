@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import BadInput, Floats, Ints, known
+from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.inference.estimation.batch import Batch, assess, fit_em, fit_svd
@@ -92,8 +92,8 @@ def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", p
 
 def estimator(method: str, fill: str, prior: float) -> Callable[[Batch], None]:
     """A function that fits and assesses a batch; BadInput if a setting is not valid."""
-    known("method", method, ["em", "svd"])
-    fill_number = Fill[known("fill", fill, [each.name.lower() for each in Fill]).upper()]
+    one_of("method", method, ["em", "svd"])
+    fill_number = Fill[one_of("fill", fill, [each.name.lower() for each in Fill]).upper()]
     if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0.0 <= prior < np.inf:
         raise BadInput(f"prior = {prior!r} is not a finite number of at least 0")
 

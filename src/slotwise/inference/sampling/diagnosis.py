@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.checks import BadInput, Floats, known, number, whole
+from slotwise.checks import BadInput, Floats, integer_at_least, number, one_of
 from slotwise.counts import Counts
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.posterior import (
@@ -106,16 +106,16 @@ def diagnose(
     starts at a random point; its burn-in is half as many sweeps as it then records, and at least 500.
     """
     arviz = _arviz()
-    kind = SAMPLERS[known("sampler", sampler, SAMPLERS)]
+    kind = SAMPLERS[one_of("sampler", sampler, SAMPLERS)]
     if kind is not Sampler.MIXING and prior != "uniform":
         raise BadInput(f"prior = {prior!r} needs the sampler 'mixing'; {sampler} supports the uniform prior only")
     if not 0.0 < number("width", width) < np.inf:
         raise BadInput(f"width = {width!r} is not a positive number")
     target = target_of(counts, prior, reference)
-    n_chains, n_thin = whole("chains", chains, least=2), whole("thin", thin, least=1)
-    n_draws = -(-whole("draws", draws, least=4 * n_chains) // n_chains)
+    n_chains, n_thin = integer_at_least("chains", chains, least=2), integer_at_least("thin", thin, least=1)
+    n_draws = -(-integer_at_least("draws", draws, least=4 * n_chains) // n_chains)
     check_size(n_draws * n_chains, target)
-    seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(n_chains)
+    seeds = np.random.SeedSequence(integer_at_least("seed", seed, least=0)).spawn(n_chains)
     burn_in = max(BURN_IN, n_draws * n_thin // 2)
     running, seconds = [], 0.0
     for k, chain_seed in enumerate(seeds):

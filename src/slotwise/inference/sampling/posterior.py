@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, arrange_among
-from slotwise.checks import BadInput, Floats, Ints, known, number, shown, whole
+from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, number, one_of
 from slotwise.counts import Counts
 from slotwise.inference.components import components, normalise
 from slotwise.inference.estimation.fit import Intervals, check_level
@@ -119,19 +119,23 @@ class Posterior:
         indices = np.full(n_positions, EMPTY)
         if isinstance(display, Mapping):
             for position, item in display.items():
-                k = self.positions.index(known("position", position, self.positions))
-                indices[k] = self.items.index(known("item", item, self.items))
+                k = self.positions.index(one_of("position", position, self.positions))
+                indices[k] = self.items.index(one_of("item", item, self.items))
         elif isinstance(display, str) or not isinstance(display, Sequence | np.ndarray) or len(display) != n_positions:
-            raise BadInput(f"display = {shown(display)} is not a mapping or a list of {n_positions} item indices")
+            raise BadInput(
+                f"display = {format_value(display)} is not a mapping or a list of {n_positions} item indices"
+            )
         else:
-            indices[:] = [whole("display", item, least=EMPTY) for item in display]
+            indices[:] = [integer_at_least("display", item, least=EMPTY) for item in display]
         items = indices[indices != EMPTY]
         if items.max(initial=0) >= n_items or len(set(items.tolist())) < items.size:
-            raise BadInput(f"display = {shown(display)} is not made of different item indices from 0 to {n_items - 1}")
+            raise BadInput(
+                f"display = {format_value(display)} is not made of different item indices from 0 to {n_items - 1}"
+            )
         filled = int((self.displays[0] != EMPTY).sum())
         if items.size != filled:
             raise BadInput(
-                f"display = {shown(display)} fills {items.size} positions, but a best display fills {filled}; "
+                f"display = {format_value(display)} fills {items.size} positions, but a best display fills {filled}; "
                 "for single positions use at_position"
             )
         return indices
@@ -180,19 +184,21 @@ def posterior(
     (True, True)
     """
     target = target_of(counts, prior, reference)
-    n_draws = whole("draws", draws, least=1)
+    n_draws = integer_at_least("draws", draws, least=1)
     goal = Goal(
         n_draws,
         n_draws / 2.0 if ess is None else number("ess", ess),
-        MOST_SWEEPS * n_draws if budget is None else whole("budget", budget, least=1),
+        MOST_SWEEPS * n_draws if budget is None else integer_at_least("budget", budget, least=1),
     )
     if not 0.0 <= goal.ess <= n_draws:
         raise BadInput(f"ess = {goal.ess:g} is not between 0 and the number of draws, {n_draws}")
     check_size(n_draws, target)
-    seeds = np.random.SeedSequence(whole("seed", seed, least=0)).spawn(CHAINS)
+    seeds = np.random.SeedSequence(integer_at_least("seed", seed, least=0)).spawn(CHAINS)
     chains = [ObservedChain(target, np.random.default_rng(chain_seed)) for chain_seed in seeds]
-    workers = os.cpu_count() if threads is None else whole("threads", threads, least=1)
-    return _sample(target, chains, whole("burn_in", burn_in, least=0), goal, labels or index_labels(target), workers)
+    workers = os.cpu_count() if threads is None else integer_at_least("threads", threads, least=1)
+    return _sample(
+        target, chains, integer_at_least("burn_in", burn_in, least=0), goal, labels or index_labels(target), workers
+    )
 
 
 def _sample(
@@ -270,17 +276,19 @@ def check_size(draws: int, target: Target) -> None:
 def target_of(counts: Counts, prior: Any, reference: str) -> Target:
     """The posterior for these arguments, validated."""
     if not isinstance(counts, Counts):
-        raise BadInput(f"counts = {shown(counts)} is {type(counts).__name__}; Counts(clicks, skips) are needed")
+        raise BadInput(f"counts = {format_value(counts)} is {type(counts).__name__}; Counts(clicks, skips) are needed")
     beta, learnt = (1.0, 1.0), Learnt.NOTHING
     if isinstance(prior, str):
-        learnt = PRIORS[known("prior", prior, PRIORS)]
+        learnt = PRIORS[one_of("prior", prior, PRIORS)]
     elif isinstance(prior, list | tuple) and len(prior) == 2:
         beta = number("prior's a", prior[0]), number("prior's b", prior[1])
         if not all(1.0 <= value < np.inf for value in beta):  # False for NaN too
-            raise BadInput(f"prior = {shown(prior)} is not a Beta law with a, b of at least 1")
+            raise BadInput(f"prior = {format_value(prior)} is not a Beta law with a, b of at least 1")
     else:
-        raise BadInput(f"prior = {shown(prior)} is not 'uniform', 'learnt', 'falling', or a pair of numbers (a, b)")
-    return Target(counts.arrays(), beta, learnt, REFERENCES[known("reference", reference, REFERENCES)])
+        raise BadInput(
+            f"prior = {format_value(prior)} is not 'uniform', 'learnt', 'falling', or a pair of numbers (a, b)"
+        )
+    return Target(counts.arrays(), beta, learnt, REFERENCES[one_of("reference", reference, REFERENCES)])
 
 
 def index_labels(target: Target) -> Labels:

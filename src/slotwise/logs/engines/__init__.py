@@ -8,7 +8,7 @@ from typing import Protocol
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from slotwise.checks import BadInput, known
+from slotwise.checks import BadInput, one_of
 from slotwise.logs.log_files import LogFiles
 
 Progress = Callable[[float], None]  # called with the fraction done
@@ -66,7 +66,7 @@ def report_progress(fraction_done: Callable[[], float | None], progress: Progres
 
 def start_engine(name: str, memory: str | None, master: str | None) -> AbstractContextManager[Engine]:
     """Start an engine by name; it stops when the context ends."""
-    known("engine", name, ENGINES)
+    one_of("engine", name, ENGINES)
     if name == "spark":
         if memory is not None:
             raise BadInput("--memory is an option of DuckDB; for Spark, set spark.executor.memory where it starts")

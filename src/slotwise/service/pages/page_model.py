@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, NO_PINS, InvalidPin, allowed_items, arrange_among, valid_pins
-from slotwise.checks import BadInput, Floats, Ints, known
+from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.layout import Layout
@@ -275,7 +275,7 @@ def _unknown(what: str, name: object, names: Iterable[str]) -> str:
     """An error line for an unknown name, with at most 20 of the known ones."""
     options = sorted(names)
     try:
-        known(what, name, options[:20])
+        one_of(what, name, options[:20])
     except BadInput as error:
         return str(error)
     return f"unknown {what}"

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +15,7 @@ import numpy as np
 
 from benchmarks.epoll_client import Responses, encode_request, repeat, send_requests
 from benchmarks.measure import Row, report
+from benchmarks.running_server import RunningServer
 from slotwise.service.api.route import Call, Response, Route
 from slotwise.service.http.server import serve
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
@@ -47,58 +46,22 @@ YARDSTICK = Route(
 )  # fmt: skip
 
 
-class Server:
-    """A service with the yardstick, in its own process."""
-
-    def __init__(self, store: Path) -> None:
-        command = [sys.executable, "-m", "benchmarks.service", "--serve", str(store)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().rpartition(":")[2])
-        while True:
-            try:
-                self.call("GET", "/readyz")
-                return
-            except (RuntimeError, OSError):
-                time.sleep(0.01)
-
-    def call(self, method: str, path: str, body: object = None) -> dict:
-        content = b"" if body is None else json.dumps(body).encode()
-        request = encode_request(path, content, method)
-        (response,) = send_requests(self.port, repeat(request, 1), 1, keep_bodies=True).bodies
-        return json.loads(response) if response.startswith(b"{") else {}
-
-    def define(self, page: str, n_items: int, n_positions: int = 5) -> None:
-        self.call("PUT", f"/v1/pages/{page}", {"positions": [f"position-{k}" for k in range(n_positions)]})
-        items = [{"item": f"item {k}"} for k in range(n_items)]
-        for k in range(0, n_items, 1000):
-            self.call("POST", f"/v1/pages/{page}/items:batch", {"items": items[k : k + 1000]})
-
-    def processor_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def memory(self) -> float:
-        """In MB."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
-
-    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        self.process.send_signal(how)
-        self.process.communicate()
+def start(store: Path) -> RunningServer:
+    """A service with the yardstick."""
+    return RunningServer([sys.executable, "-m", "benchmarks.service", "--serve", str(store)])
 
 
 @contextmanager
-def served(name: str = "store.db") -> Iterator[Server]:
+def served(name: str = "store.db") -> Iterator[RunningServer]:
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder) / name)
+        server = start(Path(folder) / name)
         try:
             yield server
         finally:
             server.end()
 
 
-def turn(server: Server, request: bytes, number: int = REQUESTS) -> tuple[Responses, float]:
+def turn(server: RunningServer, request: bytes, number: int = REQUESTS) -> tuple[Responses, float]:
     """The responses, and the server's processor seconds for one of them."""
     before = server.processor_seconds()
     responses = send_requests(server.port, repeat(request, number), CONNECTIONS)
@@ -179,7 +142,7 @@ def learning() -> list[Row]:
     return rows
 
 
-def _clicks(server: Server, named: bool) -> list[bytes]:
+def _clicks(server: RunningServer, named: bool) -> list[bytes]:
     """Batches of clicks, one at every position of displays that are committed."""
     request = encode_request("/v1/pages/shop/recommendations", b"{}")
     bodies = send_requests(server.port, repeat(request, BATCH * BATCHES // 5), CONNECTIONS, keep_bodies=True).bodies
@@ -268,18 +231,18 @@ def restarting() -> list[Row]:
     """The time until the service is ready after kill -9, with a million events in the log."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
-        server = Server(store)
+        server = start(store)
         server.define("shop", 50)
         server.call("POST", "/v1/pages/shop/recommendations", {})
         time.sleep(0.5)
         server.end()
         _fill(store)
-        server = Server(store)
+        server = start(store)
         for _ in range(500):
             server.call("POST", "/v1/pages/shop/recommendations", {})
         server.end(signal.SIGKILL)
         started = time.perf_counter()
-        server = Server(store)
+        server = start(store)
         ready = time.perf_counter() - started
         server.call("POST", "/v1/pages/shop/recommendations", {})
         first = time.perf_counter() - started

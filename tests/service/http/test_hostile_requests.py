@@ -202,8 +202,8 @@ def test_clients_that_never_finish_a_request_get_408(server: Process) -> None:
     whole = head(server, 1000) + b'{"events": ['
     for k, line in enumerate(lines):
         line.sendall((whole, whole[:40], b"")[k % 3])
-    assert server.http.post(RECOMMEND, json={}).status_code == 201
-    assert select.select(lines, [], [], 0.0)[0] == [], "the request was served only after the others got 408"
+    assert {server.http.post(RECOMMEND, json={}).status_code for _ in range(50)} == {201}
+    assert select.select(lines, [], [], 0.0)[0] == [], "the requests were served only after the others got 408"
     answers = [line.recv(4096) for line in lines]
     for line in lines:
         line.close()

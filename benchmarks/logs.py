@@ -21,7 +21,7 @@ from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import ZipfTraffic
 
 SIZES = (5_000_000, 20_000_000)
-PAGES = 1_000_000
+QUERIES = 1_000_000
 TURNS = 5
 
 
@@ -129,7 +129,7 @@ def main() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         for lines in SIZES:
             path = Path(folder) / f"{lines}.txt"
-            synth(path, ZipfTraffic(lines, queries=PAGES), "kdd2012")
+            synth(path, ZipfTraffic(lines, queries=QUERIES), "kdd2012")
             rows += measure(path, lines, TURNS if lines == max(SIZES) else 2)
             path.unlink()
     return report("logs, Zipf queries and ads in the format of KDD Cup 2012", "logs", rows)

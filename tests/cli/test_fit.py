@@ -7,7 +7,7 @@ import pytest
 
 import slotwise as sw
 
-HEADER = "page,item,position,clicked\n"
+HEADER = "query,item,position,clicked\n"
 
 
 def test_a_fit_can_be_saved_drawn_simulated_and_served(log: Path, tmp_path: Path, slotwise) -> None:
@@ -39,12 +39,13 @@ def test_columns_filters_and_a_schema_file(tmp_path: Path, slotwise) -> None:
         f"{k % 2};ad{k % 3};{'top' if k % 5 else 'foot'};{int(k % 4 == 0)};2024-0{1 + k % 3}-01\n" for k in range(600)
     )
     (tmp_path / "a.csv").write_text("q;ad;slot;click;day\n" + rows)
-    options = ["--delimiter", ";", "--columns", "page=q,item=ad,position=slot,clicked=click", "--positions", "top,foot"]
+    columns = "query=q,item=ad,position=slot,clicked=click"
+    options = ["--delimiter", ";", "--columns", columns, "--positions", "top,foot"]
     dated = ["--date", "day", "--since", "2024-02-01", "--until", "2024-03-01", "--where", "q=1"]
     found = slotwise("fit", str(tmp_path / "a.csv"), *options, *dated, "--json").json()
     assert found["lines"] == {"good": 100, "left_out": 500, "bad": 0}
     schema = (
-        'delimiter = ";"\npage = "q"\nitem = "ad"\nposition = "slot"\nclicked = "click"\npositions = ["top", "foot"]\n'
+        'delimiter = ";"\nquery = "q"\nitem = "ad"\nposition = "slot"\nclicked = "click"\npositions = ["top", "foot"]\n'
     )
     (tmp_path / "log.toml").write_text(schema)
     by_file = slotwise("fit", str(tmp_path / "a.csv"), "--schema", str(tmp_path / "log.toml"), *dated, "--json").json()
@@ -74,8 +75,8 @@ def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
         (["--max-bad", "100%"], ["--max-bad", "'100%'"]),
         (["--where", "segment"], ["'segment'"]),
         (["--since", "2024-01-01"], ["--since", "--date"]),
-        (["--date", "page", "--since", "january"], ["'january'", "date"]),
-        (["--columns", "pages=query"], ["--columns", "'pages=query'", "page=COLUMN"]),
+        (["--date", "query", "--since", "january"], ["'january'", "date"]),
+        (["--columns", "page=query"], ["--columns", "'page=query'", "query=COLUMN"]),
         (["--columns", "item=product"], ["'product'"]),
         (["--schema", "no.toml"], ["'no.toml'"]),
         (["--output", "fits.txt"], ["'fits.txt'", ".json, .parquet"]),

@@ -5,6 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 from tests.command_line import COMMAND
@@ -18,12 +19,13 @@ def test_counts_give_the_same_fits_as_the_log(log: Path, tmp_path: Path, slotwis
     result = slotwise("logs", "count", str(log), "--output", cells)
     assert result.exit_code == 0
     assert all(text in result.stdout for text in ("26,100 lines", "174 counts", cells))
+    assert parquet.read_schema(cells).names == ["query", "item", "position", "shown", "clicked"]
     from_log, from_counts = (slotwise("fit", source, "--json").json()["queries"] for source in (str(log), cells))
     assert from_log == from_counts
 
 
 def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
-    (tmp_path / "a.csv").write_text("page,item,position,clicked\np,a,1,0\np,a,one,0\n")
+    (tmp_path / "a.csv").write_text("query,item,position,clicked\np,a,1,0\np,a,one,0\n")
     result = slotwise("logs", "count", str(tmp_path / "a.csv"), "--output", str(tmp_path / "cells.parquet"))
     result.assert_refused("1 of 2 lines", "line 3: 'p,a,one,0'", details=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -34,13 +36,21 @@ def test_counts_are_written_as_parquet_only(log: Path, slotwise) -> None:
 
 
 def test_synth_finds_the_format_by_the_name(tmp_path: Path, slotwise) -> None:
-    result = slotwise("logs", "synth", str(tmp_path / "a.ndjson.gz"), "--lines", "1e3", "--pages", "5")
+    result = slotwise("logs", "synth", str(tmp_path / "a.ndjson.gz"), "--lines", "1e3", "--queries", "5")
     assert result.exit_code == 0
     assert "1,000 lines" in result.stdout
     training = str(tmp_path / "training.txt")
     assert slotwise("logs", "synth", training, "--format", "kdd2012", "--lines", "1e3").exit_code == 0
     assert Path(training).read_text().count("\n") == 1_000
     slotwise("logs", "synth", training, "--lines", "1e3").assert_refused("training.txt", "--format")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--queries", "0"), ("--items", "0"), ("--positions", "-1"), ("--seed", "-1")]
+)
+def test_synth_names_the_option_that_is_wrong(tmp_path: Path, slotwise, option: str, value: str) -> None:
+    slotwise("logs", "synth", str(tmp_path / "a.csv"), option, value).assert_refused(option, value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from slotwise.logs.read_log import Log
 
 Row = tuple[str, str, int, int]  # query, item, position, clicked
 Cells = dict[tuple[str, str, str], tuple[int, int]]  # query, item, position: shown, clicked
-NAMES = ("page", "item", "position", "clicked")
+NAMES = ("query", "item", "position", "clicked")
 
 
 def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",", header: Sequence[str] = NAMES) -> str:
@@ -24,15 +24,15 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",", header: Seq
     return out.getvalue()
 
 
-def write(path: Path, rows: Sequence[Row]) -> Path:
+def write(path: Path, rows: Sequence[Row], names: Sequence[str] = NAMES) -> Path:
     """Write a log in the format of its suffix."""
     if path.suffix == ".parquet":
         columns = zip(*rows, strict=True)
-        parquet.write_table(pa.table(dict(zip(NAMES, map(list, columns), strict=True))), path)
+        parquet.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), path)
     elif ".ndjson" in path.name:
-        _write(path, "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in rows))
+        _write(path, "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
     else:
-        _write(path, csv_text(rows, "\t" if ".tsv" in path.name else ","))
+        _write(path, csv_text(rows, "\t" if ".tsv" in path.name else ",", names))
     return path
 
 

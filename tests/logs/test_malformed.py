@@ -104,7 +104,7 @@ def test_wrong_delimiter(tmp_path: Path) -> None:
     with pytest.raises(sw.BadInput, match=r"12 columns .*'\\t'.*delimiter"):
         read_log(str(tmp_path / "a.txt"), "kdd2012")
     (tmp_path / "a.csv").write_text(csv_text([("p", "a", 1, 0)], ";"))
-    with pytest.raises(sw.BadInput, match=r"no column 'page'; .*page;item.*delimiter"):
+    with pytest.raises(sw.BadInput, match=r"no column 'query'; .*query;item.*delimiter"):
         read_log(str(tmp_path / "a.csv"))
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_empty_or_has_a_header_only(tmp_path: Path) -> None:
         pass
     with pytest.raises(sw.BadInput, match="is empty"):
         read_log(str(tmp_path / "a.csv.gz"))
-    (tmp_path / "b.csv").write_text("page,item,position,clicked\n")
+    (tmp_path / "b.csv").write_text("query,item,position,clicked\n")
     with pytest.raises(sw.BadInput, match=r"b\.csv' has only a header"):
         read_log(str(tmp_path / "b.csv"))
     (tmp_path / "c.csv").write_text(csv_text([("p", "a", 1, 0)]))
@@ -152,7 +152,7 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     found = read_log(str(tmp_path / "a.csv"), max_bad=2)
     assert (found.account.bad, cells(found)) == ({LineStatus.BAD_ENCODING: 2}, {("tea", "a", "1"): (1, 1)})
     (tmp_path / "b.csv").write_bytes(csv_text(rows).encode("utf-16"))
-    with pytest.raises(sw.BadInput, match="no column 'page'"):
+    with pytest.raises(sw.BadInput, match="no column 'query'"):
         read_log(str(tmp_path / "b.csv"))
 
 
@@ -173,11 +173,11 @@ def test_missing_names(tmp_path: Path) -> None:
 
 
 def test_invalid_json(tmp_path: Path) -> None:
-    good = b'{"page": "p", "item": "a", "position": 1, "clicked": 0}'
+    good = b'{"query": "p", "item": "a", "position": 1, "clicked": 0}'
     bad = [
         b"not json",
         b"[1, 2]",
-        b'{"page": "p"}',
+        b'{"query": "p"}',
         good[:-1],
         good.replace(b"1", b'"one"'),
         good.replace(b"0", b"null"),
@@ -191,7 +191,7 @@ def test_invalid_json(tmp_path: Path) -> None:
 
 
 def test_rows_of_parquet(tmp_path: Path) -> None:
-    table = {"page": ["p"] * 4, "item": ["a", None, "a", "a"], "position": [1, 1, 0, 1], "clicked": [0, 0, 0, 7]}
+    table = {"query": ["p"] * 4, "item": ["a", None, "a", "a"], "position": [1, 1, 0, 1], "clicked": [0, 0, 0, 7]}
     parquet.write_table(pa.table(table), tmp_path / "a.parquet")
     found = read_log(str(tmp_path / "a.parquet"), max_bad=3)
     assert found.account.bad == {LineStatus.BAD_CLICKS: 1, LineStatus.BAD_POSITION: 1, LineStatus.MISSING_NAME: 1}
@@ -203,7 +203,7 @@ def test_rows_of_parquet(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(sw.BadInput, match=r"cannot read '.*b\.parquet'"):
         read_log(str(tmp_path / "b.parquet"))
-    parquet.write_table(pa.table({"page": ["p"]}), tmp_path / "c.parquet")
+    parquet.write_table(pa.table({"query": ["p"]}), tmp_path / "c.parquet")
     with pytest.raises(sw.BadInput, match=r"unknown column of .*'item'"):
         read_log(str(tmp_path / "c.parquet"))
 

@@ -10,7 +10,7 @@ import pytest
 import slotwise as sw
 from slotwise.logs.filters import between, parse
 from slotwise.logs.read_log import read_log
-from tests.logs.plain_counting import Row, cells, count, csv_text, write
+from tests.logs.plain_counting import NAMES, Row, cells, count, csv_text, write
 
 PICK = random.Random(1)
 ROWS: list[Row] = [
@@ -56,25 +56,46 @@ def test_many_files_and_globs(tmp_path: Path) -> None:
 
 def test_lines_that_are_counted_already(tmp_path: Path) -> None:
     rows = [(*cell, shown, clicked) for cell, (shown, clicked) in count(ROWS).items()]
-    header = ("page", "item", "position", "shown", "clicked")
+    header = ("query", "item", "position", "shown", "clicked")
     (tmp_path / "a.csv").write_text(csv_text(rows, header=header))
     assert cells(read_log(str(tmp_path / "a.csv"))) == count(ROWS)  # recognised by the column `shown`
-    (tmp_path / "b.csv").write_text(csv_text(rows, header=("page", "item", "position", "n", "clicked")))
+    (tmp_path / "b.csv").write_text(csv_text(rows, header=("query", "item", "position", "n", "clicked")))
     assert cells(read_log(str(tmp_path / "b.csv"), schema={"shown": "n"})) == count(ROWS)
 
 
 def test_columns_by_any_name_and_one_query_without_a_column(tmp_path: Path) -> None:
     header = ("'; DROP TABLE lines; --", 'the "ad"', "slot", "click")
     (tmp_path / "a.csv").write_text(csv_text(ROWS, header=header))
-    names = dict(zip(("page", "item", "position", "clicked"), header, strict=True))
+    names = dict(zip(("query", "item", "position", "clicked"), header, strict=True))
     assert cells(read_log(str(tmp_path / "a.csv"), schema=names)) == count(ROWS)
-    log = read_log(str(tmp_path / "a.csv"), schema={**names, "page": None})
+    log = read_log(str(tmp_path / "a.csv"), schema={**names, "query": None})
     assert cells(log) == count([("all", *row[1:]) for row in ROWS])
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.ndjson", "a.parquet"])
+def test_a_column_called_page_is_suggested_for_the_query(tmp_path: Path, name: str) -> None:
+    path = str(write(tmp_path / name, PLAIN, names=("page", *NAMES[1:])))
+    with pytest.raises(sw.BadInput) as refused:
+        read_log(path)
+    message = str(refused.value)
+    assert "\n" not in message
+    columns = "'page', 'item', 'position', 'clicked'"
+    for named in (repr(path), "'query'", columns, "--columns query=page", "--format slotwise"):
+        assert named in message
+    assert cells(read_log(path, schema={"query": "page"})) == count(PLAIN)
+    assert cells(read_log(path, schema={"query": None})) == count([("all", *row[1:]) for row in PLAIN])
+
+
+def test_a_column_called_page_beside_the_query_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(csv_text([(*row, "home") for row in ROWS], header=(*NAMES, "page")))
+    assert cells(read_log(str(tmp_path / "a.csv"))) == count(ROWS)
+    by_page = read_log(str(tmp_path / "a.csv"), schema={"query": "page"}, where=["query!="])
+    assert cells(by_page) == count([("home", *row[1:]) for row in ROWS])
 
 
 def test_a_file_without_a_header_and_another_delimiter(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(csv_text(PLAIN, ";").split("\n", 1)[1])
-    schema = {"names": ["page", "item", "position", "clicked"], "delimiter": ";"}
+    schema = {"names": ["query", "item", "position", "clicked"], "delimiter": ";"}
     assert cells(read_log(str(tmp_path / "a.csv"), schema=schema)) == count(PLAIN)
 
 
@@ -97,9 +118,9 @@ def test_positions_are_ordered_by_number_not_by_letters(tmp_path: Path) -> None:
 
 
 def test_clicks_as_words_and_numbers_as_floats(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("page,item,position,clicked\np,a,1,true\np,a,1,FALSE\np,a,2.0,1.0\np,a,2,0\n")
+    (tmp_path / "a.csv").write_text("query,item,position,clicked\np,a,1,true\np,a,1,FALSE\np,a,2.0,1.0\np,a,2,0\n")
     assert cells(read_log(str(tmp_path / "a.csv"))) == {("p", "a", "1"): (2, 1), ("p", "a", "2"): (2, 1)}
-    table = {"page": [1, 1], "item": ["a", "b"], "position": [1.0, 2.0], "clicked": [True, False]}
+    table = {"query": [1, 1], "item": ["a", "b"], "position": [1.0, 2.0], "clicked": [True, False]}
     parquet.write_table(pa.table(table), tmp_path / "a.parquet")
     assert cells(read_log(str(tmp_path / "a.parquet"))) == {("1", "a", "1"): (1, 1), ("1", "b", "2"): (1, 0)}
 
@@ -110,7 +131,7 @@ def test_filters(tmp_path: Path) -> None:
         for k, row in enumerate(ROWS)
     ]
     (tmp_path / "a.csv").write_text(
-        csv_text(rows, header=("page", "item", "position", "clicked", "segment", "depth", "day"))
+        csv_text(rows, header=("query", "item", "position", "clicked", "segment", "depth", "day"))
     )
 
     def read(*filters: str, since: str | None = None, until: str | None = None):  # type: ignore[no-untyped-def]
@@ -139,7 +160,7 @@ def test_thresholds(tmp_path: Path) -> None:
         return [(query, item, k + 1, 0) for k, times in enumerate(shown) for _ in range(times)]
 
     rows = [*lines("p", "a", 5, 5), *lines("p", "b", 9, 4), *lines("p", "c", 5, 6), *lines("q", "a", 9, 9)]
-    rows += lines("r", "a", 7) + lines("r", "b", 5)  # a page with one position
+    rows += lines("r", "a", 7) + lines("r", "b", 5)  # a query with one position
     path = str(write(tmp_path / "a.csv", rows))
 
     def kept(**schema: object) -> dict[str, list[str]]:
@@ -166,7 +187,7 @@ def test_the_busiest_queries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"page": "item"}, "'item', 'item'"),
+        ({"query": "item"}, "'item', 'item'"),
         ({"delimiter": ""}, "delimiter = "),
         ({"positions": ["a", "a"]}, "positions = "),
         ({"colour": "red"}, "unknown field of a log's schema 'colour'"),
@@ -192,7 +213,7 @@ def test_files_that_do_not_exist_or_have_no_known_format(tmp_path: Path) -> None
         with pytest.raises(sw.BadInput, match=message):
             read_log(files)
     write(tmp_path / "b.csv", ROWS)
-    (tmp_path / "c.csv").write_text("item,page,position,clicked\na,b,1,0\n")
+    (tmp_path / "c.csv").write_text("item,query,position,clicked\na,b,1,0\n")
     with pytest.raises(sw.BadInput, match=r"c\.csv' has the columns"):
         read_log([str(tmp_path / "b.csv"), str(tmp_path / "c.csv")])
     for option, message in [

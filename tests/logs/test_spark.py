@@ -58,7 +58,7 @@ def test_synthetic_logs(tmp_path: Path, format: str) -> None:
 
 
 def test_csv_with_quotes_names_and_filters(tmp_path: Path) -> None:
-    header = ("page", "item", "position", "clicked", "segment", "day")
+    header = ("query", "item", "position", "clicked", "segment", "day")
     rows = [
         (*row[:2], ("hero", "left", "right", "foot")[row[2] - 1], row[3], "ab"[k % 2], f"2024-01-{1 + k % 28:02}")
         for k, row in enumerate(ROWS)

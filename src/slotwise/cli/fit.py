@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @app.command(
     epilog="Examples: slotwise fit clicks.csv; slotwise fit training.txt --format kdd2012 --output fits.json; "
-    "slotwise fit 'logs/*.parquet' --columns page=query,item=ad --where segment=mobile --chart fits.svg"
+    "slotwise fit 'logs/*.parquet' --columns query=search,item=ad --where segment=mobile --chart fits.svg"
 )
 @options.with_option_group
 def fit(

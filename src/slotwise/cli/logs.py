@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slotwise.checks import integer_at_least
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -53,7 +54,7 @@ def synth(
         ),
     ] = None,
     lines: Annotated[str, typer.Option(help="Number of lines; 2e7 is allowed.")] = "100000",
-    pages: Annotated[
+    queries: Annotated[
         int, typer.Option(help="Number of queries; the k-th is 1/k times as frequent as the first.")
     ] = 1000,
     items: Annotated[int, typer.Option(help="Most items of a query.")] = 20,
@@ -61,7 +62,7 @@ def synth(
     setting: Annotated[
         str | None,
         typer.Option(
-            help="Setting of the paper, or behavioral for its eight queries, instead of --pages random queries: "
+            help="Setting of the paper, or behavioral for its eight queries, instead of --queries random ones: "
             "every item is shown equally often at every position, and the lines are divided among the queries."
         ),
     ] = None,
@@ -74,9 +75,14 @@ def synth(
     from slotwise.logs.traffic import ExactTraffic, Traffic, ZipfTraffic
 
     size, kind = parse_whole_number("--lines", lines), format or find_format(str(output))
-    traffic: Traffic = (
-        ExactTraffic(_known(setting, size)) if setting else ZipfTraffic(size, pages, items, positions, seed)
-    )
+    seed = integer_at_least("--seed", seed, least=0)
+    traffic: Traffic
+    if setting:
+        traffic = ExactTraffic(_known(setting, size))
+    else:
+        numbers = {"queries": queries, "items": items, "positions": positions}
+        checked = {name: integer_at_least(f"--{name}", number, least=1) for name, number in numbers.items()}
+        traffic = ZipfTraffic(size, **checked, seed=seed)
     with console.progress_bars(1, quiet) as add_bar:
         written = write(output, traffic, kind, seed, add_bar(str(output), traffic.size))
     console.print_line(f"{written:,} lines: {output}")

@@ -2,7 +2,7 @@
 
 Lines become cells: (query, item, position) with the number of displays and clicks. Only the clicks are parsed line by
 line; names are parsed and validated once per cell. A malformed line is not dropped: it goes into a cell with its own
-status, so the same pass counts it. The column of the query is called `page`, like the field of `Schema`.
+status, so the same pass counts it.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def parse_clicks(
     lines: ir.Table, schema: Schema, filters: Sequence[Filter] = (), extra: Sequence[str] = ()
 ) -> ir.Table:
     """Every line with its clicks as numbers, its `status`, and the `extra` columns."""
-    query = lines["page"] if schema.page else ibis.literal(SINGLE_QUERY)
+    query = lines["query"] if schema.query else ibis.literal(SINGLE_QUERY)
     item, position = lines["item"], lines["position"]
     clicked, shown = _number(lines["clicked"], accept_booleans=schema.shown is None), ibis.literal(1, "int64")
     usual, exact = (clicked == 0) | (clicked == 1), _is_exact_integer(clicked)
@@ -40,12 +40,12 @@ def parse_clicks(
     if filters:  # all lines that are filtered out share one cell
         out = status == int(LineStatus.FILTERED_OUT)
         query, item, position = (ibis.ifelse(out, ibis.null(key.type()), key) for key in (query, item, position))
-    return lines.select(*extra, page=query, item=item, position=position, shown=shown, clicked=clicked, status=status)
+    return lines.select(*extra, query=query, item=item, position=position, shown=shown, clicked=clicked, status=status)
 
 
 def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
     """The counts of each query, item and position as written in the log, separately for each status."""
-    groups = lines.group_by(["page", "item", "position", "status"])
+    groups = lines.group_by(["query", "item", "position", "status"])
     if schema.sessions or schema.shown is None:
         return groups.agg(lines=lines.count(), clicked=lines.count(where=lines["clicked"] > 0))
     return groups.agg(lines=lines.count(), shown=_sum(lines["shown"]), clicked=_sum(lines["clicked"]))
@@ -56,27 +56,27 @@ def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
 
     A parsed position is its number from 1, its name where any name is allowed, or null where it is unknown.
     """
-    query, item = _name(table["page"], schema), _name(table["item"], schema)
-    parsed = table.mutate(page=query, item=item, position=_parse_position(table["position"], schema))
+    query, item = _name(table["query"], schema), _name(table["item"], schema)
+    parsed = table.mutate(query=query, item=item, position=_parse_position(table["position"], schema))
     status = parsed["status"]
     return parsed.mutate(status=ibis.ifelse(status != 0, status, _first_status(_invalid_names(parsed, schema))))
 
 
 def merge_cells(cells: ir.Table) -> ir.Table:
     """Parsed cells, with those of equal names merged: 1 and 1.0 are two texts and one number."""
-    keys = ["page", "item", "position", "status"]
+    keys = ["query", "item", "position", "status"]
     sums = {name: _sum(cells[name]) for name in cells.columns if name not in keys}
     return cells.group_by(keys).agg(**sums)
 
 
 def has_numbers_as_text(cells: ir.Table, schema: Schema) -> bool:
     """Whether any query, item or position that must be a number is still text."""
-    return any(cells[name].type().is_string() for name in ("page", "item", "position") if name in schema.number_fields)
+    return any(cells[name].type().is_string() for name in ("query", "item", "position") if name in schema.number_fields)
 
 
 def _invalid_names(table: ir.Table, schema: Schema) -> list[tuple[ir.BooleanValue, LineStatus]]:
-    texts = [table[name] for name in ("page", "item", "position") if table[name].type().is_string()]
-    missing = _any([table["page"].isnull(), table["item"].isnull()] + [text == "" for text in texts])
+    texts = [table[name] for name in ("query", "item", "position") if table[name].type().is_string()]
+    missing = _any([table["query"].isnull(), table["item"].isnull()] + [text == "" for text in texts])
     conditions = [(missing, LineStatus.BAD_NUMBER)] if schema.whole_ids else []
     conditions += [(table["position"].isnull(), LineStatus.BAD_POSITION), (missing, LineStatus.MISSING_NAME)]
     if texts:
@@ -104,14 +104,14 @@ def select_cells(cells: ir.Table, schema: Schema) -> ir.Table:
     """The good cells of items shown at least `min_shown` times at every position, in queries with enough such items."""
     shown = "shown" if "shown" in cells.columns else "lines"
     frequent = cells.filter(cells["status"] == 0, cells[shown] >= max(schema.min_shown, 1))
-    items = frequent.group_by(["page", "item"]).agg(positions=frequent.count())
+    items = frequent.group_by(["query", "item"]).agg(positions=frequent.count())
     if schema.min_shown > 0:
         items = _at_every_position(items, frequent, cells, schema)
-    queries = items.group_by("page").agg(items=items.count())
+    queries = items.group_by("query").agg(items=items.count())
     queries = queries.filter(queries["items"] >= schema.min_items)
-    selected = frequent.semi_join(items, ["page", "item"]).semi_join(queries, ["page"])
+    selected = frequent.semi_join(items, ["query", "item"]).semi_join(queries, ["query"])
     return selected.select(
-        page=selected["page"].cast("string"),
+        query=selected["query"].cast("string"),
         item=selected["item"].cast("string"),
         position=_position_name(selected["position"], schema),
         shown=selected[shown],
@@ -123,9 +123,9 @@ def _at_every_position(items: ir.Table, frequent: ir.Table, cells: ir.Table, sch
     """The items with a frequent cell at every declared position, or at every position observed for their query."""
     if schema.positions is not None and schema.allowed_positions is not None:
         return items.filter(items["positions"] == len(schema.allowed_positions))
-    observed = cells.filter(cells["status"] == 0).semi_join(frequent, ["page"])
-    per_query = observed.group_by("page").agg(observed=observed["position"].nunique())
-    joined = items.join(per_query, "page")
+    observed = cells.filter(cells["status"] == 0).semi_join(frequent, ["query"])
+    per_query = observed.group_by("query").agg(observed=observed["position"].nunique())
+    joined = items.join(per_query, "query")
     return joined.filter(joined["positions"] == joined["observed"])
 
 

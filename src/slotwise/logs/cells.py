@@ -10,7 +10,7 @@ from slotwise.logs.read_log import CountedLog
 
 SCHEMA = pa.schema(
     [
-        ("page", pa.string()),
+        ("query", pa.string()),
         ("item", pa.string()),
         ("position", pa.string()),
         ("shown", pa.int64()),

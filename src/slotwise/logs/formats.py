@@ -4,12 +4,13 @@ from slotwise.checks import one_of
 from slotwise.logs import kdd2012, open_bandit
 from slotwise.logs.schema import ANY_POSITION, Schema
 
+EXPORTED_LOG = "slotwise"  # the log that the service exports; its queries are pages
 FORMATS = {
     "csv": Schema(),
     "tsv": Schema(delimiter="\t", quote=""),
     "ndjson": Schema(kind="ndjson"),
     "parquet": Schema(kind="parquet"),
-    "slotwise": Schema(kind="ndjson", shown="shown", positions=(ANY_POSITION,)),
+    EXPORTED_LOG: Schema(kind="ndjson", query="page", shown="shown", positions=(ANY_POSITION,)),
     "kdd2012": kdd2012.SCHEMA,
     "open-bandit": open_bandit.SCHEMA,
 }

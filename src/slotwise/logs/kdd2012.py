@@ -24,7 +24,7 @@ NAMES = (
     "UserID",
 )
 SCHEMA = Schema(
-    page="QueryID",
+    query="QueryID",
     item="AdID",
     position="Position",
     shown="Impression",

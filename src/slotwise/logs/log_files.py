@@ -70,6 +70,11 @@ def find_format(file: str) -> str:
     return SUFFIXES[suffix]
 
 
+def has_parquet_suffix(file: str) -> bool:
+    """Whether a file's suffix says that it is Parquet."""
+    return SUFFIXES.get(_suffix(file)) == "parquet"
+
+
 def _suffix(file: str) -> str:
     suffixes = [suffix.lower() for suffix in Path(file).suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:

@@ -2,4 +2,4 @@
 
 from slotwise.logs.schema import Schema
 
-SCHEMA = Schema(page=None, item="item_id", position="position", clicked="click")
+SCHEMA = Schema(query=None, item="item_id", position="position", clicked="click")

@@ -16,13 +16,14 @@ from slotwise.counts import Counts
 from slotwise.logs import aggregate
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
 from slotwise.logs.filters import Filter, parse
-from slotwise.logs.formats import GENERIC_FORMATS, format_of
+from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
 from slotwise.logs.line_account import LineAccount, account_for_lines
-from slotwise.logs.log_files import LogFiles, columns_of, find_files, open_log_files
+from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 
 MAX_CELLS = 5_000_000  # that fit into memory as Python objects; `count_log` has no limit
+_LISTED_COLUMNS = 20  # of a file, in an error message
 
 
 class Log(NamedTuple):
@@ -47,7 +48,7 @@ DEFAULT_OPTIONS = CountOptions()
 
 
 class CountedLog(NamedTuple):
-    """The cells of a log in the engine that counted them, with columns page, item, position, shown and clicked."""
+    """The cells of a log in the engine that counted them, with columns query, item, position, shown and clicked."""
 
     engine: Engine
     cells: ir.Table
@@ -75,7 +76,7 @@ def read_log(
     """Count a log and return its queries.
 
     `files` are paths or globs. `format` is a preset or a file format; None chooses it by the suffix. `schema` replaces
-    fields of the format's `Schema`: {"page": "query", "min_items": 3}. `where` holds comparisons of columns, such as
+    fields of the format's `Schema`: {"query": "search", "min_items": 3}. `where` holds comparisons of columns, such as
     "segment=mobile". Up to `max_bad` malformed lines are tolerated: a number of lines, or a share when below 1. `top`
     keeps only the queries with the most displays.
     """
@@ -109,13 +110,32 @@ def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Sche
     """The format's schema with the caller's changes.
 
     In a generic format, a column named `shown` means that the lines are already counted, unless `changes` says
-    otherwise.
+    otherwise. The service exports its log as NDJSON or as Parquet; the suffix says which.
     """
+    if format == EXPORTED_LOG and has_parquet_suffix(paths[0]):
+        changes = {"kind": "parquet"} | changes
     schema = with_changes(format_of(format), changes)
     local = [path for path in paths if "://" not in path]
-    if format not in GENERIC_FORMATS or "shown" in changes or not local or "shown" not in columns_of(local[0], schema):
+    if format not in GENERIC_FORMATS or not local:
         return schema
-    return with_changes(schema, {"shown": "shown"})
+    columns = columns_of(local[0], schema)
+    if "query" not in changes:
+        _check_query_column(local[0], columns)
+    return with_changes(schema, {"shown": "shown"}) if "shown" in columns and "shown" not in changes else schema
+
+
+def _check_query_column(file: str, columns: list[str]) -> None:
+    """Raise BadInput when the column of the query is probably the one called `page`.
+
+    Websites and the service call it so. A file that has neither column gets its error where all columns are checked.
+    """
+    if "query" in columns or "page" not in columns:
+        return
+    listed = ", ".join(map(repr, columns[:_LISTED_COLUMNS])) + (", ..." if len(columns) > _LISTED_COLUMNS else "")
+    raise BadInput(
+        f"{file!r} has no column 'query'; its columns are {listed}. If the queries are in 'page', use --columns "
+        f"query=page; for a log exported by the service, use --format {EXPORTED_LOG}"
+    )
 
 
 def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
@@ -136,9 +156,9 @@ def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter],
 def _queries(log: CountedLog, top: int | None) -> list[Query]:
     cells = log.cells
     if top is not None:
-        queries = cells.group_by("page").agg(shown=cells["shown"].sum())
-        queries = queries.order_by([queries["shown"].desc(), queries["page"]]).limit(integer_at_least("top", top, 1))
-        cells = cells.semi_join(queries, ["page"])
+        queries = cells.group_by("query").agg(shown=cells["shown"].sum())
+        queries = queries.order_by([queries["shown"].desc(), queries["query"]]).limit(integer_at_least("top", top, 1))
+        cells = cells.semi_join(queries, ["query"])
     size = log.engine.to_arrow(cells.agg(cells=cells.count()))["cells"][0].as_py()
     if size == 0:
         raise BadInput(_nothing_left(log))
@@ -164,7 +184,7 @@ def _nothing_left(log: CountedLog) -> str:
 def _build_queries(cells: pa.Table, schema: Schema) -> list[Query]:
     """The matrices of each query from its cells."""
     rows = sorted(
-        zip(*[cells[name].to_pylist() for name in ("page", "item", "position", "shown", "clicked")], strict=True)
+        zip(*[cells[name].to_pylist() for name in ("query", "item", "position", "shown", "clicked")], strict=True)
     )
     queries = [_build_query(name, list(group), schema) for name, group in groupby(rows, itemgetter(0))]
     return sorted(queries, key=lambda query: (-query.counts.displays, natural_sort_key(query.name)))

@@ -11,7 +11,7 @@ from slotwise.checks import BadInput, one_of
 MAX_POSITIONS = 20
 ANY_POSITION = "*"
 SINGLE_QUERY = "all"  # the name of the query when a log has no column for it
-FIELDS = ("page", "item", "position", "shown", "clicked")
+FIELDS = ("query", "item", "position", "shown", "clicked")
 KINDS = ("csv", "ndjson", "parquet")
 
 
@@ -20,11 +20,10 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     Without a `shown` column, each line is one display of one item. With it, a line stands for `shown` displays, of
     which `clicked` were clicked. With `sessions`, a line is one display anyway, clicked when `clicked` is above zero.
-    The column of the query is called `page`.
     """
 
     kind: str = "csv"
-    page: str | None = "page"  # the column of the query; None: the whole log is one query
+    query: str | None = "query"  # None: the whole log is one query
     item: str = "item"
     position: str = "position"
     shown: str | None = None
@@ -60,7 +59,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def number_fields(self) -> set[str]:
         """The fields that hold whole numbers."""
-        ids = {"page", "item"} if self.whole_ids else set()
+        ids = {"query", "item"} if self.whole_ids else set()
         return {"clicked", "shown"} | ids | ({"position"} if self.numbered_positions else set())
 
     def sort_positions(self, positions: set[str]) -> list[str]:

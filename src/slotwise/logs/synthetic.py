@@ -86,7 +86,7 @@ class _LazyWriter:
 def _generic_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
     return pa.table(
         {
-            "page": pa.array(lines.query).cast("string"),
+            "query": pa.array(lines.query).cast("string"),
             "item": pa.array(lines.item).cast("string"),
             "position": lines.position,
             "clicked": lines.clicked,

@@ -1,12 +1,15 @@
 """Common parts of the policies that take kappa from an oracle, or plug in an estimate of it."""
 
-from typing import NamedTuple
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     KappaSource,
     RunningEstimate,
@@ -16,6 +19,7 @@ from slotwise.inference.estimation.running_estimate import (
 )
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
+from slotwise.policies._common import Choose, count_display
 
 
 class Params(NamedTuple):
@@ -34,38 +38,50 @@ class State(NamedTuple):
     theta: Floats
 
 
+Init = Callable[[Any, int, int, np.random.Generator], State]
+Grow = Callable[[Any, State, int, int, np.random.Generator], State]
+
+
 def check(params: Params) -> str | None:
     """An error message when the settings are invalid."""
     return kappa_source_error(params.kappa, params.model)
 
 
-@kernel
-def initial_state(source: int, model: Model, n_items: int, n_positions: int) -> State:
-    """The state before the first round."""
-    estimate = initial_estimate_from(source, model, n_items, n_positions)
-    return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
+def init_with_kappa(policy_name: str) -> Init:
+    """`init` of the policy with this `__name__`; its Params have the fields of those above."""
+
+    @kernel(depends=(sys.modules[policy_name],))
+    def init(params: Any, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+        estimate = initial_estimate_from(params.kappa, params.model, n_items, n_positions)
+        return State(empty(n_items, n_positions), estimate, np.zeros(n_items))
+
+    return init
 
 
-@kernel
-def grown_state(state: State, n_items: int, n_positions: int) -> State:
-    """The same knowledge with room for more items and positions."""
-    counts = grown(state.counts, n_items, n_positions)
-    return State(counts, grown_estimate(state.estimate, n_items, n_positions), np.zeros(n_items))
+def grow_with_kappa(policy_name: str) -> Grow:
+    """`grow` of the policy with this `__name__`: the same knowledge with room for more items and positions."""
+
+    @kernel(depends=(sys.modules[policy_name],))
+    def grow(params: Any, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+        counts = grown(state.counts, n_items, n_positions)
+        return State(counts, grown_estimate(state.estimate, n_items, n_positions), np.zeros(n_items))
+
+    return grow
 
 
-@kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The state before the first round."""
-    return initial_state(params.kappa, params.model, n_items, n_positions)
+def choose_with_kappa(policy_name: str) -> Choose:
+    """`choose` of the policy with this `__name__`: the best display under its `score` and the estimate of kappa."""
+    policy = sys.modules[policy_name]
+
+    @kernel(inline=True, depends=(policy,))
+    def choose(params: Any, state: State, rng: np.random.Generator, display: Ints) -> None:
+        estimate = state.estimate
+        policy.score(params, state, rng, state.theta, estimate.kappa)
+        arrange(state.theta, estimate.kappa, display)
+
+    return choose
 
 
-@kernel
-def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with room for more items and positions."""
-    return grown_state(state, n_items, n_positions)
-
-
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+init = init_with_kappa(__name__)
+grow = grow_with_kappa(__name__)
+update = count_display(__name__)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Ints
-from slotwise.counts import add
 from slotwise.inference.estimation.running_estimate import Estimator
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 from slotwise.policies import greedy
+from slotwise.policies._common import count_display
 
 State = greedy.State
 
@@ -66,7 +66,4 @@ def _undisplayed(display: Ints, rank: int) -> int:
     return item
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display(__name__)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import arrange
-from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.checks import Floats
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     Estimator,
     RunningEstimate,
@@ -20,6 +19,7 @@ from slotwise.inference.estimation.running_estimate import (
 )
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
+from slotwise.policies._common import choose_by_score, count_display
 
 # times a uniform number, added to every score: equal scores are ordered at random, and no difference that counts
 # could show is that small
@@ -67,14 +67,5 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
         kappa[position] = visible[position] + _TIE_BREAK * rng.random()
 
 
-@kernel(inline=True)
-def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the best display under the estimate."""
-    score(params, state, rng, state.theta, state.kappa)
-    arrange(state.theta, state.kappa, display)
-
-
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+choose = choose_by_score(__name__)  # the best display under the estimate
+update = count_display(__name__)

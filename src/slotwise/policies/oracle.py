@@ -10,8 +10,9 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, add, empty
+from slotwise.counts import CountArrays, empty
 from slotwise.jit import kernel
+from slotwise.policies._common import count_display
 
 
 class Params(NamedTuple):
@@ -50,7 +51,4 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     arrange(params.model.theta, params.model.kappa, display)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display(__name__)

@@ -10,10 +10,11 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty
+from slotwise.counts import CountArrays, empty
 from slotwise.inference.estimation.running_estimate import KappaSource, RunningEstimate, initial_estimate_from, refresh
 from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
 from slotwise.jit import kernel
+from slotwise.policies._common import count_display
 from slotwise.policies.pbm_ucb import Params, check
 
 __all__ = ["Params", "State", "check", "choose", "init", "update"]
@@ -122,7 +123,4 @@ def index(state: State, item: int, threshold: float, peak: float) -> float:
     return upper_bound(peak, threshold - least_divergence, item_clicks, skips, item, kappa)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display(__name__)

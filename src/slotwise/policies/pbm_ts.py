@@ -5,13 +5,12 @@ Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Mod
 
 import numpy as np
 
-from slotwise.arrange import arrange
-from slotwise.checks import Floats, Ints
+from slotwise.checks import Floats
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.inference.sampling.conditional import draw_thetas
 from slotwise.jit import kernel
 from slotwise.policies._kernels import copy
-from slotwise.policies._plug_in_kappa import Params, State, check, grow, init, update
+from slotwise.policies._plug_in_kappa import Params, State, check, choose_with_kappa, grow, init, update
 
 __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]
 
@@ -26,9 +25,4 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
     copy(visibility, kappa)
 
 
-@kernel(inline=True)
-def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the best display under the draw."""
-    estimate = state.estimate
-    score(params, state, rng, state.theta, estimate.kappa)
-    arrange(state.theta, estimate.kappa, display)
+choose = choose_with_kappa(__name__)  # the best display under the draw

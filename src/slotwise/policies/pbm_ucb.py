@@ -11,12 +11,12 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import add
 from slotwise.inference.estimation.running_estimate import KappaSource, kappa_source_error, refresh
 from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
+from slotwise.policies._common import count_display
 from slotwise.policies._kernels import copy
-from slotwise.policies._plug_in_kappa import State, grown_state, initial_state
+from slotwise.policies._plug_in_kappa import State, grow_with_kappa, init_with_kappa
 
 _UNOBSERVED = 1e9  # above every bound
 
@@ -37,16 +37,8 @@ def check(params: Params) -> str | None:
     return kappa_source_error(params.kappa, params.model)
 
 
-@kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The state before the first round."""
-    return initial_state(params.kappa, params.model, n_items, n_positions)
-
-
-@kernel
-def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with room for more items and positions."""
-    return grown_state(state, n_items, n_positions)
+init = init_with_kappa(__name__)
+grow = grow_with_kappa(__name__)
 
 
 @kernel(inline=True)
@@ -86,7 +78,4 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     arrange(state.theta, state.estimate.kappa, display)
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display(__name__)

@@ -11,12 +11,13 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
-from slotwise.counts import CountArrays, add, empty
+from slotwise.counts import CountArrays, empty
 from slotwise.inference.bounds.alternatives import RankedModel, ranked_model
 from slotwise.inference.bounds.birkhoff import decompose, max_displays
 from slotwise.inference.bounds.regret_program import RegretProgram, regret_program, solve_regret_program
 from slotwise.inference.estimation.ordered_em import most_likely
 from slotwise.jit import kernel
+from slotwise.policies._common import count_display
 
 PASSES = 100
 PASS_TOLERANCE = 1e-6
@@ -88,10 +89,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     queue_range[0] += 1
 
 
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+update = count_display(__name__)
 
 
 @kernel

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import arrange
-from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.checks import Floats
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
+from slotwise.policies._common import choose_by_score, count_display
 from slotwise.policies._kernels import copy
 
 
@@ -90,14 +90,5 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
     copy(last_kappa, kappa)
 
 
-@kernel(inline=True)
-def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the best display under a posterior draw."""
-    score(params, state, rng, state.theta, state.kappa)
-    arrange(state.theta, state.kappa, display)
-
-
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+choose = choose_by_score(__name__)  # the best display under a posterior draw (Alg. 1)
+update = count_display(__name__)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import arrange
-from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty, grown
+from slotwise.checks import Floats
+from slotwise.counts import CountArrays, empty, grown
 from slotwise.jit import kernel
+from slotwise.policies._common import choose_by_score, count_display
 
 
 class Params(NamedTuple):
@@ -48,14 +48,5 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
         kappa[position] = rng.random()
 
 
-@kernel(inline=True)
-def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Draw a display; all are equally likely."""
-    score(params, state, rng, state.theta, state.kappa)
-    arrange(state.theta, state.kappa, display)
-
-
-@kernel(inline=True)
-def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
-    """Count one display and its clicks."""
-    add(state.counts, display, clicks)
+choose = choose_by_score(__name__)  # a random display; all are equally likely
+update = count_display(__name__)

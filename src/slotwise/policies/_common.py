@@ -1,0 +1,44 @@
+"""`choose` and `update` as several policies have them.
+
+Each is built for the policy that asks for it, as a closure over its module: a kernel that took the Params and State of
+every policy would be cached without regard to the files that define them (see `jit.kernel`).
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from slotwise.arrange import arrange
+from slotwise.checks import Ints
+from slotwise.counts import add
+from slotwise.jit import kernel
+
+Choose = Callable[[Any, Any, np.random.Generator, Ints], None]
+Update = Callable[[Any, Any, Ints, Ints], None]
+
+
+def choose_by_score(policy_name: str) -> Choose:
+    """`choose` of the policy with this `__name__`: the best display under its `score`.
+
+    The scores are written to `theta` and `kappa` of its state.
+    """
+    policy = sys.modules[policy_name]
+
+    @kernel(inline=True, depends=(policy,))
+    def choose(params: Any, state: Any, rng: np.random.Generator, display: Ints) -> None:
+        policy.score(params, state, rng, state.theta, state.kappa)
+        arrange(state.theta, state.kappa, display)
+
+    return choose
+
+
+def count_display(policy_name: str) -> Update:
+    """`update` of the policy with this `__name__`: count the display and its clicks in `counts` of its state."""
+
+    @kernel(inline=True, depends=(sys.modules[policy_name],))
+    def update(params: Any, state: Any, display: Ints, clicks: Ints) -> None:
+        add(state.counts, display, clicks)
+
+    return update

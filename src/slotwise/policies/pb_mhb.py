@@ -11,7 +11,8 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, empty, grown
-from slotwise.inference.sampling.metropolis import RandomWalk, sample
+from slotwise.inference.sampling.metropolis import sample
+from slotwise.inference.sampling.random_walk import RandomWalk
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 from slotwise.policies._kernels import copy

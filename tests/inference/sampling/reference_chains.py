@@ -15,6 +15,7 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling import log_odds, metropolis, mixing
 from slotwise.inference.sampling.coordinates import LEAST, MOST, ChainState, Conditionals, given_kappa, given_theta
+from slotwise.inference.sampling.random_walk import RandomWalk
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
@@ -139,9 +140,9 @@ def _recorder(kind: int) -> Callable[..., None]:
                 if run.displays.size > 0:
                     _draw_counts(counts, run.displays, theta, kappa, rng)
                 if kind == 0:
-                    metropolis.sample(counts, theta, kappa, metropolis.RandomWalk(width, 1, free_from), rng)
+                    metropolis.sample(counts, theta, kappa, RandomWalk(width, 1, free_from), rng)
                 elif kind == 1:
-                    log_odds.sample(counts, theta, kappa, metropolis.RandomWalk(width, 1, free_from), rng)
+                    log_odds.sample(counts, theta, kappa, RandomWalk(width, 1, free_from), rng)
                 elif kind == 2:
                     stride = 1 + sweep % 2  # all coordinates and half of them, alternately
                     schedule = mixing.Schedule(1, stride, int(width), free_from, 1 if run.learnt else 0)

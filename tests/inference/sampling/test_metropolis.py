@@ -1,6 +1,7 @@
-"""The random walk follows the posterior, whatever the counts, and takes no other decision than Algorithm 2."""
+"""The paper's random walk: the ridge of the posterior, and no other decision than Algorithm 2.
 
-import itertools
+What it has in common with the walk on log-odds is tested in test_random_walks.
+"""
 
 import numpy as np
 import pytest
@@ -8,11 +9,9 @@ import pytest
 from slotwise.checks import Floats
 from slotwise.inference.sampling.metropolis import log_bound
 from slotwise.jit import kernel
-from tests.inference.sampling.law_checks import CORRELATED, correlations, disagreements
+from tests.inference.sampling.law_checks import disagreements
 from tests.inference.sampling.posterior_cases import (
-    COUNTS_2X2,
     DATA,
-    ENDS,
     FIRST,
     METROPOLIS_CASES,
     NONE,
@@ -22,7 +21,6 @@ from tests.inference.sampling.posterior_cases import (
     walked,
 )
 from tests.inference.sampling.reference_chains import (
-    BROKEN_METROPOLIS,
     METROPOLIS,
     PLAIN_METROPOLIS,
     Defect,
@@ -33,20 +31,8 @@ from tests.inference.sampling.reference_chains import (
 RIDGE = Case(DATA["a million"], (1e-3, 5e-4, 3e-4), 40)
 
 
-@pytest.mark.parametrize("case", METROPOLIS_CASES.values(), ids=METROPOLIS_CASES)
-def test_thinned_draws_follow_the_exact_posterior(case: Case) -> None:
-    """Law: the exact posterior, each theta and each free kappa by its mean, its standard deviation and K-S.
-
-    3,000 to 20,000 draws, thinned until their correlations are below 0.05. Thresholds: six standard errors, and
-    the K-S distance of probability 1e-7 (0.048 for 4,000 draws). 74 variables, 222 comparisons: false alarms 1e-5.
-    """
-    theta, kappa = case.chain(METROPOLIS, seed=1)
-    assert correlations(theta, kappa, case.law, case.free_from).max() < CORRELATED
-    assert not disagreements(theta, kappa, case.law, case.free_from)
-
-
 def test_draws_follow_the_exact_posterior_all_along_the_ridge() -> None:
-    """Law, thresholds: as above, 4,000 draws, 6 variables, false alarms 2e-6.
+    """Law, thresholds: as in test_random_walks, 4,000 draws, 6 variables, false alarms 2e-6.
 
     After a million displays no walk of a bearable length goes from one end of the ridge theta kappa = constant to
     the other. So every draw is a walk of its own, from a place along the ridge that the exact law gave. The walk
@@ -69,24 +55,6 @@ def _ridge_draws(step: Step) -> tuple[Floats, Floats]:
     kappa = [marginal.scaled for marginal in law.kappa] * along
     RIDGE.walk(step, 3, theta, kappa, restart=True)
     return theta, kappa
-
-
-CONTROLS = ["few, kappa_1 = 1", "few", "near zero, kappa_1 = 1"]
-
-
-@pytest.mark.parametrize("name", CONTROLS)
-@pytest.mark.parametrize("step", BROKEN_METROPOLIS, ids=[step.defect.name for step in BROKEN_METROPOLIS])
-def test_a_broken_step_does_not_follow_it(step: Step, name: str) -> None:
-    """The negative controls: the same check sees a wrong acceptance ratio and a missing truncation correction."""
-    case = METROPOLIS_CASES[name]
-    assert disagreements(*case.chain(step, seed=1), case.law, case.free_from)
-
-
-@pytest.mark.parametrize("name", CONTROLS)
-def test_the_step_that_was_broken_follows_it_when_whole(name: str) -> None:
-    """So that the controls are about their defects alone."""
-    case = METROPOLIS_CASES[name]
-    assert not disagreements(*case.chain(PLAIN_METROPOLIS, seed=1), case.law, case.free_from)
 
 
 @pytest.mark.parametrize("case", METROPOLIS_CASES.values(), ids=METROPOLIS_CASES)
@@ -167,28 +135,6 @@ def test_log_bound_is_close_near_one() -> None:
     """Else it would refuse nothing: within 1 % from half to double."""
     ratios = np.linspace(0.5, 2.0, 99)
     np.testing.assert_allclose(_bounds(ratios, np.ones(99)), np.log(ratios), rtol=0.01)
-
-
-@pytest.mark.parametrize("counts", COUNTS_2X2.values(), ids=COUNTS_2X2)
-@pytest.mark.parametrize("free_from", [FIRST, NONE])
-def test_a_chain_started_at_an_end_moves(counts: tuple[list[list[int]], list[list[int]]], free_from: int) -> None:
-    """Every theta and every kappa at exactly 0 or exactly 1: after 300 sweeps all are elsewhere, whatever the width."""
-    for (theta_at, kappa_at), sigma in itertools.product(ENDS, 10.0 ** np.arange(-3, 4)):
-        theta, kappa = walked(METROPOLIS, *counts, free_from, sigma, 300, theta_at, kappa_at)
-        assert (np.abs(theta - theta_at) > 1e-6).all(), (theta_at, kappa_at, sigma)
-        assert (np.abs(kappa - kappa_at) > 1e-6)[free_from:].all(), (theta_at, kappa_at, sigma)
-
-
-@pytest.mark.parametrize("times", [1.0, 1e6, 1e12])
-@pytest.mark.parametrize("counts", COUNTS_2X2.values(), ids=COUNTS_2X2)
-def test_draws_are_never_outside_and_never_nan(counts: tuple[list[list[int]], list[list[int]]], times: float) -> None:
-    clicks, skips = times * np.array(counts[0]), times * np.array(counts[1])
-    for ends, sigma, free_from in itertools.product(
-        [*ENDS, (0.5, 0.5)], (1e-300, 1e-17, 1e-12, 1e-6, 1e-3, 0.4, 1.0, 1e3, 1e6, 1e300), (FIRST, NONE)
-    ):
-        theta, kappa = walked(METROPOLIS, clicks, skips, free_from, sigma, 20, *ends)
-        assert ((theta >= 0) & (theta <= 1)).all(), (ends, sigma)
-        assert ((kappa >= 0) & (kappa <= 1)).all(), (ends, sigma)
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])

@@ -14,6 +14,7 @@ from slotwise.inference.sampling import log_odds, metropolis, mixing
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinate_step import Scan, redraw
 from slotwise.inference.sampling.coordinates import BetaFactor, ChainState, given_kappa, given_theta
+from slotwise.inference.sampling.random_walk import RandomWalk
 from slotwise.inference.sampling.ridges import NO_POSITION, PositionScan, Ridges, find_main_positions, slide
 from slotwise.jit import kernel
 
@@ -115,7 +116,7 @@ class Chain:
             schedule = mixing.Schedule(thin, 1, slice_every, target.free_from, target.learnt.value)
             _record_mixing(target.counts, self.ridges, state, schedule, self.rng, draws)
         else:
-            walk = metropolis.RandomWalk(self.sigma, thin, target.free_from)
+            walk = RandomWalk(self.sigma, thin, target.free_from)
             _record_walk(self.sampler is Sampler.LOG_ODDS, target.counts, state, walk, self.rng, draws)
 
 
@@ -138,7 +139,7 @@ def _record_walk(
     on_log_odds: bool,
     counts: CountArrays,
     state: ChainState,
-    walk: metropolis.RandomWalk,
+    walk: RandomWalk,
     rng: np.random.Generator,
     draws: Draws,
 ) -> None:

@@ -9,23 +9,13 @@ import math
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import CountArrays
-from slotwise.inference.sampling.coordinates import Conditionals, given_kappa, given_theta
-from slotwise.inference.sampling.metropolis import RandomWalk
+from slotwise.inference.sampling.coordinates import Conditionals
+from slotwise.inference.sampling.random_walk import sample_by_steps
 from slotwise.jit import kernel
 
 # The walk stays between these values, log-odds of -34.7 to 34.7. The posterior's mass beyond them matters only from
 # 1e14 counts on. Nearer to 1 a float has too few digits for its log-odds; from nearer to 0 the walk never returns.
 _LEAST, _MOST = 2.0**-50, 1.0 - 2.0**-50
-
-
-@kernel(inline=True)
-def sample(counts: CountArrays, theta: Floats, kappa: Floats, walk: RandomWalk, rng: np.random.Generator) -> None:
-    """Update (theta, kappa) in place."""
-    of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)
-    for _ in range(walk.sweeps):
-        step_all(theta, 0, of_theta, walk.sigma, rng)
-        step_all(kappa, walk.free_from, of_kappa, walk.sigma, rng)
 
 
 @kernel(inline=True)
@@ -45,3 +35,6 @@ def step_all(values: Floats, first: int, laws: Conditionals, sigma: float, rng: 
             ratio += skips[i, j] * math.log((1.0 - y * others[j]) / (1.0 - x * others[j]))
         if -rng.standard_exponential() < ratio:  # accept with probability min(1, ratio), Alg. 2 line 8
             values[i] = y
+
+
+sample = sample_by_steps(__name__)

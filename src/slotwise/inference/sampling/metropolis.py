@@ -5,36 +5,18 @@ logarithm. The bounds reject only what the exact test rejects too: the law is th
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.counts import CountArrays
-from slotwise.inference.sampling.coordinates import LEAST, MOST, Conditionals, given_kappa, given_theta
+from slotwise.inference.sampling.coordinates import LEAST, MOST, Conditionals
 from slotwise.inference.sampling.log_bound import log_bound
+from slotwise.inference.sampling.random_walk import sample_by_steps
 from slotwise.inference.sampling.truncnorm import draw, mass
 from slotwise.jit import kernel
 
 # |log(mass(x) / mass(y))| <= log 2; the margin keeps rounding errors from rejecting a valid proposal
 _LOG_2 = math.log(2.0) + 1e-6
-
-
-class RandomWalk(NamedTuple):
-    """Settings of a random-walk sampler."""
-
-    sigma: float  # the width of a step
-    sweeps: int  # a sweep is one step for every item, then one for every free position
-    free_from: int  # the first position whose kappa is not fixed
-
-
-@kernel(inline=True)
-def sample(counts: CountArrays, theta: Floats, kappa: Floats, walk: RandomWalk, rng: np.random.Generator) -> None:
-    """Update (theta, kappa) in place by sweeps of Algorithm 2, lines 4-18."""
-    of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)
-    for _ in range(walk.sweeps):
-        step_all(theta, 0, of_theta, walk.sigma, rng)
-        step_all(kappa, walk.free_from, of_kappa, walk.sigma, rng)
 
 
 @kernel(inline=True)
@@ -68,3 +50,6 @@ def step_all(values: Floats, first: int, laws: Conditionals, sigma: float, rng: 
                 ratio += skips[i, j] * math.log((1.0 - y * others[j]) / (1.0 - x * others[j]))
         if log_u < ratio:  # accept with probability min(1, ratio), Alg. 2 line 8
             values[i] = y
+
+
+sample = sample_by_steps(__name__)  # Alg. 2 lines 4-18

@@ -14,6 +14,7 @@ Url = Annotated[str, typer.Option(help="Address of the service.")]
 Store = Annotated[str, typer.Option(help="Store of the service, as sqlite:///PATH.")]
 Theta = Annotated[str | None, typer.Option(help="Attractiveness of each item, from 0 to 1: .3,.2,.1")]
 Kappa = Annotated[str | None, typer.Option(help="Visibility of each position, from 0 to 1: 1,.5")]
+ClickDelay = Annotated[int, typer.Option(help="Send each click this many rounds late.")]
 Query = Annotated[
     str | None, typer.Option(help="Query of the file of fits; needed when the file has more than one query.")
 ]

@@ -11,6 +11,7 @@ import typer
 
 from slotwise.checks import integer_at_least
 from slotwise.cli import _console as console
+from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._load_report import print_report, run_load
 from slotwise.cli._parsing import choose_model, parse_rate, parse_whole_number
@@ -25,7 +26,7 @@ HEADLESS_ROUNDS = 10_000
 def demo(
     rounds: Annotated[str | None, typer.Option(help="Number of page views; by default it runs until Ctrl-C.")] = None,
     rate: Annotated[str, typer.Option(help="Page views per second, or max.")] = "200",
-    delay: Annotated[int, typer.Option(help="Send each click this many rounds late.")] = 100,
+    delay: options.ClickDelay = 100,
     seed: Annotated[int, typer.Option(help="Seed of the visitors and of the service.")] = 0,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; if it is taken, a free one is used.")

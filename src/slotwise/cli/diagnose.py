@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,32 +26,57 @@ from slotwise.cli._parsing import (
 MOST_ROWS = 20
 
 
-@app.command(
-    epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
-    "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
-    "slotwise diagnose counts.json --prior learnt --json"
-)
-def diagnose(
+@dataclass(frozen=True)
+class CountsSource:
+    """The options that say where the counts come from: a file, or a policy run on a model."""
+
     file: Annotated[
         Path | None,
         typer.Argument(
             help='Counts: a saved page, saved Counts, or JSON with "clicks" and "skips", items x positions.'
         ),
-    ] = None,
+    ] = None
     setting: Annotated[
         str | None, typer.Option(help="Instead of a file: run a policy in this setting of the paper.")
-    ] = None,
+    ] = None
     model: Annotated[
         Path | None,
         typer.Option(
             help="Instead of a file: run a policy on this model, a JSON file with theta and kappa or a file of fits."
         ),
-    ] = None,
-    query: options.Query = None,
+    ] = None
+    query: options.Query = None
     policy: Annotated[
         str, typer.Option(help="Policy to run with --setting or --model, written as in slotwise simulate.")
-    ] = "slot_ts",
-    rounds: Annotated[str, typer.Option(help="Rounds of that run; 1e5 is allowed.")] = "10000",
+    ] = "slot_ts"
+    rounds: Annotated[str, typer.Option(help="Rounds of that run; 1e5 is allowed.")] = "10000"
+
+    def counts(self, add_bar: console.AddBar) -> tuple[Any, Any, str]:
+        """The counts, the names of items and positions if any, and a description."""
+        from slotwise.simulation.simulate import counts_after
+
+        if sum(source is not None for source in (self.file, self.setting, self.model)) != 1:
+            raise BadInput("exactly one source of counts is needed: a file, --setting or --model")
+        if self.query is not None and self.model is None:
+            raise BadInput(f"--query {self.query!r} needs --model with a file of fits")
+        if self.file is not None:
+            return *_read_counts(self.file), str(self.file)
+        visitors, described = choose_model(self.setting, None, None, self.model, self.query)
+        _, name, params = parse_policy(self.policy)
+        length = parse_whole_number("--rounds", self.rounds)
+        counts = counts_after(name, visitors, length, params=params, progress=add_bar(self.policy, length))
+        return counts, None, f"{described} after {length:,} rounds of {self.policy}"
+
+
+@app.command(
+    epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
+    "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
+    "slotwise diagnose counts.json --prior learnt --json"
+)
+@options.with_option_group
+def diagnose(
+    *,
+    source: CountsSource,
     sampler: Annotated[
         str, typer.Option(help="Sampler: mixing, random_walk (the paper's) or log_odds (the paper's suggestion).")
     ] = "mixing",
@@ -77,7 +103,7 @@ def diagnose(
     law: Any = tuple(parse_numbers("--prior", prior)) if "," in prior else prior
     size, spacing = parse_whole_number("--draws", draws), parse_whole_number("--thin", thin)
     with console.progress_bars(2, quiet or as_json) as add_bar:
-        counts, names, described = _counts(file, setting, model, query, policy, rounds, add_bar)
+        counts, names, described = source.counts(add_bar)
         progress = add_bar(sampler, chains)
         diagnosis = run_chains(counts, sampler, size, chains, spacing, law, reference, width, seed, names, progress)
     if as_json:
@@ -149,31 +175,6 @@ def _table_row(diagnosis: Any, k: int) -> list[str]:
 
 def _format_rate(rate: float) -> str:
     return "not used" if math.isnan(rate) else f"{rate:.1%}"
-
-
-def _counts(
-    file: Path | None,
-    setting: str | None,
-    model: Path | None,
-    query: str | None,
-    policy: str,
-    rounds: str,
-    add_bar: console.AddBar,
-) -> tuple[Any, Any, str]:
-    """The counts that the options describe, the names of items and positions if any, and a description."""
-    from slotwise.simulation.simulate import counts_after
-
-    if sum(source is not None for source in (file, setting, model)) != 1:
-        raise BadInput("exactly one source of counts is needed: a file, --setting or --model")
-    if query is not None and model is None:
-        raise BadInput(f"--query {query!r} needs --model with a file of fits")
-    if file is not None:
-        return *_read_counts(file), str(file)
-    visitors, described = choose_model(setting, None, None, model, query)
-    _, name, params = parse_policy(policy)
-    length = parse_whole_number("--rounds", rounds)
-    counts = counts_after(name, visitors, length, params=params, progress=add_bar(policy, length))
-    return counts, None, f"{described} after {length:,} rounds of {policy}"
 
 
 def _read_counts(file: Path) -> tuple[Any, Any]:

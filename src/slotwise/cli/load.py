@@ -11,7 +11,8 @@ from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._load_report import print_report, run_load
-from slotwise.cli._parsing import check_chart_paths, choose_model, parse_rate, parse_whole_number
+from slotwise.cli._model_options import ModelOptions
+from slotwise.cli._parsing import check_chart_paths, parse_rate, parse_whole_number
 from slotwise.client.address import URL
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ INTERRUPTED = 130  # exit code
     epilog="Examples: slotwise load --create --rate 200; "
     "slotwise load --page shop --model examples/visitors.json --rate max --connections 32 --chart curve.svg"
 )
+@options.with_option_group
 def load(
+    *,
     page: Annotated[str, typer.Option(help="Page to visit; it must exist unless you use --create.")] = "load",
     create: Annotated[
         bool,
@@ -38,16 +41,8 @@ def load(
         int, typer.Option(min=1, max=500, help="Connections, and so the most requests at the same time.")
     ] = 16,
     rounds: Annotated[str, typer.Option(help="Number of page views; 1e5 is allowed.")] = "20000",
-    delay: Annotated[int, typer.Option(help="Send each click this many rounds late.")] = 0,
-    setting: Annotated[
-        str | None,
-        typer.Option(help="Setting of the paper that the visitors follow: standard (the default), near-zero, ..."),
-    ] = None,
-    theta: options.Theta = None,
-    kappa: options.Kappa = None,
-    model: Annotated[
-        Path | None, typer.Option(help='JSON file with theta and kappa: {"theta": [...], "kappa": [...]}.')
-    ] = None,
+    delay: options.ClickDelay = 0,
+    click_model: ModelOptions,
     seed: Annotated[int, typer.Option(help="Seed of the visitors.")] = 0,
     chart: Annotated[list[Path] | None, options.chart_option("the learning curve")] = None,
     as_json: options.Json = False,
@@ -65,7 +60,7 @@ def load(
         connections,
         integer_at_least("--delay", delay, least=0),
     )
-    truth, described = choose_model(setting, theta, kappa, model)
+    truth, described = click_model.choose()
     address, (items, positions) = _read_page(url, page, truth, create)
     generator = LoadGenerator(
         address, Visitors(truth, items, positions, integer_at_least("--seed", seed, least=0)), plan

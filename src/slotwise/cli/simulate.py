@@ -14,7 +14,8 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.cli._parsing import PolicyChoice, check_chart_paths, choose_model, parse_policy, parse_whole_number
+from slotwise.cli._model_options import ModelOptions
+from slotwise.cli._parsing import PolicyChoice, check_chart_paths, parse_policy, parse_whole_number
 
 
 @app.command(
@@ -22,7 +23,9 @@ from slotwise.cli._parsing import PolicyChoice, check_chart_paths, choose_model,
     "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
     "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
 )
+@options.with_option_group
 def simulate(
+    *,
     policies: Annotated[
         str,
         typer.Option(
@@ -30,16 +33,7 @@ def simulate(
             "pb_mhb:width=10:reference=none."
         ),
     ] = "pb_mhb,uniform,oracle",
-    setting: Annotated[
-        str | None,
-        typer.Option(help="Setting of the paper: standard (the default), near-zero, near-one, or q1 ... q19."),
-    ] = None,
-    theta: options.Theta = None,
-    kappa: options.Kappa = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(help='JSON file with theta and kappa, {"theta": [...], "kappa": [...]}, or a file of fits.'),
-    ] = None,
+    click_model: ModelOptions,
     query: options.Query = None,
     rounds: Annotated[str, typer.Option(help="Rounds of each run; 1e5 is allowed.")] = "100000",
     runs: Annotated[int, typer.Option(help="Number of independent runs.")] = 20,
@@ -58,7 +52,7 @@ def simulate(
     from slotwise.simulation.simulate import simulate as run
 
     check_chart_paths(chart)
-    visitors, described = choose_model(setting, theta, kappa, model, query)
+    visitors, described = click_model.choose(query)
     choices = [parse_policy(text) for text in _split_policies(policies)]
     length = parse_whole_number("--rounds", rounds)
     bounds, remarks = _bounds(visitors) if bound else ({}, [])

@@ -83,29 +83,14 @@ class _Assessment(NamedTuple):
     """How reliable the estimates of one query are."""
 
     identifiable: bool
-    goodness: GoodnessOfFit | None
+    goodness_of_fit: GoodnessOfFit | None
     warnings: list[str]
 
 
 def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: _Assessment) -> QueryFit:
-    return QueryFit(
-        name=query.name,
-        items=query.items,
-        positions=query.positions,
-        counts=query.counts,
-        method=method,
-        level=level,
-        theta=estimate.theta,
-        theta_error=estimate.theta_error,
-        theta_interval=estimate.theta_interval,
-        kappa=estimate.kappa,
-        kappa_error=estimate.kappa_error,
-        kappa_interval=estimate.kappa_interval,
-        ess=estimate.ess,
-        identifiable=assessment.identifiable,
-        goodness_of_fit=assessment.goodness,
-        warnings=assessment.warnings + estimate.warnings,
-    )
+    values = {**query._asdict(), **estimate._asdict(), **assessment._asdict()}  # all name their fields as QueryFit does
+    values["warnings"] = assessment.warnings + estimate.warnings
+    return QueryFit(method=method, level=level, **values)
 
 
 class _FittedBatch(NamedTuple):

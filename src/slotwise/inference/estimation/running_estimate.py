@@ -27,10 +27,10 @@ class KappaSource(IntEnum):
 
 
 class Estimator(IntEnum):
-    """The estimator of theta and kappa; the numbers are those of KappaSource."""
+    """The estimator of theta and kappa."""
 
-    SVD = 1
-    EM = 2
+    SVD = KappaSource.SVD.value
+    EM = KappaSource.EM.value
 
 
 class EstimatingState(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.inference.sampling.coordinates import LEAST, MOST
+from slotwise.inference.sampling.slice_bracket import shrink
 from slotwise.jit import kernel
 
 _TRIES = 200
@@ -52,10 +53,7 @@ def _slice(a: float, b: float, log_sum: float, n_items: int, rng: np.random.Gene
         u = max(low + (high - low) * rng.random(), _SMALLEST)
         if _log_density(1.0 / u, b, log_sum, n_items) > least:
             return 1.0 / u
-        if u < now:
-            low = u
-        else:
-            high = u
+        low, high = shrink(low, high, u, now)
     return a
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
 from slotwise.inference.sampling.coordinates import LEAST, MOST, BetaFactor, Conditionals
+from slotwise.inference.sampling.slice_bracket import shrink
 from slotwise.jit import kernel
 
 _NEWTON_STEPS = 4
@@ -136,10 +137,7 @@ def _slice(x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats, 
         y = low + (high - low) * rng.random()
         if LEAST <= y <= MOST and _rise(y, x, factor, skips, i, others) > least:
             return y
-        if y < x:
-            low = y
-        else:
-            high = y
+        low, high = shrink(low, high, y, x)
     return x
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.artanh_series import beyond_first, remainder
 from slotwise.inference.sampling.coordinates import LEAST, MOST, BetaFactor
+from slotwise.inference.sampling.slice_bracket import shrink
 from slotwise.jit import kernel
 
 NO_POSITION = -1
@@ -163,20 +164,24 @@ def _rise_by_series(
         if main_positions[item] == position:
             for other in range(kappa.size):
                 if other != position:
-                    chance = theta[item] * kappa[other]
-                    z = chance * (1.0 - up) / (2.0 - chance * (1.0 + up))
+                    z = _artanh_argument(theta[item] * kappa[other], up)
                     square = z * z
                     widest = max(widest, square)
                     size += skips[item, other] * abs(z)
                     total += skips[item, other] * z * (1.0 + beyond_first(square))
         else:
-            chance = theta[item] * kappa[position]
-            z = chance * (1.0 - down) / (2.0 - chance * (1.0 + down))
+            z = _artanh_argument(theta[item] * kappa[position], down)
             square = z * z
             widest = max(widest, square)
             size += skips[item, position] * abs(z)
             total += skips[item, position] * z * (1.0 + beyond_first(square))
     return 2.0 * total, size * remainder(widest) if widest < 0.5 else math.inf
+
+
+@kernel(inline=True)
+def _artanh_argument(chance: float, factor: float) -> float:
+    """The z of log((1 - factor chance) / (1 - chance)) = 2 artanh(z)."""
+    return chance * (1.0 - factor) / (2.0 - chance * (1.0 + factor))
 
 
 @kernel
@@ -306,8 +311,5 @@ def _scale_slice(
                     product = 1.0
         if rate * delta + skips * (total + math.log(product)) > -fall:
             return delta
-        if delta < 0.0:
-            low = delta
-        else:
-            high = delta
+        low, high = shrink(low, high, delta, 0.0)
     return 0.0

@@ -1,4 +1,4 @@
-"""Access control of dev mode, which has no keys."""
+"""Access control of dev mode, which has no keys: only programs and pages of this machine are answered."""
 
 from pathlib import Path
 
@@ -7,30 +7,46 @@ import pytest
 from tests.service.running_service import Client, run_scenario
 
 
-@pytest.mark.parametrize(
-    ("headers", "method", "status"),
-    [
-        ({"host": "evil.example"}, "GET", 403),
-        ({"host": "localhost:8080"}, "GET", 200),
-        ({"host": "127.0.0.1"}, "GET", 200),
-        ({"host": "[::1]:8080"}, "GET", 200),
-        ({"host": "localhost@evil.example"}, "GET", 403),
-        ({"x-forwarded-for": "10.0.0.1"}, "GET", 403),
-        ({"forwarded": "for=10.0.0.1"}, "GET", 403),
-        ({"origin": "http://evil.example"}, "PUT", 403),
-        ({"origin": "null"}, "PUT", 403),
-        ({"origin": "http://localhost"}, "PUT", 201),
-        ({"sec-fetch-site": "cross-site"}, "PUT", 403),
-        ({"sec-fetch-site": "same-origin"}, "PUT", 201),
-        ({"sec-fetch-site": "cross-site"}, "GET", 200),
-    ],
-)
-def test_without_keys_only_this_machine_is_answered(tmp_path: Path, headers: dict, method: str, status: int) -> None:
+def status(tmp_path: Path, method: str, headers: dict[str, str]) -> int:
+    """The status of a read (GET) or of a write (PUT) with these headers."""
+    statuses = []
+
     async def scenario(one: Client) -> None:
         if method == "GET":
             answer = await one.http.get("/v1/version", headers=headers)
         else:
             answer = await one.http.put("/v1/pages/shop", headers=headers, json={"positions": ["a"]})
-        assert answer.status_code == status
+        statuses.append(answer.status_code)
 
     run_scenario(tmp_path, scenario)
+    return statuses[0]
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1", "[::1]:8080"])
+def test_this_machine_is_answered_under_all_its_names(tmp_path: Path, host: str) -> None:
+    assert status(tmp_path, "GET", {"host": host}) == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost@evil.example"])
+def test_another_host_name_is_refused(tmp_path: Path, host: str) -> None:
+    assert status(tmp_path, "GET", {"host": host}) == 403
+
+
+@pytest.mark.parametrize("headers", [{"x-forwarded-for": "10.0.0.1"}, {"forwarded": "for=10.0.0.1"}])
+def test_a_request_through_a_proxy_is_refused(tmp_path: Path, headers: dict[str, str]) -> None:
+    assert status(tmp_path, "GET", headers) == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"), [("http://evil.example", 403), ("null", 403), ("http://localhost", 201)]
+)
+def test_only_an_origin_on_this_machine_may_write(tmp_path: Path, origin: str, expected: int) -> None:
+    assert status(tmp_path, "PUT", {"origin": origin}) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "site", "expected"),
+    [("PUT", "cross-site", 403), ("PUT", "same-origin", 201), ("GET", "cross-site", 200)],
+)
+def test_a_page_of_another_site_may_not_write(tmp_path: Path, method: str, site: str, expected: int) -> None:
+    assert status(tmp_path, method, {"sec-fetch-site": site}) == expected

@@ -40,7 +40,7 @@ print(time.process_time() - started)
 SIMULATE = """
 import sys
 import slotwise as sw
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 policy, model = sys.argv[1], setting(sys.argv[2])
 sw.simulate(policy, model, rounds=1_000, runs=1, threads=1)  # compiles
 print(min(sw.simulate(policy, model, rounds=100_000, runs=1, seed=k % 3, threads=1).microseconds for k in range(9)))

@@ -9,7 +9,7 @@ import numpy as np
 import slotwise as sw
 from benchmarks.measure import Row, alternate, ratio, report
 from slotwise.inference.estimation.fit import fit_many
-from slotwise.paper.settings import SIMULATED, setting
+from slotwise.paper.named_click_models import SIMULATED, setting
 
 VIEWS = 2_000
 

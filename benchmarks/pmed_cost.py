@@ -11,9 +11,9 @@ import slotwise as sw
 from benchmarks.measure import Row, report
 from slotwise.clickmodels import pbm
 from slotwise.inference.bounds.regret_program import solve_regret_program
-from slotwise.paper.settings import SIMULATED, setting
+from slotwise.paper.named_click_models import SIMULATED, setting
 from slotwise.policies import pmed
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 
 ROUNDS = 10_000
 STAGES = ("cycle", "estimate (MLE)", "program", "decompose and queue", "the round itself")

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.measure import Row, alternate, ratio, report
 from benchmarks.speed import ROUNDS, baseline_once, simulate_once
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 
 # policy, settings, limit; and the milliseconds per round of the paper's Table 2, whose PB-MHB took 18
 CONTENDERS = [

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import slotwise as sw
-from slotwise.paper.settings import SETTINGS, SIMULATED, setting
+from slotwise.paper.named_click_models import SETTINGS, SIMULATED, setting
 
 ROUNDS, RUNS, SEED = 100_000, 200, 11
 RESULTS = Path(__file__).parent / "results" / "regret.json"

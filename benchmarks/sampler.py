@@ -14,7 +14,7 @@ from benchmarks.speed import simulate_once
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.ess import ess, tail_ess
-from slotwise.paper.settings import SIMULATED, setting
+from slotwise.paper.named_click_models import SIMULATED, setting
 from slotwise.simulation.simulate import counts_after
 
 NAMES, ROUNDS = ["standard", "near-zero", "q10"], [1_000, 10_000, 100_000]

@@ -14,7 +14,7 @@ import numpy as np
 
 import slotwise as sw
 from benchmarks.measure import Row, alternate, ratio, report
-from slotwise.paper.settings import SIMULATED, setting
+from slotwise.paper.named_click_models import SIMULATED, setting
 
 ROUNDS = 100_000
 
@@ -193,7 +193,7 @@ def memory(runs: int = 1000, rounds: int = 1_000_000) -> list[Row]:
     """Peak memory of many long runs, in a separate process."""
     code = (
         "import resource, slotwise as sw\n"
-        "from slotwise.paper.settings import setting\n"
+        "from slotwise.paper.named_click_models import setting\n"
         f"sw.simulate('pb_mhb', setting('standard'), rounds={rounds}, runs={runs})\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )

@@ -84,7 +84,7 @@ SIMULATE_ROWS: dict[str, Row] = {
     "unknown policy": (lambda: simulate("pb_mbh"), ("unknown policy 'pb_mbh'", "did you mean 'pb_mhb'?", "uniform")),
     "policy a number": (lambda: simulate(5), ("unknown policy 5", "known:")),
     "policy nothing": (lambda: simulate(None), ("unknown policy None", "known:")),
-    "private module": (lambda: simulate("_contract"), ("unknown policy '_contract'",)),
+    "private module": (lambda: simulate("_policy_module"), ("unknown policy '_policy_module'",)),
     "no policy file": (lambda: simulate("nowhere/mine.py"), ("nowhere/mine.py' does not exist",)),
     "not a policy": (lambda: simulate(sys), ("module 'sys' is not a policy", "Params, State, init, choose, update")),
     "model a mapping": (lambda: simulate(model={"theta": [1]}), ("model = {'theta': [1]}", "slotwise.PBM(theta=")),

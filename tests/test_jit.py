@@ -91,7 +91,7 @@ output = {"answer": answer(10.0), **cache_stats(answer)}
 SIMULATE = """
 import outside, slotwise as sw
 from slotwise.clickmodels import pbm
-from slotwise.policies._contract import find
+from slotwise.policies._policy_module import find
 from slotwise.simulation.episode import episode_of
 
 def simulate(policy):

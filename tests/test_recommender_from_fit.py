@@ -8,7 +8,7 @@ import pytest
 import slotwise as sw
 from slotwise import recommender
 from slotwise.checks import Floats
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 
 TRUTH = setting("standard")
 ITEMS, POSITIONS = [f"item {k}" for k in range(10)], ["hero", "left", "right", "below", "footer"]

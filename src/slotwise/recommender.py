@@ -16,7 +16,7 @@ from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
 from slotwise.jit import kernel
-from slotwise.policies._contract import can_serve, find, make_params, name_of, plain_params, serving_params
+from slotwise.policies._policy_module import can_serve, find, make_params, name_of, plain_params, serving_params
 
 FORMAT_VERSION = 1
 SETTLING = 500  # displays drawn and discarded after a fit, because chains start at an arbitrary point

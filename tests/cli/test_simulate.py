@@ -19,7 +19,7 @@ def test_the_smallest_regret_comes_first(slotwise) -> None:
 
 
 def test_json_is_the_result_of_the_library(slotwise) -> None:
-    from slotwise.paper.settings import setting
+    from slotwise.paper.named_click_models import setting
 
     command = ["simulate", *SMALL, "--policies", "pb_mhb:sweeps=2", "--setting", "q10", "--seed", "9", "--delay", "5"]
     (row,) = slotwise(*command, "--json").json()

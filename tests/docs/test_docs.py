@@ -10,7 +10,7 @@ import typer.main
 import slotwise as sw
 from slotwise.cli import app
 from slotwise.paper.experiments import EXPERIMENTS
-from slotwise.paper.settings import SETTINGS
+from slotwise.paper.named_click_models import SETTINGS
 from slotwise.service.pages.page import PageSpec
 
 ROOT = Path(__file__).parent.parent.parent

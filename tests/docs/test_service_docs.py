@@ -15,7 +15,7 @@ import typer.main
 
 from slotwise.cli import app
 from slotwise.policies import policies
-from slotwise.policies._contract import can_serve, find
+from slotwise.policies._policy_module import can_serve, find
 from tests.service.running_service import Process, process
 
 ROOT = Path(__file__).parent.parent.parent

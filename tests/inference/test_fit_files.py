@@ -9,7 +9,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.inference.fit_files import select_fit
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 from tests.inference.simulated_queries import drawn
 
 ODD = "a \"name\"\n<b>of</b> ☃ [red] 'letters'"

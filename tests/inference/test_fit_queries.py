@@ -12,7 +12,7 @@ from slotwise.inference.estimation.batch import AT_ZERO, UNOBSERVED
 from slotwise.inference.fit_queries import FEW_ITEM_CLICKS, FEW_POSITION_CLICKS
 from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS
 from slotwise.inference.query_posteriors import MIN_ESS, seed_of
-from slotwise.paper.settings import BEHAVIORAL, setting
+from slotwise.paper.named_click_models import BEHAVIORAL, setting
 from tests.inference.simulated_queries import drawn, of_rates
 
 POSITIONS = ["top", "side"]

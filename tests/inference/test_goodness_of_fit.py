@@ -15,7 +15,7 @@ import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.goodness_of_fit import MIN_CLICKS, _moments, discoveries, goodness_of_fit
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 
 DATA_SETS = 2_000
 MANY_ITEMS = sw.PBM(np.linspace(0.01, 0.1, 60), [1.0, 0.6, 0.4, 0.3, 0.2])

@@ -10,7 +10,7 @@ from slotwise.checks import Floats
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import ExactTraffic, KnownQuery
-from slotwise.paper.settings import BEHAVIORAL, setting
+from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
 VIEWS = 1_000  # at the threshold itself
 

@@ -209,7 +209,7 @@ def test_rows_of_parquet(tmp_path: Path) -> None:
 
 
 def test_invalid_dates(tmp_path: Path) -> None:
-    from slotwise.logs.filters import between
+    from slotwise.logs.line_filters import between
 
     rows = [("p", "a", 1, 0, day) for day in ("2024-01-01", "yesterday", "", "2024-01-02T10:00:00")]
     (tmp_path / "a.csv").write_text(csv_text(rows, header=(*NAMES, "day")))

@@ -8,7 +8,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import slotwise as sw
-from slotwise.logs.filters import between, parse
+from slotwise.logs.line_filters import between, parse
 from slotwise.logs.read_log import read_log
 from tests.logs.plain_counting import NAMES, Row, cells, count, csv_text, write
 

@@ -8,7 +8,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.logs.engines.spark import start_session
-from slotwise.logs.filters import between, parse
+from slotwise.logs.line_filters import between, parse
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import ZipfTraffic

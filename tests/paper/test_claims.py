@@ -6,8 +6,8 @@ import pytest
 from slotwise.paper.claims import CLAIMS, judge_claims
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Claim, Criterion, judge
 from slotwise.paper.experiments import BC_GREEDY, EXPERIMENTS, PB_MHB, WARM, random_start, select_experiments
+from slotwise.paper.named_click_models import BEHAVIORAL
 from slotwise.paper.results import Results, pool
-from slotwise.paper.settings import BEHAVIORAL
 from slotwise.paper.statistics import divergence_round, growth_exponent, paired_difference, ratio, unlucky_runs
 from tests.paper import made_up_results as made_up
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import slotwise as sw
 from slotwise.clickmodels import pbm
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 from slotwise.simulation.simulate import generators
 
 Plain = Callable[[np.ndarray, np.ndarray, int, np.random.Generator], list[int]]

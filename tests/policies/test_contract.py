@@ -9,8 +9,8 @@ import pytest
 
 import slotwise as sw
 from slotwise.clickmodels import pbm
-from slotwise.paper.settings import setting
-from slotwise.policies._contract import can_serve, find, make_params
+from slotwise.paper.named_click_models import setting
+from slotwise.policies._policy_module import can_serve, find, make_params
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators
 

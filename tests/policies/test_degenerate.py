@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.policies._contract import find, make_params
+from slotwise.policies._policy_module import find, make_params
 
 PAGES = {
     "as many items as positions": sw.PBM([0.4, 0.3, 0.2], [1.0, 0.5, 0.2]),

@@ -8,7 +8,7 @@ from slotwise.counts import Counts
 from slotwise.inference.estimation.running_estimate import Estimator, initial_estimate, refresh
 from slotwise.inference.estimation.svd import Fill
 from slotwise.policies import epsilon_greedy, greedy
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.5, 0.2])
 

@@ -7,9 +7,9 @@ import pytest
 
 import slotwise as sw
 from slotwise.inference.estimation.running_estimate import initial_estimate_from
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 from slotwise.policies import pbm_pie
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 from tests.policies.replay import best_first, replay
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.15, 0.1, 0.1], [1.0, 0.5, 0.2])

@@ -6,7 +6,7 @@ import pytest
 import slotwise as sw
 from slotwise.clickmodels.pbm import Model
 from slotwise.policies import pbm_ts
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.2, 0.5])
 

@@ -11,7 +11,7 @@ from slotwise.counts import CountArrays
 from slotwise.inference.bounds.birkhoff import decompose, max_displays
 from slotwise.inference.estimation.ordered_em import most_likely, pool
 from slotwise.policies import pmed
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 
 # the policy's own kernels uncompiled, all that they call compiled: they do the same, and the tests start sooner
 init, choose, update = (getattr(kernel, "py_func", kernel) for kernel in (pmed.init, pmed.choose, pmed.update))

@@ -12,7 +12,7 @@ from slotwise.counts import Counts
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.policies import slot_ts
-from slotwise.policies._contract import make_params
+from slotwise.policies._policy_module import make_params
 from slotwise.simulation.simulate import counts_after, generators
 from tests.policies.replay import best_first
 

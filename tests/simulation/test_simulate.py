@@ -20,13 +20,13 @@ import pytest
 import slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.policies import oracle, pb_mhb
-from slotwise.policies._contract import find, make_params
+from slotwise.policies._policy_module import find, make_params
 from slotwise.simulation import simulate as simulate_module
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators, log_spaced
-from tests.simulation import one_by_one
+from tests.simulation import recommender_run
 
-MODEL = one_by_one.MODEL
+MODEL = recommender_run.MODEL
 HERE = Path(__file__).parent
 TWIN = str(HERE / "oracle_twin.py")
 
@@ -204,25 +204,25 @@ def test_the_delays_above_give_different_results() -> None:
 @pytest.mark.parametrize("reference", ["first", "none"])
 def test_one_call_at_a_time_is_the_simulation_to_the_last_bit(reference: str) -> None:
     rounds = 1500
-    played = one_by_one.play(reference, rounds)
+    played = recommender_run.play(reference, rounds)
     result = sw.simulate(
         "pb_mhb",
         MODEL,
         rounds=rounds,
-        runs=one_by_one.RUN + 1,
-        seed=one_by_one.SEED,
+        runs=recommender_run.RUN + 1,
+        seed=recommender_run.SEED,
         params={"reference": reference},
         checkpoints=range(1, rounds + 1),
     )
-    assert result.regret[one_by_one.RUN].tolist() == played.regret
+    assert result.regret[recommender_run.RUN].tolist() == played.regret
 
 
 def test_plain_python_shows_the_same_displays_as_compiled_code() -> None:
-    command = [sys.executable, str(HERE / "one_by_one.py"), "250"]
+    command = [sys.executable, str(HERE / "recommender_run.py"), "250"]
     plain = subprocess.run(command, env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, check=True)
     displays = json.loads(plain.stdout)
     for reference in ("first", "none"):
-        assert displays[reference] == one_by_one.play(reference, 250).displays
+        assert displays[reference] == recommender_run.play(reference, 250).displays
 
 
 # progress, and its cost

@@ -14,7 +14,7 @@ import pytest
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.estimation.fit import Fit, fit_many
-from slotwise.paper.settings import SIMULATED, setting
+from slotwise.paper.named_click_models import SIMULATED, setting
 
 VIEWS = 2_000
 

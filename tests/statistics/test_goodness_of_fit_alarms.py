@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 import slotwise as sw
 from slotwise.inference.goodness_of_fit import goodness_of_fit
-from slotwise.paper.settings import BEHAVIORAL, setting
+from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
 LIMITS = {0.05: 0.0562, 0.01: 0.0128, 0.001: 0.0019}
 MANY_ITEMS = sw.PBM(np.linspace(0.01, 0.1, 60), [1.0, 0.6, 0.4, 0.3, 0.2])

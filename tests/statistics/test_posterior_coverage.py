@@ -19,7 +19,7 @@ import pytest
 import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.inference.components import components, normalise
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 from slotwise.simulation.simulate import counts_after
 
 PRIOR = "drawn from the prior"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.paper.settings import SIMULATED, setting
+from slotwise.paper.named_click_models import SIMULATED, setting
 
 # mean regret and its standard error at rounds 1e2, 1e3, 1e4 and 1e5
 CHECK_ROUNDS = [100, 1_000, 10_000, 100_000]

@@ -104,7 +104,7 @@ class LogOptions:
         return changes | {name: limit for name, limit in limits.items() if limit is not None}
 
     def _filters(self) -> list[Any]:
-        from slotwise.logs.filters import between, parse
+        from slotwise.logs.line_filters import between, parse
 
         if self.date is None and (self.since is not None or self.until is not None):
             raise BadInput("--since and --until need the column with the date: --date COLUMN")

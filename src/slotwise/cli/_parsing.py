@@ -22,7 +22,7 @@ def choose_model(
 ) -> tuple[Any, str]:
     """The click model that the options describe, and a description of it for people."""
     from slotwise.clickmodels.pbm import PBM
-    from slotwise.paper.settings import setting as setting_model
+    from slotwise.paper.named_click_models import setting as setting_model
 
     sources = [setting is not None, theta is not None or kappa is not None, file is not None]
     if sum(sources) > 1:

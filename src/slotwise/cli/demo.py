@@ -13,8 +13,8 @@ from slotwise.checks import integer_at_least
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.cli._load_report import print_report, run_load
 from slotwise.cli._parsing import choose_model, parse_rate, parse_whole_number
+from slotwise.cli._run_load import print_report, run_load
 
 if TYPE_CHECKING:
     from slotwise.client.load.generator import LoadGenerator

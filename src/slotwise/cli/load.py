@@ -10,9 +10,9 @@ from slotwise.checks import integer_at_least
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.cli._load_report import print_report, run_load
 from slotwise.cli._model_options import ModelOptions
 from slotwise.cli._parsing import check_chart_paths, parse_rate, parse_whole_number
+from slotwise.cli._run_load import print_report, run_load
 from slotwise.client.address import URL
 
 if TYPE_CHECKING:

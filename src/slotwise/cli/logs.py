@@ -93,7 +93,7 @@ def _known(name: str, lines: int) -> "list[KnownQuery]":
     import numpy as np
 
     from slotwise.logs.traffic import KnownQuery
-    from slotwise.paper.settings import BEHAVIORAL, setting
+    from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
     models = {query: setting(query) for query in (BEHAVIORAL if name == "behavioral" else [name])}
     views = max(lines // sum(model.theta.size * model.kappa.size for model in models.values()), 1)

@@ -27,7 +27,7 @@ def policies(as_json: options.Json = False) -> None:
 
 
 def _describe(name: str) -> dict[str, Any]:
-    from slotwise.policies._contract import find
+    from slotwise.policies._policy_module import find
 
     module = find(name)
     defaults = {

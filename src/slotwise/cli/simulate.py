@@ -102,7 +102,7 @@ def _split_policies(text: str) -> list[str]:
 
 def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
     """Print a note for each policy that assumes that the first position is the most visible one, where it is not."""
-    from slotwise.policies._contract import find
+    from slotwise.policies._policy_module import find
 
     if model.kappa[0] < model.kappa.max():
         for label, policy, params in choices:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import ibis
 import ibis.expr.types as ir
 
-from slotwise.logs.filters import Filter
+from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import LineStatus
 from slotwise.logs.schema import SINGLE_QUERY, Schema
 

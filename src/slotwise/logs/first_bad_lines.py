@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from slotwise.logs.aggregate import parse_clicks, parse_names
-from slotwise.logs.filters import Filter
+from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus
 from slotwise.logs.log_files import LogFiles, open_text, split_csv_line
 

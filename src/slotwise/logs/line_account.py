@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.logs.filters import Filter
 from slotwise.logs.first_bad_lines import BadLine, find_bad_lines
+from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
 from slotwise.logs.log_files import LogFiles
 

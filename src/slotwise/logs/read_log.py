@@ -15,9 +15,9 @@ from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
 from slotwise.logs import aggregate
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
-from slotwise.logs.filters import Filter, parse
 from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
 from slotwise.logs.line_account import LineAccount, account_for_lines
+from slotwise.logs.line_filters import Filter, parse
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.jit import cache_folder, source_digest
-from slotwise.paper.settings import setting
-from slotwise.policies._contract import find, make_params, plain_params
+from slotwise.paper.named_click_models import setting
+from slotwise.policies._policy_module import find, make_params, plain_params
 from slotwise.simulation.result import Result
 from slotwise.simulation.simulate import Progress, simulate
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from slotwise.checks import BadInput, one_of
-from slotwise.paper.settings import BEHAVIORAL, SIMULATED
+from slotwise.paper.named_click_models import BEHAVIORAL, SIMULATED
 
 BEST = "best"  # placeholder for the c with the smallest regret in the tuning runs
 POOLED = "behavioral"  # the mean over the eight queries, as in the paper

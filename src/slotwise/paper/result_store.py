@@ -11,7 +11,7 @@ import numpy as np
 from slotwise.checks import BadInput
 from slotwise.files import load_document, save_document
 from slotwise.paper.chunks import Chunk, ChunkResult, RunConfig, full_params
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 from slotwise.simulation.result import Result
 
 FORMAT_VERSION = 2

@@ -8,7 +8,7 @@ from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.inference.estimation.fit import fit
-from slotwise.paper.settings import SETTINGS, setting
+from slotwise.paper.named_click_models import SETTINGS, setting
 
 ROUNDS = 100_000
 

@@ -13,7 +13,7 @@ from slotwise.files import load_document, save_document
 from slotwise.jit import source_digest
 from slotwise.paper.chunks import RunConfig, code_version, full_params
 from slotwise.paper.experiments import EXPERIMENTS, TimedPolicy
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 from slotwise.simulation.simulate import simulate
 
 FORMAT_VERSION = 1

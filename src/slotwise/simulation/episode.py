@@ -10,7 +10,7 @@ import numpy as np
 from slotwise.arrange import EMPTY
 from slotwise.counts import skip_to_click
 from slotwise.jit import kernel
-from slotwise.policies._contract import keeps_counts
+from slotwise.policies._policy_module import keeps_counts
 
 Episode = Callable[..., None]
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
-from slotwise.policies._contract import PolicyReference, find, keeps_counts, make_params, name_of, plain_params
+from slotwise.policies._policy_module import PolicyReference, find, keeps_counts, make_params, name_of, plain_params
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
 

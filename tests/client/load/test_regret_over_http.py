@@ -16,7 +16,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.checks import Floats
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 from tests.command_line import run_process
 from tests.service.running_service import Process
 

@@ -11,7 +11,7 @@ from slotwise.checks import BadInput, Floats
 from slotwise.inference.bounds.alternatives import bernoulli_divergence, divergences, nearest, ranked_model
 from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 from slotwise.inference.bounds.regret_program import regret_program, solve_regret_program
-from slotwise.paper.settings import BEHAVIORAL, setting
+from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
 KNOWN = {"q10": 6.234, "q19": 42.17, "q1": 41.95, "standard": 11.36, "near-zero": 8.28, "near-one": 108.4}
 UNKNOWN = {"q10": 10.22, "q7": 18.13, "near-one": 157.5}

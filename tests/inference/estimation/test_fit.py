@@ -17,7 +17,7 @@ from slotwise.inference.estimation.fit import Fit, fit, fit_many
 from slotwise.inference.estimation.svd import Fill, svd
 from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS
 from slotwise.inference.query_fit import QueryFit
-from slotwise.paper.settings import BEHAVIORAL, setting
+from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
 METHODS = ["em", "svd"]
 PAGE = Path(__file__).parents[3] / "docs" / "fitting.md"

@@ -5,7 +5,7 @@ import pytest
 
 from slotwise.counts import CountArrays, Counts
 from slotwise.inference.estimation.svd import Fill, click_rates, filled_rates, rank_one, svd
-from slotwise.paper.settings import setting
+from slotwise.paper.named_click_models import setting
 
 STANDARD = setting("standard")
 

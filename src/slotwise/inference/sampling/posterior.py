@@ -17,8 +17,8 @@ from slotwise.inference.components import components, normalise
 from slotwise.inference.estimation.fit import Intervals, check_level
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Target
+from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
 from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
-from slotwise.inference.sampling.observed_chain import ObservedChain
 from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel
 
@@ -194,7 +194,7 @@ def posterior(
         raise BadInput(f"ess = {goal.ess:g} is not between 0 and the number of draws, {n_draws}")
     check_size(n_draws, target)
     seeds = np.random.SeedSequence(integer_at_least("seed", seed, least=0)).spawn(CHAINS)
-    chains = [ObservedChain(target, np.random.default_rng(chain_seed)) for chain_seed in seeds]
+    chains = [ChainOnObserved(target, np.random.default_rng(chain_seed)) for chain_seed in seeds]
     workers = os.cpu_count() if threads is None else integer_at_least("threads", threads, least=1)
     return _sample(
         target, chains, integer_at_least("burn_in", burn_in, least=0), goal, labels or index_labels(target), workers
@@ -202,7 +202,7 @@ def posterior(
 
 
 def _sample(
-    target: Target, chains: list[ObservedChain], burn_in: int, goal: Goal, labels: Labels, workers: int | None
+    target: Target, chains: list[ChainOnObserved], burn_in: int, goal: Goal, labels: Labels, workers: int | None
 ) -> Posterior:
     """Record with up to twice the thinning, in place of the earlier record, until the goal is reached."""
     draws, thin = -(-goal.draws // len(chains)), 1
@@ -224,7 +224,7 @@ def _sample(
 
 
 def collect(
-    target: Target, chains: Sequence[Chain | ObservedChain], goal: Goal, sweeps: int, labels: Labels
+    target: Target, chains: Sequence[Chain | ChainOnObserved], goal: Goal, sweeps: int, labels: Labels
 ) -> Posterior:
     """The draws that the chains recorded, each scaled by itself."""
     theta, kappa, beta = (np.concatenate(arrays) for arrays in zip(*(chain.draws for chain in chains), strict=True))

@@ -3,8 +3,8 @@
 from typing import Any
 
 from slotwise.paper.experiments import Experiment, TimedPolicy
+from slotwise.paper.named_click_models import BEHAVIORAL
 from slotwise.paper.results import Results, panels
-from slotwise.paper.settings import BEHAVIORAL
 from slotwise.simulation.result import Result
 
 Row = dict[str, Any]

@@ -4,7 +4,7 @@ from collections import Counter
 
 from slotwise.checks import BadInput
 from slotwise.policies import policies
-from slotwise.policies._contract import can_serve, find, make_params, serving_params
+from slotwise.policies._policy_module import can_serve, find, make_params, serving_params
 from slotwise.service.errors import FieldError
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec

@@ -15,7 +15,7 @@ from slotwise.arrange import EMPTY
 from slotwise.checks import Ints
 from slotwise.counts import Counts, fade, restore, shift_many
 from slotwise.jit import direct
-from slotwise.policies._contract import find, make_params, serving_params
+from slotwise.policies._policy_module import find, make_params, serving_params
 from slotwise.service.fading import weight
 from slotwise.service.pages.kernels import LayoutArrays, SamplerArguments, build_serve, build_warm_up, rng_handle
 from slotwise.service.pages.page import ItemPrior, ItemSpec, PageBody

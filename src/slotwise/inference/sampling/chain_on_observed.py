@@ -12,7 +12,7 @@ from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Draws, Sampler, Target
 
 
-class ObservedChain:
+class ChainOnObserved:
     """Draws with the law of a `Chain` on all items and positions; the same draws when all are observed."""
 
     def __init__(self, target: Target, rng: np.random.Generator) -> None:

@@ -11,8 +11,8 @@ from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
+from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
 from slotwise.inference.sampling.ess import ess
-from slotwise.inference.sampling.observed_chain import ObservedChain
 from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
 from tests.inference.sampling.exact_posterior import exact
 from tests.inference.sampling.posterior_cases import FEW, FIRST, NONE, ONE_NEVER_SHOWN
@@ -120,14 +120,14 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
     clicks[0], skips[0], skips[1] = [3, 1], [5, 5], [6, 2]
     target = target_of(Counts(clicks, skips), prior, "none")
 
-    def means(chain: Chain | ObservedChain) -> tuple[Floats, Floats]:
+    def means(chain: Chain | ChainOnObserved) -> tuple[Floats, Floats]:
         chain.burn_in(500)
         chain.record(20_000, 4)
         both = np.column_stack([1.0 / chain.draws.beta[:, 1], chain.draws.theta[:, 0], chain.draws.theta[:, 3]])
         return both.mean(axis=0), both.var(axis=0) / ess(both[None])
 
     full = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(1))
-    (one, error), (other, other_error) = means(full), means(ObservedChain(target, np.random.default_rng(2)))
+    (one, error), (other, other_error) = means(full), means(ChainOnObserved(target, np.random.default_rng(2)))
     assert (np.abs(one - other) < 5 * np.sqrt(error + other_error)).all()
 
 
@@ -136,7 +136,7 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
 def test_when_all_was_shown_the_draws_are_those_of_the_chain(learnt: Learnt, reference: str) -> None:
     target = Target(Counts(*FEW).arrays(), (1.0, 1.0), learnt, REFERENCES[reference])
     plain = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(3))
-    observed = ObservedChain(target, np.random.default_rng(3))
+    observed = ChainOnObserved(target, np.random.default_rng(3))
     for chain in (plain, observed):
         chain.burn_in(20)
         chain.record(50, 2)

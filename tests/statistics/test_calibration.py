@@ -1,11 +1,12 @@
-"""Simulation-based calibration: truths drawn from the prior fall anywhere among the draws of their posterior.
+"""Simulation-based calibration: the rank of a true value among the draws of its posterior is uniform.
 
-Law (Talts, Betancourt, Simpson, Vehtari and Gelman, 2018): theta and kappa are drawn from the prior, a policy plays
-against them for a random number of rounds, and the posterior is drawn given what it counted. Displays that depend on
-earlier clicks do no harm: the likelihood is the same. The share of draws below the truth is then uniform, for every
-theta, kappa and product.
-The draws are thinned until nearly independent. Uniformity: Kolmogorov-Smirnov with a false alarm of 1e-6 for each of
-the 38 variables of a case, at most 3e-4 in all; ties, where kappa is 1 in many draws, are broken at random.
+Law (Talts, Betancourt, Simpson, Vehtari and Gelman, 2018): theta and kappa are drawn from the prior, a policy is
+simulated on them for a random number of rounds, and the posterior is drawn given the counts. Displays may depend on
+earlier clicks, because the likelihood stays the same. The share of draws below the true value is then uniform, for
+every theta, kappa and product.
+The draws are thinned until they are nearly independent. Uniformity is tested by Kolmogorov-Smirnov with a false-alarm
+rate of 1e-6 for each of the 38 variables of a case, at most 3e-4 in all. Ties, where kappa is 1 in many draws, are
+broken at random.
 """
 
 import numpy as np
@@ -29,8 +30,8 @@ CASES = {
 }
 
 
-def truth(prior: object, reference: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Theta and kappa from the prior."""
+def true_values(prior: object, reference: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Theta and kappa drawn from the prior."""
     if prior == "uniform":
         a, b = 1.0, 1.0
     elif prior == "learnt":
@@ -46,19 +47,22 @@ def truth(prior: object, reference: str, rng: np.random.Generator) -> tuple[Floa
 
 
 def levels(case: str, data_sets: int, believed: object = None) -> Floats:
-    """Data sets x variables: the share of draws below the truth. `believed` is another prior than the true one."""
+    """Data sets x variables: the share of draws below the true value.
+
+    `believed` replaces the true prior in the posterior: the negative controls pass a wrong one.
+    """
     prior, reference = CASES[case]
     rng = np.random.default_rng(17)
-    found = []
+    shares = []
     for k in range(data_sets):
-        theta, kappa = truth(prior, reference, rng)
+        theta, kappa = true_values(prior, reference, rng)
         rounds = int(10.0 ** rng.uniform(1.0, 3.5))
         counts = counts_after("slot_ts", sw.PBM(theta, kappa), rounds, seed=k)
-        given = sw.posterior(counts, DRAWS, believed or prior, reference, ess=0.8 * DRAWS, seed=k)  # type: ignore[arg-type]
+        post = sw.posterior(counts, DRAWS, believed or prior, reference, ess=0.8 * DRAWS, seed=k)  # type: ignore[arg-type]
         theta, kappa = theta[None], kappa[None]
         normalise(theta, kappa, *components(counts.arrays()), int(reference == "first"))
-        found.append(_shares(_variables(given.theta, given.kappa), _variables(theta, kappa), rng))
-    return np.array(found)
+        shares.append(_share_below(_variables(post.theta, post.kappa), _variables(theta, kappa), rng))
+    return np.array(shares)
 
 
 def _variables(theta: Floats, kappa: Floats) -> Floats:
@@ -66,31 +70,31 @@ def _variables(theta: Floats, kappa: Floats) -> Floats:
     return np.concatenate([theta, kappa, products], axis=1)
 
 
-def _shares(draws: Floats, value: Floats, rng: np.random.Generator) -> Floats:
+def _share_below(draws: Floats, value: Floats, rng: np.random.Generator) -> Floats:
     below, same = (draws < value).sum(axis=0), (draws == value).sum(axis=0)
     return (below + rng.random(value.shape[1]) * (same + 1)) / (len(draws) + 1)
 
 
 def distances(shares: Floats) -> Floats:
-    """From the uniform law, for each variable."""
+    """The Kolmogorov-Smirnov distance from the uniform law, for each variable."""
     ordered, n = np.sort(shares, axis=0), len(shares)
     steps = np.arange(n + 1)[:, None] / n
     return np.asarray(np.maximum((steps[1:] - ordered).max(axis=0), (ordered - steps[:-1]).max(axis=0)))
 
 
-def uneven(shares: Floats) -> int:
-    """How many variables have levels that are not uniform."""
+def n_not_uniform(shares: Floats) -> int:
+    """The number of variables whose shares are not uniform."""
     return int((distances(shares) > kstwo.isf(ALARM, len(shares))).sum())
 
 
 @pytest.mark.parametrize("case", ["uniform", "learnt, kappa_1 = 1"])
-def test_calibration_in_short(case: str) -> None:
-    """50 data sets see gross faults only, such as the prior of the control, which none of the variables has."""
-    assert uneven(levels(case, 50)) == 0
+def test_calibration_with_few_data_sets(case: str) -> None:
+    """50 data sets reveal only gross errors, such as the wrong prior of the negative control below."""
+    assert n_not_uniform(levels(case, 50)) == 0
 
 
-def test_the_short_form_can_fail() -> None:
-    assert uneven(levels("uniform", 50, believed=(1.0, 20.0))) > 0
+def test_few_data_sets_reveal_a_very_wrong_prior() -> None:
+    assert n_not_uniform(levels("uniform", 50, believed=(1.0, 20.0))) > 0
 
 
 @pytest.mark.statistics
@@ -98,9 +102,9 @@ def test_the_short_form_can_fail() -> None:
 def test_calibration(case: str) -> None:
     shares = levels(case, 500)
     print(f"{case}: largest distance of 38 is {distances(shares).max():.3f}, limit {kstwo.isf(ALARM, 500):.3f}")
-    assert uneven(shares) == 0
+    assert n_not_uniform(shares) == 0
 
 
 @pytest.mark.statistics
-def test_a_slightly_wrong_prior_is_seen() -> None:
-    assert uneven(levels("uniform", 500, believed=(1.0, 2.0))) > 0
+def test_many_data_sets_reveal_a_slightly_wrong_prior() -> None:
+    assert n_not_uniform(levels("uniform", 500, believed=(1.0, 2.0))) > 0

@@ -1,11 +1,11 @@
-"""Do 90 % intervals hold the truth in 90 % of data sets?
+"""Do 90 % intervals of the fit contain the true values in 90 % of data sets?
 
-Law: clicks of each item at each position are Binomial(views, theta kappa), theta and kappa those of a simulated
-setting, views such that 55 clicks are expected of the least attractive item. Each of the 10 thetas and of the 4 kappas
-that are not 1 by convention must be covered in 85 to 95 % of 500 data sets. A parameter covered with probability 0.9
-falls outside once in 3,200 seeds, one of the 42 in the three settings about once in 75; the seed is fixed. The long
-form has 20,000 data sets and a band of 88 to 92 %, 9 standard deviations: what it allows for is that the law of the
-estimate is normal only in the limit.
+Law: clicks of each item at each position are Binomial(views, theta kappa). Theta and kappa are those of a simulated
+setting, and the least attractive item has 55 expected clicks. Each of the 10 thetas and of the 4 kappas that are not 1
+by convention must be covered in 85 to 95 % of 500 data sets. A parameter with a coverage of 0.9 falls outside once in
+3,200 seeds, any of the 42 parameters of the three settings about once in 75; the seed is fixed. The long test has
+20,000 data sets and a range of 88 to 92 %, 9 standard deviations: it leaves room because the law of the estimate is
+normal only in the limit.
 """
 
 import numpy as np
@@ -25,39 +25,43 @@ def fits(name: str, data_sets: int) -> list[Fit]:
     return fit_many([Counts(each, VIEWS - each) for each in clicks])
 
 
-def coverage(name: str, found: list[Fit], narrower: float = 1.0) -> Floats:
-    """The share of data sets whose interval holds the truth, for each theta and each kappa but the first."""
+def coverage(name: str, fitted: list[Fit], narrower: float = 1.0) -> Floats:
+    """The share of data sets whose interval contains the true value, for each theta and each kappa but the first.
+
+    Interval lengths are multiplied by `narrower`.
+    """
     model = setting(name)
     truth = np.concatenate([model.theta, model.kappa[1:]])
-    value = np.log([np.concatenate([each.theta, each.kappa[1:]]) for each in found])
-    ends = np.log([np.concatenate([each.intervals(0.9).theta, each.intervals(0.9).kappa[1:]]) for each in found])
-    ends = value[..., None] + narrower * (ends - value[..., None])
-    # an interval cut at 1 holds every truth above its lower end
-    inside = (ends[..., 0] <= np.log(truth)) & ((np.log(truth) <= ends[..., 1]) | (ends[..., 1] >= 0.0))
+    value = np.log([np.concatenate([each.theta, each.kappa[1:]]) for each in fitted])
+    bounds = np.log([np.concatenate([each.intervals(0.9).theta, each.intervals(0.9).kappa[1:]]) for each in fitted])
+    bounds = value[..., None] + narrower * (bounds - value[..., None])
+    # an interval cut at 1 contains every true value above its lower end
+    inside = (bounds[..., 0] <= np.log(truth)) & ((np.log(truth) <= bounds[..., 1]) | (bounds[..., 1] >= 0.0))
     return inside.mean(axis=0)
 
 
 @pytest.mark.parametrize("name", SIMULATED)
-def test_ninety_per_cent_intervals_hold_the_truth(name: str) -> None:
-    found = fits(name, 500)
-    assert all(each.identifiable for each in found)
-    share = coverage(name, found)
+def test_ninety_per_cent_intervals_contain_the_true_value(name: str) -> None:
+    fitted = fits(name, 500)
+    assert all(each.identifiable for each in fitted)
+    share = coverage(name, fitted)
     assert ((share > 0.85) & (share < 0.95)).all(), share
 
 
-def test_errors_half_as_large_are_noticed() -> None:
+def test_standard_errors_half_as_large_are_detected() -> None:
     """Negative control: intervals of half the length cover about 59 %."""
     share = coverage("standard", fits("standard", 500), narrower=0.5)
     assert (share < 0.7).all()
 
 
 def test_estimates_are_right_on_average() -> None:
-    """The mean of 500 estimates is within 5 standard errors of the truth, once in 1.7e6 for each of 14 not so;
-    the bias of log-normal size, half the squared relative error, is allowed for."""
-    model, found = setting("standard"), fits("standard", 500)
+    """The mean of 500 estimates is within 5 standard errors of the true value; a false alarm has probability 1 / 1.7e6
+    for each of 14 parameters. The limit also allows for the bias of a log-normal estimate: half its squared relative
+    error."""
+    model, fitted = setting("standard"), fits("standard", 500)
     for value, truth in [
-        (np.array([each.theta for each in found]), model.theta),
-        (np.array([each.kappa for each in found])[:, 1:], model.kappa[1:]),
+        (np.array([each.theta for each in fitted]), model.theta),
+        (np.array([each.kappa for each in fitted])[:, 1:], model.kappa[1:]),
     ]:
         spread = value.std(axis=0)
         assert (np.abs(value.mean(axis=0) - truth) < 5 * spread / np.sqrt(500) + spread**2 / truth).all()

@@ -1,6 +1,6 @@
 """Regret of PB-MHB against values from an independent implementation (uniform prior, c=100, m=1, warm start).
 
-Each mean must agree within four combined standard errors. Two correct implementations break that about once in
+Each mean must agree within four combined standard errors. Two correct implementations differ by more about once in
 16,000 comparisons, so all comparisons here together raise a false alarm about once in 700 seeds; the seed is fixed.
 """
 
@@ -19,7 +19,7 @@ CHECK_VALUES = {
 }
 
 
-def agrees(name: str, rounds: int, runs: int) -> None:
+def check_regret(name: str, rounds: int, runs: int) -> None:
     result = sw.simulate("pb_mhb", setting(name), rounds=rounds, runs=runs, seed=1)
     mean, error = result.mean(), result.standard_error()
     for t, (value, value_error) in zip(CHECK_ROUNDS, CHECK_VALUES[name], strict=True):
@@ -36,32 +36,32 @@ def agrees(name: str, rounds: int, runs: int) -> None:
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_regret_agrees_until_ten_thousand(name: str) -> None:
-    agrees(name, rounds=10_000, runs=40)
+    check_regret(name, rounds=10_000, runs=40)
 
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("name", SIMULATED)
 def test_regret_agrees_until_a_hundred_thousand(name: str) -> None:
-    agrees(name, rounds=100_000, runs=200)
+    check_regret(name, rounds=100_000, runs=200)
 
 
-def test_a_wrong_sampler_is_noticed() -> None:
-    """Negative control: steps far too narrow for one sweep break the very same check."""
+def test_a_wrong_sampler_is_detected() -> None:
+    """Negative control: proposals far too narrow for one sweep per round fail the same check."""
     result = sw.simulate("pb_mhb", setting("standard"), rounds=10_000, runs=40, seed=1, params={"width": 0.03})
     gap = abs(result.mean()[-1] - 70.0) / np.hypot(result.standard_error()[-1], 2.6)
     assert gap > 4
 
 
 def test_a_random_start_is_much_worse() -> None:
-    """The paper's ablation: without the warm start one sweep is nowhere near the posterior."""
+    """The paper's ablation: without the warm start, one sweep does not reach the posterior."""
     random = sw.simulate("pb_mhb", setting("standard"), rounds=10_000, runs=10, params={"start": "random"})
     uniform = sw.simulate("uniform", setting("standard"), rounds=10_000, runs=10)
     assert random.mean()[-1] > 0.7 * uniform.mean()[-1]
 
 
 @pytest.mark.statistics
-def test_the_random_start_loses_as_much_as_it_should() -> None:
-    """26821 at 1e5 in the independent implementation, whose error was not kept: within 2 % here."""
+def test_regret_with_a_random_start() -> None:
+    """The independent implementation has 26821 at round 1e5, without a recorded standard error: within 2 % here."""
     result = sw.simulate("pb_mhb", setting("standard"), rounds=100_000, runs=20, params={"start": "random"})
     print(f"random start: {result.mean()[-1]:.0f} ± {result.standard_error()[-1]:.0f}")
     assert result.mean()[-1] == pytest.approx(26821, rel=0.02)
@@ -79,16 +79,19 @@ def test_no_reference_is_needed(kappa: list[float]) -> None:
 
 
 @pytest.mark.statistics
-def test_the_wrong_reference_is_linear() -> None:
-    """Why `reference="none"` is what pages get: the first position, taken for the most visible, was the least."""
+def test_a_wrong_reference_has_linear_regret() -> None:
+    """Here the first position is the least visible, but `reference="first"` assumes that it is the most visible.
+
+    This is why pages of the service use `reference="none"`.
+    """
     model = sw.PBM(setting("standard").theta, [0.1, 0.3, 0.6, 0.75, 1.0])
     result = sw.simulate("pb_mhb", model, rounds=100_000, runs=20)
     print(f"wrong reference: {result.mean()[-1]:.0f} ± {result.standard_error()[-1]:.0f}")
     assert result.mean()[-1] > 5_000
 
 
-def test_no_reference_is_needed_soon() -> None:
-    """The short form: at 1e4 rounds a page whose first position is hardly seen is learnt as well as any."""
+def test_no_reference_is_needed_within_ten_thousand_rounds() -> None:
+    """The short version: with `reference="none"` a barely visible first position does not slow learning down."""
     model = sw.PBM(setting("standard").theta, [0.1, 0.3, 0.6, 0.75, 1.0])
     free = sw.simulate("pb_mhb", model, rounds=10_000, runs=20, params={"reference": "none"})
     fixed = sw.simulate("pb_mhb", model, rounds=10_000, runs=20)

@@ -1,4 +1,4 @@
-"""Draws against the law they should follow."""
+"""Compare draws with the law that they should follow."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,10 +9,10 @@ from scipy.stats import kstwo
 from slotwise.checks import Floats
 from tests.inference.sampling.exact_posterior import Exact, Marginal
 
-# The draws handed in are thinned until successive ones are nearly independent: CORRELATED is asserted, and a
-# correlation of 0.05 that decays geometrically is worth no more than the loss of a tenth of the draws.
+# The draws are thinned until successive ones are nearly independent. The tests assert that correlations are below
+# CORRELATED. A correlation of 0.05 that decays geometrically reduces the effective sample size by at most a tenth.
 CORRELATED = 0.05
-WORTH = 0.9
+EFFECTIVE_SHARE = 0.9
 
 # One comparison is a false alarm with probability 1e-7 (Kolmogorov-Smirnov) or 2e-9 (six standard errors: rarer, since
 # means of skewed laws have heavier tails than the Gaussian). This folder makes fewer than 2,000: 2e-4 in all.
@@ -21,11 +21,11 @@ STANDARD_ERRORS = 6.0
 
 
 def disagreements(theta: Floats, kappa: Floats, law: Exact, free_from: int) -> list[str]:
-    """The thetas and free kappas whose draws do not look like the law, by mean, by standard deviation or by K-S."""
-    found = []
+    """The thetas and free kappas whose draws differ from the law in mean, in standard deviation or by K-S."""
+    messages = []
     for name, draws, marginal in _variables(theta, kappa, law, free_from):
-        found += [f"{name}: {what}" for what in _disagreements(draws, marginal)]
-    return found
+        messages += [f"{name}: {message}" for message in _disagreements(draws, marginal)]
+    return messages
 
 
 def _disagreements(draws: Floats, law: Marginal) -> Iterator[str]:
@@ -42,24 +42,24 @@ def _disagreements(draws: Floats, law: Marginal) -> Iterator[str]:
 
 
 def standard_errors(values: Floats) -> float:
-    """How far from 0 the mean of nearly independent values is."""
-    return float(values.mean() / values.std() * np.sqrt(WORTH * len(values)))
+    """The mean of nearly independent values, in standard errors."""
+    return float(values.mean() / values.std() * np.sqrt(EFFECTIVE_SHARE * len(values)))
 
 
 def ks_distance(levels: Floats) -> float:
-    """Between the uniform law and levels in increasing order."""
+    """The Kolmogorov-Smirnov distance of sorted levels from the uniform law."""
     steps = np.arange(len(levels) + 1) / len(levels)
     return float(max((steps[1:] - levels).max(), (levels - steps[:-1]).max()))
 
 
 @cache
 def ks_limit(n: int) -> float:
-    """The distance that n nearly independent draws exceed with probability ALARM."""
-    return float(kstwo.isf(ALARM, int(WORTH * n)))
+    """The Kolmogorov-Smirnov distance that n nearly independent draws exceed with probability ALARM."""
+    return float(kstwo.isf(ALARM, int(EFFECTIVE_SHARE * n)))
 
 
 def correlations(theta: Floats, kappa: Floats, law: Exact, free_from: int) -> Floats:
-    """The largest correlation of each variable with itself one, two or three draws later."""
+    """The largest autocorrelation of each variable at a lag of one, two or three draws."""
     return np.array(
         [
             max(np.corrcoef(draws[lag:], draws[:-lag])[0, 1] for lag in (1, 2, 3))

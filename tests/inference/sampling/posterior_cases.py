@@ -1,4 +1,4 @@
-"""Counts with an exactly known posterior, and for every sampler the length of chain that reproduces it."""
+"""Counts with an exactly known posterior, and the chain length that each sampler needs to reproduce it."""
 
 import itertools
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """How a sampler runs: successive draws are `passes` sweeps at each width apart."""
+    """How a sampler runs: between two draws it makes `passes` sweeps at each width."""
 
     data: Data
     widths: tuple[float, ...]
     passes: int
     draws: int = 4000
-    in_components: bool = False  # give the sampler the connected components; else it assumes a connected design
+    in_components: bool = False  # pass the connected components to the sampler; otherwise it assumes a connected design
 
     @property
     def law(self) -> Exact:
@@ -49,7 +49,7 @@ class Case:
         return self.data.free_from
 
     def chain(self, step: Step, seed: int, draws: int | None = None) -> tuple[Floats, Floats]:
-        """Thinned draws of theta and kappa, from a start at the posterior means, so that no burn-in is needed."""
+        """Thinned draws of theta and kappa. The chain starts at the posterior means, so it needs no burn-in."""
         rows = draws or self.draws
         theta = np.tile([marginal.mean for marginal in self.law.theta], (rows, 1))
         kappa = np.tile([marginal.mean for marginal in self.law.kappa], (rows, 1))
@@ -66,7 +66,7 @@ class Case:
 
 
 def expected_counts(displays: float, theta: tuple[float, ...], kappa: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """The expected clicks and skips when every item is displayed so many times at every position."""
+    """The expected clicks and skips when every item has this number of displays at every position."""
     clicks = np.round(displays * np.outer(theta, kappa))
     return clicks, displays - clicks
 
@@ -78,7 +78,7 @@ def _counts(clicks: list[list[float]], skips: list[list[float]]) -> tuple[Floats
 NOTHING_1X2 = np.zeros((1, 2)), np.zeros((1, 2))
 NOTHING_3X3 = np.zeros((3, 3)), np.zeros((3, 3))
 FEW = _counts([[2, 1, 0], [4, 0, 1]], [[1, 3, 2], [2, 2, 5]])
-ONE_NEVER_SHOWN = _counts([[8, 3], [2, 4], [0, 0]], [[12, 17], [18, 16], [0, 0]])
+ONE_UNOBSERVED = _counts([[8, 3], [2, 4], [0, 0]], [[12, 17], [18, 16], [0, 0]])
 NEAR_ZERO = _counts([[3, 1], [2, 2], [1, 0]], [[97, 99], [98, 98], [99, 100]])
 NEAR_ONE = _counts([[100, 95, 20], [97, 88, 24]], [[0, 5, 80], [3, 12, 76]])
 APART = _counts([[5, 0], [0, 3]], [[4, 0], [0, 6]])  # no item connects the two positions
@@ -90,14 +90,14 @@ MILLION_NEAR_ZERO = _counts([[1, 3], [5, 2]], [[1e6, 1e6], [1e6, 1e6]])
 MILLION_NEAR_ONE = _counts([[1e6, 1e6], [1e6, 1e6]], [[1, 3], [0, 2]])
 
 DATA = {
-    "nothing shown, kappa_1 = 1": Data(*NOTHING_1X2, FIRST),
-    "nothing shown": Data(*NOTHING_1X2, NONE),
-    "nothing shown of 3 x 3, kappa_1 = 1": Data(*NOTHING_3X3, FIRST),
-    "nothing shown of 3 x 3": Data(*NOTHING_3X3, NONE),
+    "no counts, kappa_1 = 1": Data(*NOTHING_1X2, FIRST),
+    "no counts": Data(*NOTHING_1X2, NONE),
+    "no counts of 3 x 3, kappa_1 = 1": Data(*NOTHING_3X3, FIRST),
+    "no counts of 3 x 3": Data(*NOTHING_3X3, NONE),
     "few, kappa_1 = 1": Data(*FEW, FIRST),
     "few": Data(*FEW, NONE),
-    "one never shown, kappa_1 = 1": Data(*ONE_NEVER_SHOWN, FIRST),
-    "one never shown": Data(*ONE_NEVER_SHOWN, NONE),
+    "one unobserved, kappa_1 = 1": Data(*ONE_UNOBSERVED, FIRST),
+    "one unobserved": Data(*ONE_UNOBSERVED, NONE),
     "near zero, kappa_1 = 1": Data(*NEAR_ZERO, FIRST),
     "near zero": Data(*NEAR_ZERO, NONE),
     "near one, kappa_1 = 1": Data(*NEAR_ONE, FIRST),
@@ -110,18 +110,18 @@ DATA = {
     "a million near one, kappa_1 = 1": Data(*MILLION_NEAR_ONE, FIRST),
     "a million near one": Data(*MILLION_NEAR_ONE, NONE),
 }
-# without the cases whose posterior is too wide for a walk of reasonable length
+# without the cases whose posterior is too wide for a random walk of reasonable length
 METROPOLIS_CASES = {
-    name: Case(DATA[name], *way)
-    for name, way in {
-        "nothing shown, kappa_1 = 1": ((0.3, 0.5), 5, 10_000),
-        "nothing shown": ((0.3, 0.5), 5, 10_000),
-        "nothing shown of 3 x 3, kappa_1 = 1": ((0.3, 100.0), 5),
-        "nothing shown of 3 x 3": ((0.3, 100.0), 5),
+    name: Case(DATA[name], *settings)
+    for name, settings in {
+        "no counts, kappa_1 = 1": ((0.3, 0.5), 5, 10_000),
+        "no counts": ((0.3, 0.5), 5, 10_000),
+        "no counts of 3 x 3, kappa_1 = 1": ((0.3, 100.0), 5),
+        "no counts of 3 x 3": ((0.3, 100.0), 5),
         "few, kappa_1 = 1": ((0.3, 0.7), 6, 20_000),
         "few": ((0.3, 0.7), 6, 20_000),
-        "one never shown, kappa_1 = 1": ((1.0, 0.3, 0.1), 15),
-        "one never shown": ((1.0, 0.3, 0.1), 30),
+        "one unobserved, kappa_1 = 1": ((1.0, 0.3, 0.1), 15),
+        "one unobserved": ((1.0, 0.3, 0.1), 30),
         "near zero, kappa_1 = 1": ((1.0, 0.1, 0.02), 15),
         "near zero": ((1.0, 0.3, 0.1), 80, 3000),
         "near one, kappa_1 = 1": ((0.3, 0.05, 0.02), 15),
@@ -135,14 +135,14 @@ METROPOLIS_CASES = {
     }.items()
 }
 LOG_ODDS_CASES = {
-    name: Case(DATA[name], *way)
-    for name, way in {
-        "nothing shown, kappa_1 = 1": ((2.5,), 12, 10_000),
-        "nothing shown": ((2.5,), 12, 10_000),
+    name: Case(DATA[name], *settings)
+    for name, settings in {
+        "no counts, kappa_1 = 1": ((2.5,), 12, 10_000),
+        "no counts": ((2.5,), 12, 10_000),
         "few, kappa_1 = 1": ((1.0, 3.0), 8, 20_000),
         "few": ((1.0, 3.0), 10, 20_000),
-        "one never shown, kappa_1 = 1": ((2.0, 0.5), 25),
-        "one never shown": ((2.0, 0.5), 70),
+        "one unobserved, kappa_1 = 1": ((2.0, 0.5), 25),
+        "one unobserved": ((2.0, 0.5), 70),
         "near zero, kappa_1 = 1": ((2.0, 0.5), 30),
         "near one, kappa_1 = 1": ((2.0, 0.5), 25),
         "near one": ((2.0, 0.5), 25),
@@ -151,7 +151,7 @@ LOG_ODDS_CASES = {
         "a million near one, kappa_1 = 1": ((2.0, 0.5), 60),
     }.items()
 }
-# the same path for all: at a million displays the other two samplers would need 1e5 times as many sweeps
+# the same number of sweeps for all: at a million displays the other two samplers would need 1e5 times as many
 MIXING_CASES = {name: Case(data, (SLICE_EVERY,), 8, 20_000) for name, data in DATA.items()} | {
     name: Case(data, (SLICE_EVERY,), 8, 20_000, in_components="in components" in name)
     for name, data in {
@@ -181,27 +181,27 @@ COUNTS_2X2 = {
 ENDS = list(itertools.product((0.0, 1.0), (0.0, 1.0)))
 
 
-def walked(
+def last_state(
     step: Step,
     clicks: Floats | list[list[int]],
     skips: Floats | list[list[int]],
     free_from: int,
     sigma: float,
     sweeps: int,
-    theta_at: float,
-    kappa_at: float,
+    theta_start: float,
+    kappa_start: float,
     prior: tuple[float, float] = (1.0, 1.0),
     learnt: bool = False,
 ) -> tuple[Floats, Floats]:
-    """The end of a chain that starts with one value for all thetas and one for all kappas."""
+    """The last state of a chain that starts with the same value for all thetas and the same for all kappas."""
     counts = Counts(clicks, skips).arrays()
     n_items, n_positions = counts.clicks.shape
-    theta, kappa, beta = np.full((1, n_items), theta_at), np.full((1, n_positions), kappa_at), np.array([prior])
+    theta, kappa, beta = np.full((1, n_items), theta_start), np.full((1, n_positions), kappa_start), np.array([prior])
     record(step, counts, ChainRun(free_from, (sigma,), sweeps, learnt), np.random.default_rng(7), theta, kappa, beta)
     return theta[0], kappa[0]
 
 
 def near_ends(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Values in [0, 1], often near 0 or 1, or exactly there."""
+    """Values in [0, 1], often near 0 or 1, or exactly 0 or 1."""
     near = 10 ** rng.uniform(-9, 0, size=shape) * (rng.random(shape) < 0.9)
     return np.where(rng.random(shape) < 0.5, near, 1 - near)

@@ -1,4 +1,4 @@
-"""Integrals along one axis, whole or up to a point, to the last digits that smooth functions allow."""
+"""Integrals of smooth functions along one axis, over its whole length or up to a point, nearly to full precision."""
 
 import math
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ class Axis:
         """The integral up to x[..., k] of the function whose values at the nodes are values[:, k]."""
         total = np.zeros(x.shape)
         pieces = np.split(values, len(self.edges) - 1)
-        for (lower, upper), part in zip(pairwise(self.edges), pieces, strict=True):
+        for (lower, upper), piece_values in zip(pairwise(self.edges), pieces, strict=True):
             unit = np.clip(2 * (x - lower) / (upper - lower) - 1, -1, 1)
-            piece = (upper - lower) / 2 * legendre.legval(unit, _antiderivative(self.n) @ part, tensor=False)
-            total += np.where(x > lower, piece, 0)  # nothing, to the last bit
+            integral = (upper - lower) / 2 * legendre.legval(unit, _antiderivative(self.n) @ piece_values, tensor=False)
+            total += np.where(x > lower, integral, 0)  # exactly 0 below the piece, without rounding errors
         return total
 
     def weights_below(self, x: Floats) -> Floats:
@@ -42,7 +42,7 @@ class Axis:
 
     @property
     def ratio(self) -> float:
-        """From the lower to the upper end."""
+        """The upper end divided by the lower end."""
         return math.inf if self.edges[0] == 0 else self.edges[-1] / self.edges[0]
 
 
@@ -54,10 +54,10 @@ def gauss(n: int) -> tuple[Floats, Floats]:
 
 @cache
 def _antiderivative(n: int) -> Floats:
-    """From P_0..P_n at x to the integral up to x of each polynomial that is 1 at one node and 0 at the others."""
+    """The matrix from P_0..P_n at x to the integrals up to x of the Lagrange polynomials of the nodes."""
     nodes, weights = gauss(n)
     fit = legendre.legvander(nodes, n - 1).T * weights * (np.arange(n) + 0.5)[:, None]
-    integral = np.zeros((n, n + 1))  # that of P_k is (P_(k+1) - P_(k-1)) / (2k+1)
+    integral = np.zeros((n, n + 1))  # the integral of P_k is (P_(k+1) - P_(k-1)) / (2k+1)
     integral[0, :2] = 1
     for k in range(1, n):
         integral[k, [k - 1, k + 1]] = -1 / (2 * k + 1), 1 / (2 * k + 1)

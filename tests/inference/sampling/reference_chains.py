@@ -29,7 +29,7 @@ class Kind(IntEnum):
     METROPOLIS = 0
     LOG_ODDS = 1
     MIXING = 2  # here a width is `slice_every`
-    PLAIN_METROPOLIS = 3  # Algorithm 2 literally: the complete ratio for every proposal
+    PLAIN_METROPOLIS = 3  # Algorithm 2 as printed: the complete ratio for every proposal
     PLAIN_LOG_ODDS = 4
     PLAIN_MIXING = 5  # the three moves of the mixing sampler, each by its definition
 
@@ -76,8 +76,8 @@ class ChainRun(NamedTuple):
     widths: tuple[float, ...]
     passes: int  # two successive rows are `passes` sweeps at each width apart
     learnt: bool = False  # whether the prior of theta is updated too
-    displays: Floats = FIXED_COUNTS  # per item and position: draw the counts of so many displays before every sweep
-    restart: bool = False  # every row is a start of its own; else the first row is the start of the chain
+    displays: Floats = FIXED_COUNTS  # per item and position: before every sweep, draw the counts of this many displays
+    restart: bool = False  # every row is the start of its own chain; otherwise the first row starts the only chain
     components: tuple[Ints, Ints] | None = None  # labels of items and positions; None for a connected design
 
 
@@ -123,7 +123,7 @@ class _KernelRun(NamedTuple):
 
 @cache
 def _recorder(kind: int) -> Callable[..., None]:
-    """The recorder of one `Kind`, which is a plain number here: numba then omits the branches of the others."""
+    """The recorder of one `Kind`, passed as a plain number: numba then omits the branches of the other kinds."""
 
     @kernel
     def fill(run: _KernelRun, counts: CountArrays, ridges: Ridges, rng: np.random.Generator, rows: ChainState) -> None:
@@ -174,7 +174,7 @@ def _copy(source: Floats, target: Floats) -> None:
 
 @kernel
 def _draw_counts(counts: CountArrays, displays: Floats, theta: Floats, kappa: Floats, rng: np.random.Generator) -> None:
-    """Set the counts to those of so many displays of each item at each position."""
+    """Draw the counts for the given number of displays of each item at each position."""
     for item in range(theta.size):
         counts.item_clicks[item] = 0.0
     for position in range(kappa.size):
@@ -200,7 +200,7 @@ def _walk(
     sigma: float,
     rng: np.random.Generator,
 ) -> None:
-    """Algorithm 2, for values with a Beta prior."""
+    """One sweep of Algorithm 2, for values with a Beta prior."""
     clicks, skips, others = laws.clicks, laws.skips, laws.others
     a, b = prior
     for i in range(first, values.size):

@@ -1,4 +1,4 @@
-"""Unobserved items and positions keep their prior: exact draws replace a chain, which mixes very slowly there."""
+"""Unobserved items and positions keep their prior: they are drawn exactly, because a chain mixes very slowly there."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
 from slotwise.inference.sampling.ess import ess
 from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
 from tests.inference.sampling.exact_posterior import exact
-from tests.inference.sampling.posterior_cases import FEW, FIRST, NONE, ONE_NEVER_SHOWN
+from tests.inference.sampling.posterior_cases import FEW, FIRST, NONE, ONE_UNOBSERVED
 from tests.inference.sampling.quadrature import gauss
 
 NODES, WEIGHTS = (gauss(200)[0] + 1.0) / 2.0, gauss(200)[1] / 2.0  # on [0, 1]
@@ -44,77 +44,76 @@ def distance(draws: Floats, law: Callable[[Floats], Floats]) -> float:
 
 @pytest.mark.parametrize("prior", LAWS, ids=str)
 @pytest.mark.parametrize("shape", [(1, 1), (3, 2), (50, 6)], ids=str)
-def test_where_nothing_was_counted_all_is_as_the_prior_has_it(prior: Any, shape: tuple[int, int]) -> None:
+def test_without_counts_draws_follow_the_prior(prior: Any, shape: tuple[int, int]) -> None:
     """Law: kappa is uniform; theta is reported as the click rate at the most visible of L positions, theta max(kappa).
 
-    4,000 draws, independent ones; the control is the law of theta itself.
+    4,000 independent draws; the negative control is the law of theta itself.
     """
     nothing = Counts(np.zeros(shape), np.zeros(shape))
-    found = posterior(nothing, 4000, prior, seed=5)
-    assert found.sweeps == 0
-    assert found.reached
+    post = posterior(nothing, 4000, prior, seed=5)
+    assert post.sweeps == 0
+    assert post.reached
 
     def scaled(x: Floats) -> Floats:  # max(kappa) is the L-th root of a uniform number
         largest = NODES ** (1.0 / shape[1])
-        return np.array([LAWS[prior](np.minimum(one / largest, 1.0)) @ WEIGHTS for one in x])
+        return np.array([LAWS[prior](np.minimum(value / largest, 1.0)) @ WEIGHTS for value in x])
 
     for k in {0, shape[0] - 1}:
-        assert distance(found.theta[:, k], scaled) < 2.5
-        assert distance(found.theta[:, k], LAWS[prior]) > 2.5
+        assert distance(post.theta[:, k], scaled) < 2.5
+        assert distance(post.theta[:, k], LAWS[prior]) > 2.5
     for k in {0, shape[1] - 1}:
-        assert distance(found.kappa[:, k], lambda x: x) < 2.5
+        assert distance(post.kappa[:, k], lambda x: x) < 2.5
 
 
 @pytest.mark.parametrize("prior", ["learnt", "falling"])
 def test_items_of_one_draw_share_their_prior(prior: str) -> None:
-    """Law: 1/a and 1/b are uniform, or a is 1; rare items come together, so logs of thetas are correlated."""
-    found = posterior(Counts(np.zeros((2, 1)), np.zeros((2, 1))), 4000, prior)
-    assert distance(1.0 / found.beta[:, 1], lambda x: x) < 2.5
+    """Law: 1/a and 1/b are uniform, or a is 1. The items of one draw share a and b, so their log thetas correlate."""
+    post = posterior(Counts(np.zeros((2, 1)), np.zeros((2, 1))), 4000, prior)
+    assert distance(1.0 / post.beta[:, 1], lambda x: x) < 2.5
     if prior == "learnt":
-        assert distance(1.0 / found.beta[:, 0], lambda x: x) < 2.5
+        assert distance(1.0 / post.beta[:, 0], lambda x: x) < 2.5
     else:
-        assert (found.beta[:, 0] == 1.0).all()
-        assert np.corrcoef(np.log(found.theta.T))[0, 1] > 0.2
+        assert (post.beta[:, 0] == 1.0).all()
+        assert np.corrcoef(np.log(post.theta.T))[0, 1] > 0.2
 
 
 @pytest.mark.parametrize(("reference", "free_from"), [("none", NONE), ("first", FIRST)])
-def test_an_item_never_shown_beside_others_that_were(reference: str, free_from: int) -> None:
+def test_an_unobserved_item_next_to_observed_ones(reference: str, free_from: int) -> None:
     """Law: means of the exact posterior. 20,000 draws, six standard errors, false alarms 1e-8."""
-    law = exact(*ONE_NEVER_SHOWN, free_from)
-    found = posterior(Counts(*ONE_NEVER_SHOWN), 20_000, reference=reference, seed=8)
+    law = exact(*ONE_UNOBSERVED, free_from)
+    post = posterior(Counts(*ONE_UNOBSERVED), 20_000, reference=reference, seed=8)
     wanted = [marginal.mean if free_from else marginal.scaled for marginal in (*law.theta, *law.kappa)]
-    draws = np.concatenate([found.theta, found.kappa], axis=1)
-    sizes = found.effective_sample_sizes
+    draws = np.concatenate([post.theta, post.kappa], axis=1)
+    sizes = post.effective_sample_sizes
     free = np.isfinite(sizes)
     errors = draws.std(axis=0)[free] / np.sqrt(sizes[free])
     assert (np.abs(draws.mean(axis=0) - wanted)[free] < 6 * errors).all()
 
 
-def test_a_position_never_shown_changes_nothing_for_the_others() -> None:
-    clicks, skips = (np.insert(np.array(one, float), 1, 0.0, axis=1) for one in FEW)
-    found, without = posterior(Counts(clicks, skips), 20_000, seed=9), posterior(Counts(*FEW), 20_000, seed=10)
-    assert distance(found.kappa[:, 1], lambda x: x) < 2.5
+def test_an_unobserved_position_does_not_change_the_others() -> None:
+    clicks, skips = (np.insert(np.array(counts, float), 1, 0.0, axis=1) for counts in FEW)
+    post, without = posterior(Counts(clicks, skips), 20_000, seed=9), posterior(Counts(*FEW), 20_000, seed=10)
+    assert distance(post.kappa[:, 1], lambda x: x) < 2.5
     others = [0, *range(2, clicks.shape[1])]
-    for one, other in ((found.theta, without.theta), (found.kappa[:, others], without.kappa)):
-        assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < 6 * one.std(axis=0) / np.sqrt(5_000)).all()
+    for draws, expected in ((post.theta, without.theta), (post.kappa[:, others], without.kappa)):
+        assert (np.abs(draws.mean(axis=0) - expected.mean(axis=0)) < 6 * draws.std(axis=0) / np.sqrt(5_000)).all()
 
 
-def test_a_first_position_never_shown_is_still_the_reference() -> None:
+def test_an_unobserved_first_position_is_still_the_reference() -> None:
     counts = Counts([[0, 3], [0, 1]], [[0, 2], [0, 4]])
-    found = posterior(counts, 400, reference="first")
-    assert (found.kappa[:, 0] == 1.0).all()
+    post = posterior(counts, 400, reference="first")
+    assert (post.kappa[:, 0] == 1.0).all()
     nothing = posterior(Counts(np.zeros((2, 2)), np.zeros((2, 2))), 400, reference="first")
     assert (nothing.kappa[:, 0] == 1.0).all()
     assert nothing.kappa[:, 1].std() > 0.2
 
 
 @pytest.mark.parametrize("prior", ["learnt", "falling"])
-def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
-    """Law: that of a chain with all items, which is slow but correct.
+def test_it_draws_from_the_same_law_as_a_chain_of_all_items(prior: str) -> None:
+    """Law: that of a chain of all items, which is slow but correct.
 
-    The test compares the means of 1/b, of an observed and of an unobserved theta.
-
-    Differences of at most five standard errors of both; six comparisons, false alarms 4e-6.
+    The test compares the means of 1/b, of an observed and of an unobserved theta. They may differ by five standard
+    errors of the difference; six comparisons, false alarms 4e-6.
     """
     clicks, skips = np.zeros((4, 2)), np.zeros((4, 2))
     clicks[0], skips[0], skips[1] = [3, 1], [5, 5], [6, 2]
@@ -123,8 +122,8 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
     def means(chain: Chain | ChainOnObserved) -> tuple[Floats, Floats]:
         chain.burn_in(500)
         chain.record(20_000, 4)
-        both = np.column_stack([1.0 / chain.draws.beta[:, 1], chain.draws.theta[:, 0], chain.draws.theta[:, 3]])
-        return both.mean(axis=0), both.var(axis=0) / ess(both[None])
+        draws = np.column_stack([1.0 / chain.draws.beta[:, 1], chain.draws.theta[:, 0], chain.draws.theta[:, 3]])
+        return draws.mean(axis=0), draws.var(axis=0) / ess(draws[None])
 
     full = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(1))
     (one, error), (other, other_error) = means(full), means(ChainOnObserved(target, np.random.default_rng(2)))
@@ -133,7 +132,7 @@ def test_it_draws_what_a_chain_on_everything_draws(prior: str) -> None:
 
 @pytest.mark.parametrize("learnt", list(Learnt))
 @pytest.mark.parametrize("reference", list(REFERENCES))
-def test_when_all_was_shown_the_draws_are_those_of_the_chain(learnt: Learnt, reference: str) -> None:
+def test_when_everything_is_observed_the_draws_are_those_of_the_chain(learnt: Learnt, reference: str) -> None:
     target = Target(Counts(*FEW).arrays(), (1.0, 1.0), learnt, REFERENCES[reference])
     plain = Chain(target, Sampler.MIXING, 1.0, np.random.default_rng(3))
     observed = ChainOnObserved(target, np.random.default_rng(3))

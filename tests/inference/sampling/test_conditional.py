@@ -1,4 +1,4 @@
-"""The draws of theta given kappa against the exact one-dimensional posterior."""
+"""Draws of theta given kappa, compared with the exact one-dimensional posterior."""
 
 import math
 
@@ -14,7 +14,7 @@ DRAWS = 4000
 # two-sided K-S at this level for each of the cases: fewer than one false alarm in 5,000 seeds over all of them
 LEVEL = 1e-5
 
-# clicks and skips per position: spread out, at one place, few, many, near 0, near 1, contradicting kappa
+# clicks and skips per position: at all positions, at a single one, few, many, near 0, near 1, contradicting kappa
 CASES = {
     "nothing": ([0, 0, 0, 0], [0, 0, 0, 0]),
     "one skip": ([0, 0, 0, 0], [1, 0, 0, 0]),
@@ -22,7 +22,7 @@ CASES = {
     "one late click": ([0, 0, 0, 1], [0, 0, 0, 0]),
     "few": ([1, 0, 1, 0], [2, 3, 1, 4]),
     "spread": ([30, 22, 9, 4], [70, 81, 88, 97]),
-    "one place": ([0, 300, 0, 0], [0, 700, 0, 0]),
+    "one position": ([0, 300, 0, 0], [0, 700, 0, 0]),
     "mostly invisible": ([2, 0, 0, 50], [8, 3, 1, 950]),
     "many": ([200_000, 60_000, 0, 1_000], [800_000, 440_000, 0, 49_000]),
     "near zero": ([1, 0, 0, 0], [5_000, 900, 100, 100]),
@@ -34,7 +34,7 @@ CASES = {
 
 
 @kernel
-def many(clicks, skips, kappa, rng, out):
+def fill_draws(clicks, skips, kappa, rng, out):
     for k in range(out.size):
         out[k] = draw_theta(clicks, skips, 0, kappa, rng)
 
@@ -63,14 +63,14 @@ def p_value(draws: np.ndarray, clicks: np.ndarray, skips: np.ndarray) -> float:
 def test_draws_follow_the_exact_posterior(case: str) -> None:
     clicks, skips = (np.array(values, dtype=float) for values in CASES[case])
     draws = np.empty(DRAWS)
-    many(clicks.sum(), np.ascontiguousarray(skips[None, :]), KAPPA, np.random.default_rng(8), draws)
+    fill_draws(clicks.sum(), np.ascontiguousarray(skips[None, :]), KAPPA, np.random.default_rng(8), draws)
     assert draws.min() >= 0
     assert draws.max() <= 1
     assert p_value(draws, clicks, skips) > LEVEL
 
 
 def lagrees_proposal(clicks: np.ndarray, skips: np.ndarray, rng: np.random.Generator) -> float:
-    """The Beta at the position with the most data, divided by its kappa, until it is at most 1 (Eq. 8)."""
+    """A Beta draw at the position with the most data, divided by its kappa; repeated until at most 1 (Eq. 8)."""
     best = int(np.argmax(clicks + skips))
     while True:
         theta = rng.beta(clicks[best] + 1, skips[best] + 1) / KAPPA[best]
@@ -79,8 +79,8 @@ def lagrees_proposal(clicks: np.ndarray, skips: np.ndarray, rng: np.random.Gener
 
 
 @pytest.mark.parametrize("case", ["spread", "few", "mostly invisible"])
-def test_the_uncorrected_proposal_is_noticed(case: str) -> None:
-    """Negative control: the proposal alone, which one public version takes for the posterior."""
+def test_the_uncorrected_proposal_is_detected(case: str) -> None:
+    """Negative control: the proposal alone, which a public implementation uses as the posterior."""
     clicks, skips = (np.array(values, dtype=float) for values in CASES[case])
     rng = np.random.default_rng(3)
     assert p_value(np.array([lagrees_proposal(clicks, skips, rng) for _ in range(DRAWS)]), clicks, skips) < LEVEL
@@ -88,7 +88,9 @@ def test_the_uncorrected_proposal_is_noticed(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["spread", "few"])
 def test_lagrees_rejection_has_the_same_law(case: str) -> None:
-    """The pseudo-code read plainly: propose, accept with r(theta) / r(theta*), r the other positions' terms."""
+    """The published pseudo-code: propose, accept with r(theta) / r(theta*); r is the product of the other positions'
+    terms.
+    """
     clicks, skips = (np.array(values, dtype=float) for values in CASES[case])
     best, rng = int(np.argmax(clicks + skips)), np.random.default_rng(4)
     others = np.arange(4) != best
@@ -105,7 +107,7 @@ def test_lagrees_rejection_has_the_same_law(case: str) -> None:
         if theta > 0 and np.log(rng.random()) < log_r(theta) - highest:
             draws.append(theta)
     ours = np.empty(DRAWS)
-    many(clicks.sum(), np.ascontiguousarray(skips[None, :]), KAPPA, np.random.default_rng(9), ours)
+    fill_draws(clicks.sum(), np.ascontiguousarray(skips[None, :]), KAPPA, np.random.default_rng(9), ours)
     assert stats.ks_2samp(draws, ours).pvalue > LEVEL
 
 

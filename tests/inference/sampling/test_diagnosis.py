@@ -16,8 +16,8 @@ from tests.inference.sampling.posterior_cases import FEW
 LONG = counts_after("pb_mhb", setting("q10"), 30_000)
 
 
-def test_the_samplers_side_by_side() -> None:
-    """The mixing sampler has an effective sample size above 5 % of its draws; the chains of the walks disagree."""
+def test_the_mixing_sampler_is_more_efficient_than_the_random_walks() -> None:
+    """The mixing sampler has an effective sample size above 5 % of its sweeps; the chains of the walks disagree."""
     mixing, walk, odds = (diagnose(LONG, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
     assert mixing.agree
     assert mixing.per_sweep > 0.05
@@ -30,38 +30,38 @@ def test_the_samplers_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("reference", ["none", "first"])
-def test_its_numbers_are_those_of_the_library(reference: str) -> None:
-    found = diagnose(LONG, draws=1000, reference=reference, seed=4)
-    np.testing.assert_allclose(found.ess_bulk, ess(found.draws), rtol=1e-6)
-    np.testing.assert_allclose(found.ess_tail, tail_ess(found.draws), rtol=1e-6)
-    np.testing.assert_allclose(found.r_hat, r_hat(found.draws), rtol=1e-6)
-    assert found.draws.shape == (4, 250, 9)
-    assert found.sweeps == 1000
-    assert found.names == [f"theta[{k}]" for k in range(6)] + [f"kappa[{k}]" for k in range(3)]
-    assert np.isnan(found.ess[6])  # kappa of the most visible position is 1 by convention
+def test_diagnostics_agree_with_the_functions_of_ess(reference: str) -> None:
+    diagnosis = diagnose(LONG, draws=1000, reference=reference, seed=4)
+    np.testing.assert_allclose(diagnosis.ess_bulk, ess(diagnosis.draws), rtol=1e-6)
+    np.testing.assert_allclose(diagnosis.ess_tail, tail_ess(diagnosis.draws), rtol=1e-6)
+    np.testing.assert_allclose(diagnosis.r_hat, r_hat(diagnosis.draws), rtol=1e-6)
+    assert diagnosis.draws.shape == (4, 250, 9)
+    assert diagnosis.sweeps == 1000
+    assert diagnosis.names == [f"theta[{k}]" for k in range(6)] + [f"kappa[{k}]" for k in range(3)]
+    assert np.isnan(diagnosis.ess[6])  # kappa of the most visible position is 1 by convention
     again = diagnose(LONG, draws=1000, reference=reference, seed=4)
-    np.testing.assert_array_equal(found.draws, again.draws)
+    np.testing.assert_array_equal(diagnosis.draws, again.draws)
 
 
 def test_ranks_are_over_all_chains() -> None:
-    found = diagnose(Counts(*FEW), draws=200)
+    diagnosis = diagnose(Counts(*FEW), draws=200)
     for variable in range(5):
-        ranks = found.ranks[:, :, variable].ravel()
-        values = found.draws[:, :, variable].ravel()
+        ranks = diagnosis.ranks[:, :, variable].ravel()
+        values = diagnosis.draws[:, :, variable].ravel()
         assert ranks.sum() == pytest.approx(200 * 201 / 2)
         assert (np.diff(ranks[np.argsort(values, kind="stable")]) >= 0).all()
 
 
-def test_slides_of_the_rest_are_counted() -> None:
-    """One item, kappa_1 = 1: a slide at the first position moves kappas alone."""
-    found = diagnose(Counts([[50.0, 10.0]], [[50.0, 90.0]]), draws=40, reference="first")
-    assert found.accepted["slide"] > 0.1
+def test_slides_that_change_only_kappa_are_counted() -> None:
+    """One item, kappa_1 = 1: a slide at the first position changes only kappas."""
+    diagnosis = diagnose(Counts([[50.0, 10.0]], [[50.0, 90.0]]), draws=40, reference="first")
+    assert diagnosis.accepted["slide"] > 0.1
     assert np.isnan(
         diagnose(Counts(np.zeros((2, 2)), np.ones((2, 2))), draws=40).accepted["slide"]
     )  # without clicks no item has a main position
 
 
-def test_the_verdict_in_words() -> None:
+def test_the_verdict_depends_on_r_hat_and_ess() -> None:
     assert "agree (every" in diagnose(LONG, draws=8000).verdict
     assert "may or may not agree" in diagnose(LONG, draws=400).verdict
     assert "do not agree" in diagnose(LONG, "random_walk", draws=400).verdict
@@ -86,12 +86,12 @@ def test_progress_counts_the_chains() -> None:
         ({"draws": 10**12}, "too many"),
     ],
 )
-def test_nonsense_is_refused(wrong: dict[str, object], words: str) -> None:
-    with pytest.raises(BadInput, match=words):
+def test_invalid_arguments_are_rejected(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         diagnose(Counts(*FEW), **wrong)  # type: ignore[arg-type]
 
 
-def test_without_arviz_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_arviz_the_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
     with pytest.raises(BadInput, match=r"slotwise\[diagnostics\]"):
         diagnose(Counts(*FEW))

@@ -1,4 +1,4 @@
-"""Effective sample sizes and R-hat, against ArviZ and against chains whose worth is known."""
+"""Effective sample sizes and R-hat, compared with ArviZ and with chains whose effective sample size is known."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
 
 
 def _autoregressive(phi: float, shape: tuple[int, ...], seed: int) -> Floats:
-    """AR(1) chains of unit variance along the second axis, from their own law on."""
+    """Stationary AR(1) chains of unit variance along the second axis."""
     noise = np.random.default_rng(seed).normal(size=shape) * np.sqrt(1 - phi**2)
     noise[:, 0] /= np.sqrt(1 - phi**2)
     return lfilter([1.0], [1.0, -phi], noise, axis=1)
@@ -47,13 +47,13 @@ ARVIZ = {
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")  # ArviZ's
 def test_agrees_with_arviz(ours: Callable[[Floats], Floats], kind: str) -> None:
     if ours is r_hat and kind == "all stuck apart":
-        assert r_hat(KINDS[kind]) > 1e6  # a variance within chains that is 0 but for rounding: no two agree
+        assert r_hat(KINDS[kind]) > 1e6  # the variance within chains is 0 up to rounding: no two implementations agree
     else:
         np.testing.assert_allclose(ours(KINDS[kind]), ARVIZ[ours](KINDS[kind]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("ours", ARVIZ)
-def test_every_variable_by_itself(ours: Callable[[Floats], Floats]) -> None:
+def test_variables_are_independent_of_each_other(ours: Callable[[Floats], Floats]) -> None:
     kinds = [draws for draws in KINDS.values() if draws.shape == (4, 500)]
     together = ours(np.stack(kinds, axis=-1))
     assert together.shape == (len(kinds),)
@@ -61,20 +61,20 @@ def test_every_variable_by_itself(ours: Callable[[Floats], Floats]) -> None:
 
 
 @pytest.mark.parametrize("phi", [-0.5, 0.0, 0.5, 0.9])
-def test_an_autoregressive_chain_is_worth_what_it_should_be(phi: float) -> None:
-    """Law: (1 - phi) / (1 + phi) for each draw, by the mean over 16 variables of 4 x 20,000 draws: within 8 %.
+def test_the_ess_of_an_autoregressive_chain(phi: float) -> None:
+    """Law: the ratio of the ESS to the number of draws is (1 - phi) / (1 + phi). 16 variables of 4 x 20,000 draws: the
+    mean ratio must be within 8 %.
 
-    Measured on other seeds, one variable errs by 1.1 to 4.7 %, so that 8 % are six standard errors or more, less a bias
-    of up to 0.8 %: four comparisons, false alarms below 1e-8.
+    On other seeds, the relative error of one variable was 1.1 to 4.7 %, and the bias at most 0.8 %, so 8 % is six
+    standard errors or more. Four comparisons, false alarms below 1e-8.
     """
-    worth = ess(_autoregressive(phi, (4, 20_000, 16), 6)).mean() / 80_000
-    assert worth == pytest.approx((1 - phi) / (1 + phi), rel=0.08)
-    near = phi + 0.08  # the negative control: a chain that is nearly the same
-    assert worth != pytest.approx((1 - near) / (1 + near), rel=0.08)
+    ess_per_draw = ess(_autoregressive(phi, (4, 20_000, 16), 6)).mean() / 80_000
+    assert ess_per_draw == pytest.approx((1 - phi) / (1 + phi), rel=0.08)
+    near = phi + 0.08  # the negative control: the expected ratio of a slightly different chain
+    assert ess_per_draw != pytest.approx((1 - near) / (1 + near), rel=0.08)
 
 
-def test_chains_that_disagree_are_told() -> None:
-    """The negative control, too: those that agree are not."""
+def test_r_hat_is_large_only_for_chains_that_disagree() -> None:
     assert r_hat(KINDS["independent"]) < 1.01
     assert r_hat(KINDS["autoregressive"]) < 1.1
     for kind in ("one chain stuck", "different levels", "different widths", "a random walk"):
@@ -82,8 +82,8 @@ def test_chains_that_disagree_are_told() -> None:
 
 
 @pytest.mark.parametrize("ours", ARVIZ)
-def test_nothing_is_said_of_draws_that_say_nothing(ours: Callable[[Floats], Floats]) -> None:
-    """A variable that never moved, one with a NaN, chains too short: NaN, each for itself."""
+def test_uninformative_draws_give_nan(ours: Callable[[Floats], Floats]) -> None:
+    """A constant variable, a variable with a NaN, and chains that are too short give NaN; other variables do not."""
     draws = np.stack([INDEPENDENT, np.full((4, 500), 0.3), INDEPENDENT], axis=-1)
     draws[1, 7, 2] = np.nan
     np.testing.assert_array_equal(np.isnan(ours(draws)), [False, True, True])

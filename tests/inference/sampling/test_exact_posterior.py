@@ -1,4 +1,4 @@
-"""The exact posterior is held against what is known without it: a reference that is wrong would prove nothing."""
+"""The exact posterior, the reference for the samplers, is compared with closed forms and with plain integration."""
 
 import itertools
 
@@ -17,7 +17,7 @@ ONE_CELL = np.full((1, 1), 3.0), np.full((1, 1), 4.0)
 
 @pytest.mark.parametrize("free_from", [FIRST, NONE])
 @pytest.mark.parametrize(("n_items", "n_positions"), [(1, 2), (3, 3)])
-def test_nothing_shown_leaves_the_uniform_prior(n_items: int, n_positions: int, free_from: int) -> None:
+def test_no_counts_leave_the_uniform_prior(n_items: int, n_positions: int, free_from: int) -> None:
     nothing = np.zeros((n_items, n_positions))
     law = exact(nothing, nothing, free_from)
     for marginal in law.theta + law.kappa[free_from:]:
@@ -36,7 +36,7 @@ def test_nothing_shown_leaves_the_uniform_prior(n_items: int, n_positions: int, 
 def test_few_counts_agree_with_a_plain_grid(
     counts: tuple[Floats, Floats], prior: tuple[int, int], free_from: int
 ) -> None:
-    """The integrand is then a polynomial of a low degree, which Gauss-Legendre on the whole cube integrates exactly."""
+    """With few counts the integrand is a polynomial of low degree: Gauss-Legendre on the whole cube is exact."""
     law = exact(*counts, free_from, prior=prior)
     marginals = law.theta + law.kappa[free_from:]
     whole = np.ones(len(marginals))
@@ -55,7 +55,7 @@ def test_few_counts_agree_with_a_plain_grid(
 def _integral(
     clicks: Floats, skips: Floats, prior: tuple[int, int], free_from: int, upper: Floats, powers: Floats | int
 ) -> float:
-    """Of the unnormalised posterior times powers of its variables, from 0 to `upper`."""
+    """The integral of the unnormalised posterior times powers of its variables, from 0 to `upper`."""
     outcomes = clicks + skips
     degree = 2 + max(outcomes.sum(axis=0).max(), outcomes.sum(axis=1).max() + sum(prior) - 2)
     nodes, weights = leggauss(1 + int(degree) // 2)
@@ -76,12 +76,12 @@ def _integral(
 
 
 def test_a_prior_of_any_shape_with_kappa_1_fixed() -> None:
-    """Of one item at one position: Beta(a, b) becomes Beta(a + clicks, b + skips)."""
+    """For one item at one position, Beta(a, b) becomes Beta(a + clicks, b + skips)."""
     law, beta_law = exact(*ONE_CELL, FIRST, prior=(1.5, 2.3)).theta[0], beta(4.5, 6.3)
     assert [law.mean, law.sd] == pytest.approx([beta_law.mean(), beta_law.std()])
 
 
-def test_a_million_of_one_item_with_kappa_1_fixed() -> None:
+def test_a_million_displays_of_one_item_with_kappa_1_fixed() -> None:
     """With q = theta kappa_2: theta ~ Beta(S_1, F_1 + 1), q ~ Beta(S_2 + 1, F_2 + 1), independent while q < theta."""
     clicks, skips = expected_counts(1e6, (0.3,), (1.0, 0.6))
     law = exact(clicks, skips, FIRST)
@@ -94,7 +94,7 @@ def test_a_million_of_one_item_with_kappa_1_fixed() -> None:
     assert law.kappa[1].mean == pytest.approx(beta(clicks[0, 1] + 1, skips[0, 1] + 1).mean() * inverse, rel=1e-7)
 
 
-def test_a_million_of_one_item_with_nothing_fixed() -> None:
+def test_a_million_displays_of_one_item_with_free_kappa() -> None:
     """For one item and two positions the visibility of the first is uniform between theta kappa_1 and 1."""
     clicks, skips = expected_counts(1e6, (0.3,), (1.0, 0.6))
     law = exact(clicks, skips, NONE)
@@ -108,7 +108,7 @@ def test_a_million_of_one_item_with_nothing_fixed() -> None:
 @pytest.mark.parametrize(
     "name", ["few, kappa_1 = 1", "near zero", "hundreds", "a million near one", "a million, kappa_1 = 1"]
 )
-def test_a_finer_grid_says_the_same(name: str) -> None:
+def test_a_finer_grid_gives_the_same_marginals(name: str) -> None:
     data = DATA[name]
     finer = exact(data.clicks, data.skips, data.free_from, 3 * NODES // 2)
     for coarse, fine in zip(data.law.theta + data.law.kappa, finer.theta + finer.kappa, strict=True):

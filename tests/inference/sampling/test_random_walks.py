@@ -15,7 +15,7 @@ from tests.inference.sampling.posterior_cases import (
     METROPOLIS_CASES,
     NONE,
     Case,
-    walked,
+    last_state,
 )
 from tests.inference.sampling.reference_chains import (
     BROKEN_LOG_ODDS,
@@ -118,7 +118,7 @@ def test_a_chain_started_at_an_end_moves(
 ) -> None:
     """Every theta and every kappa at exactly 0 or exactly 1: after some hundred sweeps all are elsewhere."""
     for (theta_at, kappa_at), sigma in itertools.product(ENDS, walk.widths_from_ends):
-        theta, kappa = walked(walk.step, *counts, free_from, sigma, walk.sweeps_from_ends, theta_at, kappa_at)
+        theta, kappa = last_state(walk.step, *counts, free_from, sigma, walk.sweeps_from_ends, theta_at, kappa_at)
         assert (np.abs(theta - theta_at) > 1e-6).all(), (theta_at, kappa_at, sigma)
         assert (np.abs(kappa - kappa_at) > 1e-6)[free_from:].all(), (theta_at, kappa_at, sigma)
 
@@ -132,6 +132,6 @@ def test_draws_are_never_outside_and_never_nan(
     clicks, skips = times * np.array(counts[0]), times * np.array(counts[1])
     starts = [*ENDS, (0.5, 0.5)]
     for start, sigma, free_from in itertools.product(starts, walk.extreme_widths, (FIRST, NONE)):
-        theta, kappa = walked(walk.step, clicks, skips, free_from, sigma, 20, *start)
+        theta, kappa = last_state(walk.step, clicks, skips, free_from, sigma, 20, *start)
         assert ((theta >= 0) & (theta <= 1)).all(), (start, sigma)
         assert ((kappa >= 0) & (kappa <= 1)).all(), (start, sigma)

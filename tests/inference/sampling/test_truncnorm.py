@@ -1,4 +1,4 @@
-"""The proposal of the random walk: its law, its mass and its cost, for every width."""
+"""The truncated Gaussian proposal of the random walk: its law, its mass and its cost, for every width."""
 
 import math
 
@@ -52,25 +52,25 @@ def test_draws_follow_the_truncated_gaussian(sigma: float) -> None:
 
 @pytest.mark.parametrize(("x", "sigma"), [(1 - 2.0**-53, 1e-16), (1e-200, 1e-200), (0.5, 1e300), (1.0, 1e-16)])
 def test_the_ends_are_never_drawn(x: float, sigma: float) -> None:
-    """Not even where rounding would make them likely."""
+    """Not even where rounding makes them likely."""
     draws = _draws(x, sigma, np.random.default_rng(15))
     assert ((draws > 0) & (draws < 1)).all()
 
 
-@pytest.mark.parametrize("wrong", [0.8, 1.25])
-def test_another_width_is_seen(wrong: float) -> None:
-    """The negative control: a width that is a fifth or a quarter off fails the same check wherever it matters."""
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+def test_a_wrong_width_is_detected(factor: float) -> None:
+    """The negative control: a width that is 20 % too small or 25 % too large fails the same check."""
     rng = np.random.default_rng(10)
     for sigma in (1e-6, 0.05, 0.2):
-        draws = np.sort(_draws(0.3, wrong * sigma, rng, 4 * DRAWS))
+        draws = np.sort(_draws(0.3, factor * sigma, rng, 4 * DRAWS))
         assert ks_distance(_law(0.3, sigma, draws)) > ks_limit(4 * DRAWS)
 
 
 @pytest.mark.parametrize("sigma", WIDTHS)
-def test_a_draw_takes_a_few_random_numbers_whatever_the_width(sigma: float) -> None:
-    """At least 0.49 of the tries succeed, a try takes two numbers: 4.1 expected at most, 5 allowed over 2,000 draws.
+def test_a_draw_uses_few_random_numbers_for_every_width(sigma: float) -> None:
+    """At least 49 % of the proposals are accepted, and each uses two random numbers: at most 4.1 per draw are expected.
 
-    The standard error is below 0.08, so that a false alarm is eleven of them away.
+    The mean over 2,000 draws must be below 5. Its standard error is below 0.08: the limit is eleven of them away.
     """
     n = 2000
     for x in CENTRES:
@@ -88,7 +88,7 @@ def test_mass_ratios_are_those_of_the_gaussian(sigma: float) -> None:
     expected = ndtr((1 - x) / sigma) - ndtr(-x / sigma)
     masses = np.empty(x.size)
     _weigh(x, sigma, masses)
-    # the wider the Gaussian, the more of the difference is lost: of `expected`, not of the masses
+    # the wider the Gaussian, the more digits the difference in `expected` loses; `masses` has no such loss
     np.testing.assert_allclose(masses / masses[0], expected / expected[0], rtol=1e-11 + 1e-14 * sigma)
-    # what the sampler's first bound relies on
+    # the sampler's first bound relies on this
     assert np.abs(np.log(masses[:, None] / masses)).max() <= math.log(2) + 1e-12

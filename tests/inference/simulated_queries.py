@@ -1,4 +1,4 @@
-"""Queries with names, drawn from a model, for the tests of fits."""
+"""Queries with named items and positions, simulated from a model, for the tests of fits."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import slotwise as sw
 from slotwise.checks import Floats
 
 
-def drawn(
+def simulated_query(
     name: str,
     model: sw.PBM,
     views: int = 2_000,
@@ -14,11 +14,11 @@ def drawn(
     items: list[str] | None = None,
     positions: list[str] | None = None,
 ) -> sw.Query:
-    """Every item is shown `views` times at every position."""
-    return of_rates(name, np.outer(model.theta, model.kappa), views, seed, items, positions)
+    """Every item has `views` displays at every position."""
+    return query_with_rates(name, np.outer(model.theta, model.kappa), views, seed, items, positions)
 
 
-def of_rates(
+def query_with_rates(
     name: str,
     rates: Floats,
     views: int,

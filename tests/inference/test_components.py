@@ -1,4 +1,4 @@
-"""Connected components: labels against scipy's, for counts and for what theta and kappa at 0 leave of them."""
+"""Connected components: labels compared with scipy's, for counts and after removing thetas and kappas of 0."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ CELLS = st.sampled_from([0.0, 0.0, 0.0, 1.0, 3.0])
 
 
 def by_scipy(linked: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """A component is named after its first position; an item that is not linked to any has -1."""
+    """A component is labelled by its first position; an item without a link has the label -1."""
     n_items, n_positions = linked.shape
     graph = np.block([[np.zeros((n_items, n_items)), linked], [linked.T, np.zeros((n_positions, n_positions))]])
     _, labels = connected_components(graph, directed=False)

@@ -1,4 +1,4 @@
-"""Fits as files: they load as they were saved, and unknown numbers are null."""
+"""Files of fits: a saved fit loads unchanged, and unknown numbers are null."""
 
 import json
 from pathlib import Path
@@ -10,21 +10,21 @@ import pytest
 import slotwise as sw
 from slotwise.inference.fit_files import select_fit
 from slotwise.paper.named_click_models import setting
-from tests.inference.simulated_queries import drawn
+from tests.inference.simulated_queries import simulated_query
 
 ODD = "a \"name\"\n<b>of</b> ☃ [red] 'letters'"
 
 
 def fits(method: str = "em") -> list[sw.QueryFit]:
-    """Fits with unknown errors: one item never clicked, one never shown."""
+    """Fits with unknown standard errors: one item without clicks, one without displays."""
     odd = sw.Query(
         ODD, ["hat", ODD, "bag"], ["top", "side"], sw.Counts([[9, 6], [0, 0], [0, 0]], [[9, 9], [5, 5], [0, 0]])
     )
-    return sw.fit_queries([drawn("q10", setting("q10")), odd], method)
+    return sw.fit_queries([simulated_query("q10", setting("q10")), odd], method)
 
 
 @pytest.mark.parametrize("method", ["em", "svd", "bayes"])
-def test_what_is_saved_is_read_back(method: str, tmp_path: Path) -> None:
+def test_saved_fits_load_unchanged(method: str, tmp_path: Path) -> None:
     before = fits(method)
     sw.save_fits(before, tmp_path / "params.json")
     after = sw.load_fits(tmp_path / "params.json")
@@ -43,7 +43,7 @@ def test_what_is_saved_is_read_back(method: str, tmp_path: Path) -> None:
     assert isinstance(after[0], sw.PBM)
 
 
-def test_the_file_says_what_it_is_and_has_null_for_what_is_not_known(tmp_path: Path) -> None:
+def test_the_file_has_its_format_and_null_for_unknown_numbers(tmp_path: Path) -> None:
     sw.save_fits(fits(), tmp_path / "params.json")
     document = json.loads((tmp_path / "params.json").read_text(), parse_constant=pytest.fail)
     assert (document["format"], document["version"]) == ("slotwise-fit", 1)
@@ -74,12 +74,12 @@ def test_the_table_has_a_row_for_each_theta_and_kappa(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".json", ".parquet"])
-def test_no_fits_are_a_file_too(suffix: str, tmp_path: Path) -> None:
+def test_an_empty_list_of_fits_can_be_saved(suffix: str, tmp_path: Path) -> None:
     sw.save_fits([], tmp_path / f"none{suffix}")
     assert suffix == ".parquet" or sw.load_fits(tmp_path / "none.json") == []
 
 
-def test_one_is_chosen_by_name(tmp_path: Path) -> None:
+def test_a_fit_is_selected_by_its_name(tmp_path: Path) -> None:
     both = fits()
     sw.save_fits(both, tmp_path / "params.json")
     assert select_fit(both, ODD, "query=") is both[1]
@@ -112,7 +112,7 @@ def damaged(tmp_path: Path, **changes: object) -> str:
     return str(caught.value)
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_file_is_rejected(tmp_path: Path) -> None:
     assert "query 'q10': theta[0] = 1.5 is not in [0, 1]" in damaged(tmp_path, theta=[1.5, 0, 0, 0, 0, 0])
     assert "theta has 1 numbers instead of 6" in damaged(tmp_path, theta=[0.5])
     assert "kappa_low has 1 numbers instead of 3" in damaged(tmp_path, kappa_low=[None])
@@ -121,7 +121,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     assert "damaged slotwise fit" in damaged(tmp_path, items=7)
 
 
-def test_foreign_files_and_names_are_refused(tmp_path: Path) -> None:
+def test_foreign_files_and_names_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text('{"theta": [0.5], "kappa": [1]}')
     with pytest.raises(sw.BadInput, match="is not a saved slotwise fit"):
         sw.load_fits(tmp_path / "m.json")

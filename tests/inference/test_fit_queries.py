@@ -1,4 +1,4 @@
-"""fit_queries: every query on its own, warnings by name; order and threads do not matter."""
+"""`fit_queries`: each query is fitted separately, warnings name items; order and threads change nothing."""
 
 import doctest
 import re
@@ -13,25 +13,25 @@ from slotwise.inference.fit_queries import FEW_ITEM_CLICKS, FEW_POSITION_CLICKS
 from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS
 from slotwise.inference.query_posteriors import MIN_ESS, seed_of
 from slotwise.paper.named_click_models import BEHAVIORAL, setting
-from tests.inference.simulated_queries import drawn, of_rates
+from tests.inference.simulated_queries import query_with_rates, simulated_query
 
 POSITIONS = ["top", "side"]
 POOR = "a position-based model does not fit"
 
 
 def papers(views: int = 2_000) -> list[sw.Query]:
-    return [drawn(name, setting(name), views, seed) for seed, name in enumerate(BEHAVIORAL)]
+    return [simulated_query(name, setting(name), views, seed) for seed, name in enumerate(BEHAVIORAL)]
 
 
-def one(clicks: list[list[int]], skips: list[list[int]], method: str = "em", **settings: object) -> sw.QueryFit:
+def fit_one(clicks: list[list[int]], skips: list[list[int]], method: str = "em", **settings: object) -> sw.QueryFit:
     items = ["hat", "tie", "bag"][: len(clicks)]
     query = sw.Query("hats", items, POSITIONS[: len(clicks[0])], sw.Counts(clicks, skips))
     return sw.fit_queries([query], method, **settings)[0]
 
 
 @pytest.mark.parametrize("method", ["em", "svd"])
-def test_each_query_is_fitted_as_by_itself(method: str) -> None:
-    queries = [*papers(), drawn("two positions", sw.PBM([0.2, 0.1], [1.0, 0.5]))]
+def test_each_query_is_fitted_separately(method: str) -> None:
+    queries = [*papers(), simulated_query("two positions", sw.PBM([0.2, 0.1], [1.0, 0.5]))]
     for query, model in zip(queries, sw.fit_queries(queries, method), strict=True):
         alone = sw.fit(query.counts, method)
         assert (model.name, model.items, model.positions, model.method) == (*query[:3], method)
@@ -58,7 +58,7 @@ def test_svd_gives_no_errors() -> None:
         assert np.isnan(model.theta_error).all()
         assert np.isnan(model.theta_interval).all()
         assert np.isnan(model.kappa_interval).all()
-        assert model.goodness_of_fit is not None  # the test uses the likelihood, whatever the method
+        assert model.goodness_of_fit is not None  # the test uses the likelihood for every method
 
 
 def test_a_prior_of_em_is_that_of_fit() -> None:
@@ -68,7 +68,7 @@ def test_a_prior_of_em_is_that_of_fit() -> None:
 
 
 def test_a_fit_is_a_model_with_names() -> None:
-    model = one([[400, 200], [200, 100], [900, 450]], [[600, 800], [800, 900], [100, 550]])
+    model = fit_one([[400, 200], [200, 100], [900, 450]], [[600, 800], [800, 900], [100, 550]])
     assert isinstance(model, sw.PBM)
     assert model.best == {"top": "bag", "side": "hat"}
     assert sw.simulate("oracle", model, rounds=10, runs=1, threads=1).mean()[-1] == 0.0
@@ -90,7 +90,7 @@ def test_the_batch_size_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_progress_counts_queries() -> None:
     done: list[int] = []
-    sw.fit_queries([*papers(), drawn("two", sw.PBM([0.2, 0.1], [1.0, 0.5]))], progress=done.append)
+    sw.fit_queries([*papers(), simulated_query("two", sw.PBM([0.2, 0.1], [1.0, 0.5]))], progress=done.append)
     assert done == [8, 9]
 
 
@@ -117,26 +117,26 @@ WHOLE = [[90, 90], [90, 90]]
     ],
 )
 def test_warnings_name_what_they_are_about(clicks: list[list[int]], skips: list[list[int]], warning: str) -> None:
-    assert any(warning in line for line in one(clicks, skips).warnings)
+    assert any(warning in line for line in fit_one(clicks, skips).warnings)
 
 
-def test_what_has_enough_clicks_is_not_warned_of() -> None:
-    least = one([[40, 45], [5, 5], [5, 5]], [[900, 900], [900, 900], [900, 900]])
+def test_items_and_positions_with_enough_clicks_get_no_warning() -> None:
+    least = fit_one([[40, 45], [5, 5], [5, 5]], [[900, 900], [900, 900], [900, 900]])
     assert (FEW_ITEM_CLICKS, FEW_POSITION_CLICKS) == (10, 50)
     assert least.counts.clicks.sum(axis=0).tolist() == [50, 55]
     assert least.warnings == []
 
 
-def test_each_thing_is_said_once() -> None:
-    """An item without clicks has few clicks too; there is only one warning about it."""
-    warnings = one([[90, 60], [0, 0]], [[90, 90], [50, 50]]).warnings
+def test_an_item_has_at_most_one_warning() -> None:
+    """An item without clicks also has fewer than 10 clicks; only one warning names it."""
+    warnings = fit_one([[90, 60], [0, 0]], [[90, 90], [50, 50]]).warnings
     assert sum("'tie'" in warning for warning in warnings) == 1
 
 
-def test_a_warning_is_a_line_whatever_the_names() -> None:
+def test_a_warning_is_one_line_for_any_names() -> None:
     items = [f"a name\nof {'very ' * 50} many letters, number {k}" for k in range(200)]
     model = sw.PBM(np.full(200, 0.001), [1.0, 0.5])
-    (fitted,) = sw.fit_queries([drawn("q", model, 5, items=items)])
+    (fitted,) = sw.fit_queries([simulated_query("q", model, 5, items=items)])
     assert fitted.warnings
     for warning in fitted.warnings:
         assert "\n" not in warning
@@ -144,16 +144,16 @@ def test_a_warning_is_a_line_whatever_the_names() -> None:
     assert any("and 1" in warning for warning in fitted.warnings)
 
 
-# whether a position-based model holds
+# goodness of fit of the position-based model
 
 
 def interacting(name: str, off: float, seed: int, views: int = 20_000) -> sw.Query:
-    """Rates that are no product of theta and kappa: hats are clicked at the top, ties at the side."""
+    """Rates that are not a product of theta and kappa: hats are clicked at the top, ties at the side."""
     rates = 0.1 * np.array([[1 + off, 1 - off], [1 - off, 1 + off]])
-    return of_rates(name, rates, views, seed, ["hat", "tie"], POSITIONS)
+    return query_with_rates(name, rates, views, seed, ["hat", "tie"], POSITIONS)
 
 
-def test_a_poor_fit_is_warned_of_with_its_size_and_its_cell() -> None:
+def test_the_warning_of_a_poor_fit_has_its_size_and_its_cell() -> None:
     queries = [*papers(), interacting("moody", 0.3, seed=1)]
     *others, moody = sw.fit_queries(queries)
     assert not any(POOR in warning for model in others for warning in model.warnings)
@@ -174,17 +174,17 @@ def test_a_small_deviation_is_reported_without_a_warning() -> None:
 
 
 def test_warnings_of_many_queries_stay_rare() -> None:
-    """Law: 400 queries for which a PBM is true. The probability of any warning is 5 % (measured: at most that), and of
-    three or more below 1 in 1,000. Without the correction there would be 20: the control."""
-    fits = sw.fit_queries([drawn(f"q{k}", setting("q9"), 1_000, seed=k) for k in range(400)])
+    """Law: 400 queries for which the PBM is true. The probability of at least one warning is 5 % (measured: at most)
+    and that of three or more below 1 in 1,000. Negative control: without the correction there would be 20 warnings."""
+    fits = sw.fit_queries([simulated_query(f"q{k}", setting("q9"), 1_000, seed=k) for k in range(400)])
     warned = sum(POOR in warning for model in fits for warning in model.warnings)
     assert warned < 3
     assert sum(model.goodness_of_fit.p_value < 0.05 for model in fits if model.goodness_of_fit) > 5
 
 
 def test_too_few_clicks_for_a_test() -> None:
-    assert one([[3, 2], [2, 1]], [[9, 9], [9, 9]]).goodness_of_fit is None
-    assert one([[300], [200]], [[900], [900]]).goodness_of_fit is None  # one position: any rates are those of a PBM
+    assert fit_one([[3, 2], [2, 1]], [[9, 9], [9, 9]]).goodness_of_fit is None
+    assert fit_one([[300], [200]], [[900], [900]]).goodness_of_fit is None  # with one position a PBM fits any rates
 
 
 # bayes
@@ -195,7 +195,7 @@ def few_bayes(**settings: object) -> list[sw.QueryFit]:
 
 
 def test_bayes_agrees_with_em_where_clicks_are_many() -> None:
-    """Means within two posterior deviations of the estimates, and intervals as wide to within a quarter."""
+    """Means are within two posterior standard deviations of the estimates; interval widths agree within a quarter."""
     for bayes, em in zip(few_bayes(), sw.fit_queries(papers()[:3]), strict=True):
         assert bayes.ess >= MIN_ESS
         assert (np.abs(bayes.theta - em.theta) < 2 * em.theta_error).all()
@@ -207,7 +207,7 @@ def test_bayes_agrees_with_em_where_clicks_are_many() -> None:
         assert bayes.warnings == em.warnings == []
 
 
-def test_neither_order_nor_threads_nor_other_queries_change_a_draw() -> None:
+def test_order_threads_and_other_queries_do_not_change_the_draws() -> None:
     queries = papers(200)[:3]
     together = sw.fit_queries(queries, "bayes", threads=2, seed=5)
     backwards = sw.fit_queries(queries[::-1], "bayes", threads=1, seed=5)[::-1]
@@ -223,8 +223,9 @@ def test_seeds_differ_by_name_and_by_seed() -> None:
     assert len({seed_of(seed, name) for seed in range(20) for name in ("a", "b", "1 a", "\udcff")}) == 80
 
 
-def test_what_the_budget_does_not_reach_has_no_interval_and_a_warning() -> None:
-    """400 draws, one per sweep, have an effective sample size below 400: some number has no interval, and is named."""
+def test_an_effective_sample_size_below_the_target_gives_a_warning_and_no_interval() -> None:
+    """400 draws, one per sweep, have an effective sample size below 400: some variable has no interval, and a warning
+    names it."""
     model, quiet = few_bayes(draws=400, budget=1)[0], few_bayes()[0]
     missing = np.isnan(model.theta_interval).any(axis=1)
     assert missing.any()
@@ -236,8 +237,8 @@ def test_what_the_budget_does_not_reach_has_no_interval_and_a_warning() -> None:
     assert not np.isnan(quiet.theta_interval).any()
 
 
-def test_bayes_warns_of_what_only_the_prior_determines() -> None:
-    model = one([[90, 60], [0, 0], [0, 0]], [[90, 90], [50, 50], [0, 0]], "bayes")
+def test_bayes_warns_of_items_that_only_the_prior_determines() -> None:
+    model = fit_one([[90, 60], [0, 0], [0, 0]], [[90, 90], [50, 50], [0, 0]], "bayes")
     assert any(re.match("item 'bag': never shown.*prior", warning) for warning in model.warnings)
     assert any(warning.startswith("item 'tie': fewer than 10 clicks") for warning in model.warnings)
     assert 0 < model.theta[1] < model.theta_interval[1, 1] < 0.2
@@ -249,7 +250,7 @@ def test_progress_of_bayes_is_reported_after_each_query() -> None:
     assert done == [1, 2, 3]
 
 
-# what is refused
+# invalid input
 
 
 COUNTS = sw.Counts([[1, 2]], [[3, 4]])
@@ -275,6 +276,6 @@ GOOD = sw.Query("q", ["hat"], POSITIONS, COUNTS)
         ([GOOD], {"threads": 0, "method": "bayes"}, "threads = 0 is not a whole number"),
     ],
 )
-def test_bad_input_is_refused(queries: list[sw.Query], settings: dict[str, object], message: str) -> None:
+def test_bad_input_is_rejected(queries: list[sw.Query], settings: dict[str, object], message: str) -> None:
     with pytest.raises(sw.BadInput, match=message):
         sw.fit_queries(queries, **settings)

@@ -1,7 +1,7 @@
-"""Goodness of fit: false alarms at the stated level, power, and what is not tested.
+"""Goodness of fit: the false-alarm rate, the power, and which data are not tested.
 
-Law of the false alarms: clicks of each cell are Binomial(views, theta kappa). Of 2,000 data sets a share of 0.05 may
-have a p-value below 0.05; a share above 0.07 is four standard deviations of it away, which happens once in 30,000.
+Law of the false alarms: clicks of each cell are Binomial(views, theta kappa). Among 2,000 data sets a share of 0.05 is
+expected to have a p-value below 0.05; a share above 0.07 is four standard deviations away, once in 30,000 seeds.
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ DATA_SETS = 2_000
 MANY_ITEMS = sw.PBM(np.linspace(0.01, 0.1, 60), [1.0, 0.6, 0.4, 0.3, 0.2])
 
 
-def drawn(model: sw.PBM, views: int, data_sets: int, uneven: bool = False, seed: int = 1) -> list[Counts]:
-    """Counts of many data sets; each cell is shown `views` times, or as often as a heavy-tailed law draws."""
+def simulated_counts(model: sw.PBM, views: int, data_sets: int, uneven: bool = False, seed: int = 1) -> list[Counts]:
+    """Counts of many data sets. Each cell has `views` displays, or (uneven) a heavy-tailed random number of them."""
     rng, chances = np.random.default_rng(seed), np.outer(model.theta, model.kappa)
-    shown = np.full((data_sets, *chances.shape), views)
+    displays = np.full((data_sets, *chances.shape), views)
     if uneven:
-        shown = 1 + (views * rng.pareto(1.2, shown.shape)).astype(int)
-    clicks = rng.binomial(shown, chances)
-    return [Counts(some, all_ - some) for some, all_ in zip(clicks, shown, strict=True)]
+        displays = 1 + (views * rng.pareto(1.2, displays.shape)).astype(int)
+    clicks = rng.binomial(displays, chances)
+    return [Counts(clicked, displayed - clicked) for clicked, displayed in zip(clicks, displays, strict=True)]
 
 
 def share_below(p_values: Floats, level: float) -> float:
@@ -38,21 +38,21 @@ def share_below(p_values: Floats, level: float) -> float:
 @pytest.mark.parametrize("uneven", [False, True], ids=["even", "uneven"])
 @pytest.mark.parametrize(("name", "views"), [("q10", 1000), ("q1", 1000), ("near-zero", 100), ("near-one", 20)])
 def test_false_alarms_are_as_rare_as_stated(name: str, views: int, uneven: bool) -> None:
-    tested = goodness_of_fit(drawn(setting(name), views, DATA_SETS, uneven))
+    tested = goodness_of_fit(simulated_counts(setting(name), views, DATA_SETS, uneven))
     assert np.isnan(tested.p_value).mean() < 0.01
     assert 0.02 < share_below(tested.p_value, 0.05) < 0.07
     assert share_below(tested.p_value, 0.005) < 0.012  # 0.005, and four standard deviations
 
 
 def test_a_chi_squared_law_would_raise_false_alarms_where_clicks_are_few() -> None:
-    """The control: 60 items with some 14 clicks each, about three in a cell; 500 data sets, so up to 0.09."""
-    tested = goodness_of_fit(drawn(MANY_ITEMS, 100, 500))
+    """Negative control: 60 items with about 14 clicks each, three in a cell; 500 data sets, so the limit is 0.09."""
+    tested = goodness_of_fit(simulated_counts(MANY_ITEMS, 100, 500))
     assert share_below(tested.p_value, 0.05) < 0.09
     assert share_below(chi2.sf(tested.deviance, tested.degrees), 0.05) > 0.2
 
 
 def cascade(theta: list[float], n_positions: int, displays: int, seed: int = 0) -> Counts:
-    """Visitors go through random displays from the top and leave at the first click."""
+    """Visitors examine random displays from the top and leave at the first click."""
     rng, n = np.random.default_rng(seed), len(theta)
     shown = rng.permuted(np.tile(np.arange(n), (displays, 1)), axis=1)[:, :n_positions]
     would = rng.random(shown.shape) < np.array(theta)[shown]
@@ -64,16 +64,17 @@ def cascade(theta: list[float], n_positions: int, displays: int, seed: int = 0) 
     return Counts(clicks, views - clicks)
 
 
-def test_visitors_who_leave_at_the_first_click_are_noticed_when_that_differs_from_a_pbm() -> None:
+def test_the_cascade_model_is_detected_where_it_differs_from_a_pbm() -> None:
     """An item below one that is almost always clicked is hardly examined; no kappa of its position explains that."""
     tested = goodness_of_fit([cascade([0.9, 0.5, 0.05, 0.05], 3, 20_000)])
     assert tested.p_value[0] < 1e-9
     assert tested.size[0] > 0.05
 
 
-def test_a_rate_of_its_own_is_found_and_its_cell_named() -> None:
-    """One cell in 24 has half as many clicks again, 4,000 views of each: the noncentral chi-squared law with 15 degrees
-    and what exact rates make of the deviance (above 60) gives a power above 0.99 at 0.001 for each of 20 data sets."""
+def test_a_cell_with_a_deviating_rate_is_detected_and_named() -> None:
+    """One of 24 cells has 1.5 times its clicks; each cell has 4,000 views. The deviance at the exact rates is above 60:
+    by the noncentral chi-squared law with 15 degrees of freedom, the power at level 0.001 is above 0.99 for each of 20
+    data sets."""
     chances = np.outer(setting("standard").theta[:6], setting("standard").kappa[:4])
     chances[1, 2] *= 1.5
     clicks = np.random.default_rng(3).binomial(4000, chances, (20, *chances.shape))
@@ -85,15 +86,16 @@ def test_a_rate_of_its_own_is_found_and_its_cell_named() -> None:
 
 @pytest.mark.parametrize("off", [0.02, 0.1])
 @pytest.mark.parametrize("views", [1e4, 1e7])
-def test_the_size_is_the_error_of_the_rates_whatever_the_number_of_views(off: float, views: float) -> None:
-    """A pattern that no theta and no kappa can fit; the data have no noise, so subtracting noise lowers it slightly."""
+def test_the_size_of_a_deviation_does_not_depend_on_the_number_of_views(off: float, views: float) -> None:
+    """The rates have a deviation that no theta and kappa can fit. The data have no noise, so that the correction for
+    noise lowers the size slightly."""
     rates = 0.1 * np.array([[1 + off, 1 - off], [1 - off, 1 + off]])
     (size,) = goodness_of_fit([Counts(views * rates, views * (1 - rates))]).size
     noise = 1 / (4 * views * 0.1 / 0.9)
     assert size == pytest.approx(np.sqrt(max(off**2 - noise, 0.0)), rel=0.02)
 
 
-def test_degrees_of_freedom_count_components_and_leave_out_what_is_rare() -> None:
+def test_degrees_of_freedom_depend_on_components_and_exclude_rare_items() -> None:
     rich = np.full((3, 3), 100.0)
     two_components = np.zeros((4, 4))
     two_components[:2, :2] = two_components[2:, 2:] = 100.0
@@ -108,13 +110,13 @@ def test_degrees_of_freedom_count_components_and_leave_out_what_is_rare() -> Non
 def test_nothing_is_tested_on_fewer_clicks_than_cells() -> None:
     clicks = np.zeros((20, 30))
     for k in range(20):
-        clicks[k, (k + np.arange(15)) % 30] = 1.0  # 15 of each item, 10 at each position
+        clicks[k, (k + np.arange(15)) % 30] = 1.0  # 15 clicks per item, 10 per position
     assert np.isnan(goodness_of_fit([Counts(clicks, 10.0 - clicks)]).p_value).all()
 
 
 @pytest.mark.parametrize(("views", "chance"), [(7, 0.3), (400, 0.004), (400, 0.996), (5000, 0.002), (900, 0.03)])
 def test_the_moments_of_a_cell_are_those_of_its_binomial_law(views: int, chance: float) -> None:
-    """By drawing: 200,000 draws, five standard errors of the mean and, roughly, of the variance."""
+    """Compared with 200,000 draws: within five standard errors of the mean and, roughly, of the variance."""
     clicks = np.random.default_rng(0).binomial(views, chance, 200_000).astype(float)
     skips, expected = views - clicks, views * chance
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -127,7 +129,7 @@ def test_the_moments_of_a_cell_are_those_of_its_binomial_law(views: int, chance:
     assert variance == pytest.approx(off.var(), rel=0.05)
 
 
-def test_the_moments_join_where_the_series_takes_over() -> None:
+def test_the_moments_are_continuous_where_the_series_begins() -> None:
     below, above = _moments(1_000_000.0, 14.99e-6), _moments(1_000_000.0, 15.01e-6)
     assert below == pytest.approx(above, rel=0.01)
 
@@ -139,8 +141,8 @@ def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
     assert discoveries(np.full(3, np.nan)).tolist() == [False] * 3
 
 
-def test_when_nothing_is_wrong_discoveries_are_rare() -> None:
-    """2,000 times 20 uniform p-values: there are discoveries in 5 % of them, four standard deviations being 2 %."""
+def test_discoveries_are_rare_when_every_model_is_correct() -> None:
+    """2,000 sets of 20 uniform p-values: 5 % of the sets have discoveries; four standard deviations are 2 %."""
     rng = np.random.default_rng(5)
     some = [discoveries(rng.random(20)).any() for _ in range(2_000)]
     assert 0.03 < np.mean(some) < 0.07

@@ -1,4 +1,4 @@
-"""A reference implementation of registers and counts in plain dictionaries, which a service must always agree with."""
+"""A reference implementation of registers and counts in plain dictionaries; a service must always agree with it."""
 
 import copy
 from collections import defaultdict

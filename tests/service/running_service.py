@@ -1,4 +1,4 @@
-"""A service in the event loop of the test with a client, and a service in a process of its own."""
+"""A service with a client in the event loop of the test, and a service in a separate process."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def client(folder: Path, clock: ManualClock | None = None) -> AsyncIterator[Client]:
+async def open_client(folder: Path, clock: ManualClock | None = None) -> AsyncIterator[Client]:
     clock = clock or ManualClock()
     async with running(folder / "store.db", clock, seed=0) as service:
         while not service.ready:
@@ -67,17 +67,17 @@ async def client(folder: Path, clock: ManualClock | None = None) -> AsyncIterato
 
 
 def run_scenario(folder: Path, scenario: Callable[[Client], Awaitable[None]], clock: ManualClock | None = None) -> None:
-    """Run a coroutine function with a client of a service that is started for it."""
+    """Start a service, and run a coroutine function with a client of it."""
 
     async def run() -> None:
-        async with client(folder, clock) as one:
-            await scenario(one)
+        async with open_client(folder, clock) as client:
+            await scenario(client)
 
     asyncio.run(run())
 
 
 class Process:
-    """`slotwise serve` in a process of its own."""
+    """`slotwise serve` in a separate process."""
 
     def __init__(self, store: Path, *options: str, **settings: Any) -> None:
         command = [*COMMAND, "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
@@ -113,11 +113,11 @@ class Process:
 
 @contextlib.contextmanager
 def process(store: Path, **settings: Any) -> Iterator[Process]:
-    one = Process(store, **settings)
+    running = Process(store, **settings)
     try:
-        one.wait_until_ready()
-        yield one
+        running.wait_until_ready()
+        yield running
     finally:
-        if one.process.poll() is None:
-            one.kill()
-        one.http.close()
+        if running.process.poll() is None:
+            running.kill()
+        running.http.close()

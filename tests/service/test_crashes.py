@@ -1,4 +1,4 @@
-"""Kill -9 under load, repeatedly, with clean stops in between: every acknowledged event is there, and counted once."""
+"""Repeated kill -9 under load, with clean stops in between: every acknowledged event is kept and counted once."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ from tests.service.visitors import Visitor, check
 from tests.waiting import HANG
 
 VISITORS = 4
-ENOUGH = 20  # events that must be accepted before each end, so that it can lose something
-CLEAN = 4  # every fourth end is a clean stop
+ENOUGH = 20  # events that must be accepted before each stop, so that there is something to lose
+CLEAN = 4  # every fourth stop is a clean one
 
 
 def define(server: Process) -> None:
@@ -34,7 +34,7 @@ async def visit_until(server: Process, visitors: list[Visitor], seconds: float, 
         visits = [asyncio.create_task(visitor.visit(http, clean)) for visitor in visitors]
         await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         while accepted(visitors) < enough and not any(visit.done() for visit in visits):
-            await asyncio.sleep(0.01)  # a busy machine
+            await asyncio.sleep(0.01)  # a busy machine needs longer
         server.process.send_signal(end)
         await asyncio.gather(*visits)
     assert server.process.wait(timeout=HANG) == (0 if clean else -end)
@@ -46,7 +46,7 @@ async def send_again(server: Process, visitors: list[Visitor]) -> None:
 
 
 def accepted(visitors: list[Visitor]) -> int:
-    return sum(one.accepted for one in visitors)
+    return sum(visitor.accepted for visitor in visitors)
 
 
 def log_and_state(server: Process) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -82,6 +82,6 @@ def test_nothing_acknowledged_is_lost_or_counted_twice(tmp_path: Path, cycles: i
         assert server.stop() == 0
     verdict = verify(store)
     assert verdict.differences == []
-    issued, events = sum(len(one.seen) for one in visitors), accepted(visitors)
+    issued, events = sum(len(visitor.displays) for visitor in visitors), accepted(visitors)
     print(f"{cycles} ends: {events:,} events accepted, {issued:,} displays answered, {lost} of them not committed")
     assert lost < issued / 2

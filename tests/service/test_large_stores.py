@@ -1,4 +1,4 @@
-"""Large stores: a quick start after a crash with very many events, and little memory for very many pages."""
+"""Large stores: a quick start after a crash with many events, and little memory for many pages."""
 
 import asyncio
 import shutil
@@ -18,7 +18,7 @@ from tests.service.running_service import Process, process
 
 ITEMS = [f"item{k}" for k in range(50)]
 POSITIONS = ["one", "two", "three", "four", "five"]
-READY_SECONDS = 10.0  # of CPU time, more than for an empty store
+READY_SECONDS = 10.0  # of CPU time, in addition to that for an empty store
 MOST_BYTES = 500e6
 BATCH = 500
 
@@ -63,7 +63,7 @@ async def fill(path: Path, image: Path, events: int) -> None:
 
 @pytest.mark.parametrize("events", [50_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
 def test_it_recovers_quickly_after_a_crash(tmp_path: Path, events: int) -> None:
-    """CPU time, which does not depend on the load of the machine, beyond what the start of an empty store takes."""
+    """Measured in CPU time, which does not depend on the load of the machine, minus that for an empty store."""
     image = tmp_path / "image.db"
     asyncio.run(fill(tmp_path / "store.db", image, events))
     assert Path(f"{image}-wal").stat().st_size > 1e6, "a crash leaves something to recover"
@@ -99,7 +99,7 @@ async def define_many(path: Path, pages: int) -> None:
 
 @pytest.mark.parametrize("pages", [500, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_ten_thousand_pages_fit_into_half_a_gigabyte(tmp_path: Path, pages: int) -> None:
-    """Extrapolated from fewer: the memory of the process without pages, plus the memory of each page."""
+    """Extrapolated from fewer pages: the memory of the process without pages, plus the memory per page."""
     asyncio.run(define_many(tmp_path / "store.db", pages))
     with process(tmp_path / "store.db") as server:
         show(server.http, 0)

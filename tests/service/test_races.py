@@ -1,6 +1,6 @@
-"""Everything at once on one loop: visitors, page changes, timeouts of clients, a disk that fills up and empties again.
+"""Concurrent operations on one event loop: visitors, page changes, client timeouts, a disk that fills up and recovers.
 
-Afterwards memory, store and log must agree, and every event must have the effect that its answer said.
+Afterwards memory, store and log must agree, and every event must have had the effect stated in its response.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event, StoredPage
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, Client, client, run_scenario
+from tests.service.running_service import ITEMS, POSITIONS, Client, open_client, run_scenario
 
 PLENTY = 1 << 30  # pages of the database
 
@@ -107,16 +107,16 @@ class Traffic:
                 return
 
 
-async def assert_agreement(one: Client, traffic: Traffic, pages: tuple[str, ...] = ("shop", "feed")) -> None:
+async def assert_agreement(client: Client, traffic: Traffic, pages: tuple[str, ...] = ("shop", "feed")) -> None:
     for name in pages:
-        model = await one.service.model(name)
+        model = await client.service.model(name)
         number = model.page.number
-        kept = await one.service.store.do(lambda ledger, number=number: ledger.counts(number))
+        kept = await client.service.store.do(lambda ledger, number=number: ledger.counts(number))
         cells = {cell[:3]: cell[3:] for cell in kept.cells if cell.clicks or cell.skips}
         assert {cell[:3]: cell[3:] for cell in model.cells()} == cells
         assert model.counts().displays == kept.displays
     for id, nonce, position in traffic.accepted:
-        display = await one.service.store.do(lambda ledger, id=id: ledger.display(id))
+        display = await client.service.store.do(lambda ledger, id=id: ledger.display(id))
         assert display is not None
         assert display.nonce == nonce
         assert display.registers.clicked >> display.entry_index(position) & 1
@@ -124,21 +124,21 @@ async def assert_agreement(one: Client, traffic: Traffic, pages: tuple[str, ...]
 
 @pytest.mark.parametrize("full", [False, True], ids=["writable", "full"])
 @pytest.mark.parametrize("rounds", [60, pytest.param(5000, marks=pytest.mark.soak)])
-def test_memory_store_and_log_agree_after_everything_at_once(tmp_path: Path, full: bool, rounds: int) -> None:
+def test_memory_store_and_log_agree_after_concurrent_operations(tmp_path: Path, full: bool, rounds: int) -> None:
     async def scenario() -> None:
-        async with client(tmp_path) as one:
-            await one.page("shop", holdout=0.2)
-            await one.page("feed", count="viewed")
-            traffic = Traffic(one.service, seed=5)
+        async with open_client(tmp_path) as client:
+            await client.page("shop", holdout=0.2)
+            await client.page("feed", count="viewed")
+            traffic = Traffic(client.service, seed=5)
             others = [asyncio.create_task(traffic.page_editor())]
             if full:
                 others.append(asyncio.create_task(traffic.disk_filler()))
             await asyncio.gather(*[traffic.visitor(f"visitor{k}", rounds) for k in range(8)])
             traffic.over = True
             await asyncio.gather(*others)
-            while one.service.degraded:
+            while client.service.degraded:
                 await asyncio.sleep(0.01)
-            await assert_agreement(one, traffic)
+            await assert_agreement(client, traffic)
             print(f"{len(traffic.accepted)} clicks accepted, {traffic.refused} refused, {traffic.cancelled} cancelled")
             assert len(traffic.accepted) > 4 * rounds
             assert traffic.cancelled > 0
@@ -148,31 +148,31 @@ def test_memory_store_and_log_agree_after_everything_at_once(tmp_path: Path, ful
     assert verify(tmp_path / "store.db").differences == []
 
 
-def test_every_commit_is_on_the_disk_before_it_is_answered(tmp_path: Path) -> None:
-    """Only a power failure would show whether commits reach the disk; kill -9 does not."""
+def test_every_commit_is_synchronised_to_the_disk(tmp_path: Path) -> None:
+    """This checks SQLite's settings: only a power failure, not kill -9, would show whether commits reach the disk."""
 
     async def scenario() -> tuple[int, str]:
-        async with client(tmp_path) as one:
+        async with open_client(tmp_path) as client:
 
             def operation(ledger: Any) -> tuple[int, str]:
                 run = ledger._run
                 return run("PRAGMA synchronous").fetchone()[0], run("PRAGMA journal_mode").fetchone()[0]
 
-            return await one.service.store.do(operation)
+            return await client.service.store.do(operation)
 
     assert asyncio.run(scenario()) == (2, "wal")  # FULL: the write-ahead log is synchronised at every commit
 
 
-def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
+def test_two_patches_that_are_invalid_together(tmp_path: Path) -> None:
     """Each patch is valid alone; the second to be committed is refused, and the page can still be read."""
 
-    async def scenario(one: Client) -> None:
-        await one.page()
-        await one.ok("PATCH", "/v1/pages/shop", {"retention": 3600.0, "click_window": 3600.0})
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.ok("PATCH", "/v1/pages/shop", {"retention": 3600.0, "click_window": 3600.0})
         patches = [{"click_window": 1800.0, "retention": 1800.0}, {"click_window": 3000.0}]
-        answers = await asyncio.gather(*(one.http.patch("/v1/pages/shop", json=patch) for patch in patches))
+        answers = await asyncio.gather(*(client.http.patch("/v1/pages/shop", json=patch) for patch in patches))
         assert sorted(answer.status_code for answer in answers) == [200, 422]
-        await one.recommend()
+        await client.recommend()
 
     run_scenario(tmp_path, scenario)
 
@@ -186,34 +186,34 @@ def test_two_patches_that_do_not_go_together(tmp_path: Path) -> None:
         ("DELETE", "", None),
     ],
 )
-def test_a_page_that_is_archived_meanwhile_stays_so(tmp_path: Path, method: str, path: str, body: Any) -> None:
+def test_a_page_that_is_archived_concurrently_stays_archived(tmp_path: Path, method: str, path: str, body: Any) -> None:
     """Both calls find the page; the one that is committed second does not restore it."""
 
-    async def scenario(one: Client) -> None:
-        await one.page()
-        other = one.http.request(method, f"/v1/pages/shop{path}", json=body)
-        archived, late = await asyncio.gather(one.http.delete("/v1/pages/shop"), other)
+    async def scenario(client: Client) -> None:
+        await client.page()
+        other = client.http.request(method, f"/v1/pages/shop{path}", json=body)
+        archived, late = await asyncio.gather(client.http.delete("/v1/pages/shop"), other)
         assert (archived.status_code, late.status_code) == (204, 404)
-        assert (await one.http.get("/v1/pages/shop")).status_code == 404
+        assert (await client.http.get("/v1/pages/shop")).status_code == 404
 
     run_scenario(tmp_path, scenario)
 
 
-def test_a_display_whose_id_another_one_had_counts_for_nothing(tmp_path: Path) -> None:
-    """Memory evicted the first display before it was on disk, so only the disk knows that the id is used."""
+def test_a_display_with_an_id_in_use_counts_nothing(tmp_path: Path) -> None:
+    """The first display was evicted from memory, so only the store knows that the id is in use."""
 
-    async def scenario(one: Client) -> None:
-        await one.page()
-        await one.recommend()
-        _, first, _ = await one.service.recommend("shop", RecommendationRequest("view-1"))
-        one.service._displays.forget_all()  # as thousands of other displays would do
-        _, second, fresh = await one.service.recommend("shop", RecommendationRequest("view-1"))
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        _, first, _ = await client.service.recommend("shop", RecommendationRequest("view-1"))
+        client.service._displays.forget_all()  # as thousands of other displays would do
+        _, second, fresh = await client.service.recommend("shop", RecommendationRequest("view-1"))
         assert fresh
         assert second.nonce != first.nonce
         click = Event(EventKind.CLICK, "view-1", first.nonce, None, "hero", None)
-        assert [outcome.status for outcome in (await one.service.record_events([click])).outcomes] == ["accepted"]
-        await assert_agreement(one, Traffic(one.service, seed=0), ("shop",))
-        model, again, fresh = await one.service.recommend("shop", RecommendationRequest("view-1"))
+        assert [outcome.status for outcome in (await client.service.record_events([click])).outcomes] == ["accepted"]
+        await assert_agreement(client, Traffic(client.service, seed=0), ("shop",))
+        model, again, fresh = await client.service.recommend("shop", RecommendationRequest("view-1"))
         assert (again.nonce, fresh) == (first.nonce, False)
         assert model.counts().displays == 2.0
 

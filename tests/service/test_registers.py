@@ -1,4 +1,4 @@
-"""Registers only increase, and what they count does not depend on the order or repetition of events."""
+"""Registers only increase, and their counts do not depend on the order or repetition of events."""
 
 import itertools
 

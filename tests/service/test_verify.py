@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slotwise.service.verify import verify
-from tests.service.running_service import Client, client
+from tests.service.running_service import Client, open_client
 
 TAMPERINGS = {
     "a count": "UPDATE counts SET clicks = clicks + 1 WHERE clicks > 0",
@@ -22,14 +22,14 @@ TAMPERINGS = {
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     async def scenario() -> None:
-        async with client(tmp_path) as one:
-            await one.page()
-            await clicks(one)
+        async with open_client(tmp_path) as client:
+            await client.page()
+            await clicks(client)
 
-    async def clicks(one: Client) -> None:
+    async def clicks(client: Client) -> None:
         for position in ("hero", "left"):
-            shown = await one.recommend()
-            assert await one.send({"type": "click", "token": shown["token"], "position": position}) == ["accepted"]
+            shown = await client.recommend()
+            assert await client.send({"type": "click", "token": shown["token"], "position": position}) == ["accepted"]
 
     asyncio.run(scenario())
     return tmp_path / "store.db"

@@ -1,4 +1,4 @@
-"""A day of virtual time: late clicks, fading, retention. Nothing grows, and counts equal the log.
+"""A day of virtual time with late clicks, fading and retention: nothing grows, and the counts agree with the log.
 
 Every virtual hour the test measures the pages of the database and the blocks that Python has allocated. Both must stay
 constant after the first displays are dropped, three hours after they were issued.
@@ -20,39 +20,39 @@ from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
-from tests.service.running_service import POSITIONS, START, Client, ManualClock, client
+from tests.service.running_service import POSITIONS, START, Client, ManualClock, open_client
 
 HOUR = 3600.0
 WAL_BYTES = 32e6
-STEADY = 5  # from this hour on nothing may grow
+STEADY = 5  # from this hour on, nothing may grow
 
 
 class Day:
-    """Displays at regular times, and clicks on them minutes later, some of them repeated, late or discarded."""
+    """Displays at regular times, and clicks minutes later. Clicks may be repeated or late, displays discarded."""
 
-    def __init__(self, one: Client, displays: int) -> None:
-        self.one, self.gap, self.rng = one, 24 * HOUR / displays, random.Random(11)
+    def __init__(self, client: Client, displays: int) -> None:
+        self.client, self.gap, self.rng = client, 24 * HOUR / displays, random.Random(11)
         self.due: list[tuple[float, int, Event, float]] = []  # (time, sequence number, event, end of its click window)
         self.numbers = itertools.count()
         self.statuses = Counter[tuple[EventKind, str]]()
         self.measured: list[tuple[int, int, int]] = []
 
     async def run(self) -> None:
-        clock = self.one.clock
+        clock = self.client.clock
         for hour in range(24):
             while clock.now < START + (hour + 1) * HOUR:
                 for _ in range(20):
                     clock.now += self.gap
                     await self._request_display()
                 await self._send(clock.now)
-                await self.one.service.tick()
+                await self.client.service.tick()
             self.measured.append(await self._measure())
         clock.now += 2 * HOUR  # the last clicks are all late
         await self._send(clock.now)
 
     async def _request_display(self) -> None:
         page = self.rng.choice(["shop", "feed"])
-        _, display, _ = await self.one.service.recommend(page, RecommendationRequest())
+        _, display, _ = await self.client.service.recommend(page, RecommendationRequest())
         self._plan(Event(EventKind.VIEW, display.id, None, None, None, None), display.until, 10.0)
         for position in POSITIONS:
             if self.rng.random() < 0.2:
@@ -64,14 +64,14 @@ class Day:
             self._plan(Event(EventKind.DISCARD, display.id, None, None, None, None), display.until, HOUR / 2)
 
     def _plan(self, event: Event, until: float, mean: float) -> None:
-        when = self.one.clock.now + min(self.rng.expovariate(1 / mean), 2.5 * HOUR)
+        when = self.client.clock.now + min(self.rng.expovariate(1 / mean), 2.5 * HOUR)
         heapq.heappush(self.due, (when, next(self.numbers), event, until))
 
     async def _send(self, now: float) -> None:
         batch = []
         while self.due and self.due[0][0] <= now:
             batch.append(heapq.heappop(self.due))
-        answer = await self.one.service.record_events([event for _, _, event, _ in batch])
+        answer = await self.client.service.record_events([event for _, _, event, _ in batch])
         for (_, _, event, until), (status, *_) in zip(batch, answer.outcomes, strict=True):
             self.statuses[event.kind, status] += 1
             wanted = (
@@ -82,21 +82,21 @@ class Day:
     async def _measure(self) -> tuple[int, int, int]:
         """(bytes of the database, blocks allocated by Python, bytes of the process)."""
         gc.collect()
-        pages = await self.one.service.store.do(lambda ledger: ledger._run("PRAGMA page_count").fetchone()[0])
+        pages = await self.client.service.store.do(lambda ledger: ledger._run("PRAGMA page_count").fetchone()[0])
         return 4096 * pages, sys.getallocatedblocks(), psutil.Process().memory_info().rss
 
 
 @pytest.mark.parametrize("displays", [8_000, pytest.param(500_000, marks=pytest.mark.soak)])
 def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
     async def scenario() -> Day:
-        async with client(tmp_path, ManualClock()) as one:
+        async with open_client(tmp_path, ManualClock()) as client:
             times = {"click_window": HOUR, "retention": HOUR, "half_life": 6 * HOUR}
-            await one.page("shop", holdout=0.1, **times)
-            await one.page("feed", count="viewed", **times)
-            day = Day(one, displays)
+            await client.page("shop", holdout=0.1, **times)
+            await client.page("feed", count="viewed", **times)
+            day = Day(client, displays)
             await day.run()
             for name in ("shop", "feed"):
-                await assert_memory_is_the_store(one, name)
+                await assert_memory_is_the_store(client, name)
             return day
 
     day = asyncio.run(scenario())
@@ -116,9 +116,9 @@ def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
     assert min(day.statuses[EventKind.CLICK, status] for status in ("accepted", "late", "duplicate")) > displays / 100
 
 
-async def assert_memory_is_the_store(one: Client, name: str) -> None:
-    model = await one.service.model(name)
-    kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))
+async def assert_memory_is_the_store(client: Client, name: str) -> None:
+    model = await client.service.model(name)
+    kept = await client.service.store.do(lambda ledger: ledger.counts(model.page.number))
     cells = {cell[:3]: pytest.approx(cell[3:], rel=1e-6, abs=1e-6) for cell in kept.cells}
     assert {cell[:3]: cell[3:] for cell in model.cells()} == cells
     assert model.counts().displays == pytest.approx(kept.displays, rel=1e-6)

@@ -23,7 +23,7 @@ from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on
 from slotwise.service.service import running
-from tests.service.running_service import Process, client, process
+from tests.service.running_service import Process, open_client, process
 from tests.waiting import until
 
 MODEL = sw.PBM(theta=[0.1, 0.9, 0.5, 0.3], kappa=[0.4, 1.0])
@@ -73,7 +73,7 @@ def test_one_connection_runs_the_loop_of_simulate(quick_store: Path, delay: int)
     async def plain_loop(folder: Path, delay: int) -> float:
         folder.mkdir()
         visitors, waiting, lost = Visitors(MODEL, ITEMS, POSITIONS, seed=5), deque[list[dict]](), 0.0
-        async with client(folder) as one:
+        async with open_client(folder) as one:
             await one.ok("PUT", "/v1/pages/twin", {"positions": POSITIONS})
             await one.ok("POST", "/v1/pages/twin/items:batch", {"items": [{"item": item} for item in ITEMS]})
             for _ in range(200):

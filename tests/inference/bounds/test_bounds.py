@@ -1,4 +1,4 @@
-"""The regret lower bounds against check values, closed forms and brute force; the compiled program against them."""
+"""The regret lower bounds, compared with check values, closed forms and brute force, and with the compiled program."""
 
 import math
 
@@ -19,7 +19,7 @@ TINY = sw.PBM([0.5, 0.3, 0.2], [1.0, 0.4])
 
 
 def solved(model: sw.PBM, tolerance: float) -> tuple[float, Floats]:
-    """The regret and q of the compiled program, items and positions given in decreasing order."""
+    """The regret and q of the compiled program, for items and positions in decreasing order."""
     program = regret_program(model.theta.size, model.kappa.size)
     return solve_regret_program(ranked_model(model.theta, model.kappa, True), tolerance, program), program.q
 
@@ -42,7 +42,7 @@ def test_unknown_kappa_check_values(name: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("name", BEHAVIORAL)
-def test_knowing_less_never_costs_less(name: str) -> None:
+def test_the_bound_with_unknown_kappa_is_at_least_that_with_known_kappa(name: str) -> None:
     model = setting(name)
     known, ordered, unknown = known_kappa_bound(model), unknown_kappa_bound(model, True), unknown_kappa_bound(model)
     assert known <= ordered * (1 + 2e-6)
@@ -50,7 +50,7 @@ def test_knowing_less_never_costs_less(name: str) -> None:
 
 
 def test_one_position_is_the_ordinary_bandit() -> None:
-    """With one position all bounds are the one of Lai and Robbins: each gap over its divergence."""
+    """With one position all bounds equal that of Lai and Robbins: the sum of each gap divided by its divergence."""
     model = sw.PBM([0.2, 0.6, 0.5], [0.8])
     value = sum((0.6 - theta) * 0.8 / bernoulli_divergence(0.8 * theta, 0.8 * 0.6) for theta in (0.2, 0.5))
     for bound in (known_kappa_bound(model), unknown_kappa_bound(model), unknown_kappa_bound(model, True)):
@@ -66,25 +66,25 @@ def test_two_items_on_two_positions() -> None:
     assert known_kappa_bound(sw.PBM([a, b], [k, m])) == 0.0  # with kappa known, the best display identifies theta
 
 
-def test_the_order_of_items_and_positions_and_positions_of_visibility_0_do_not_matter() -> None:
+def test_order_and_invisible_positions_do_not_change_the_bound() -> None:
     model = sw.PBM([0.2, 0.5, 0.1, 0.3], [0.4, 1.0])
     same = sw.PBM([0.5, 0.3, 0.2, 0.1], [1.0, 0.4, 0.0])
     assert known_kappa_bound(model) == pytest.approx(known_kappa_bound(same))
     assert unknown_kappa_bound(model) == pytest.approx(unknown_kappa_bound(same), rel=2e-6)
 
 
-def test_nothing_to_learn_costs_nothing() -> None:
+def test_the_bound_is_zero_when_there_is_nothing_to_learn() -> None:
     for model in (sw.PBM([0.3], [1.0]), sw.PBM([0.3, 0.2], [0.0])):
         assert known_kappa_bound(model) == unknown_kappa_bound(model) == 0.0
 
 
-def test_certain_clicks_and_no_clicks_are_no_trouble() -> None:
+def test_thetas_of_0_and_1_have_a_finite_bound() -> None:
     model = sw.PBM([1.0, 0.5, 0.0, 0.0], [1.0, 0.5])
     assert 0.0 < known_kappa_bound(model) < math.inf
     assert 0.0 < unknown_kappa_bound(model) < math.inf
 
 
-def test_ties_are_refused_with_their_names() -> None:
+def test_ties_are_rejected_with_their_names() -> None:
     last = sw.PBM([0.5, 0.3, 0.3], [1.0, 0.5])
     for bound in (known_kappa_bound, unknown_kappa_bound):
         with pytest.raises(BadInput, match=r"theta\[1\] = theta\[2\] = 0.3 is a tie"):
@@ -98,8 +98,8 @@ def test_ties_are_refused_with_their_names() -> None:
         unknown_kappa_bound(TINY, tolerance=0.0)
 
 
-def test_the_nearest_alternative_is_the_nearest() -> None:
-    """20 random problems in up to 9 coordinates, against scipy's bounded minimiser from the same start."""
+def test_the_nearest_alternative_agrees_with_scipy() -> None:
+    """20 random problems in up to 9 coordinates, compared with scipy's bounded minimiser from the same start."""
     rng = np.random.default_rng(3)
     for _ in range(20):
         model = random_model(rng)
@@ -123,7 +123,7 @@ def test_the_nearest_alternative_is_the_nearest() -> None:
         assert value == pytest.approx(other.fun, rel=1e-3)
 
 
-def test_the_program_against_brute_force() -> None:
+def test_the_program_agrees_with_brute_force() -> None:
     """Three items on two positions: every alternative on a fine grid is a row of one linear program."""
     ranked = ranked_model(TINY.theta, TINY.kappa, True)
     row, rows = np.empty(4), []
@@ -133,7 +133,7 @@ def test_the_program_against_brute_force() -> None:
     for z in rows:
         divergences(ranked, np.array(z), row)
         cuts.append(row.copy())
-    # q_10, q_20, q_01, q_21: no item of the best display is shown elsewhere more often than it is replaced
+    # q_10, q_20, q_01, q_21: an item of the best display is at other positions at most as often as it is replaced
     balance = [[-1.0, -1.0, 1.0, 0.0], [1.0, 0.0, -1.0, -1.0]]
     cost = [(0.5 - 0.3) * 1.0, (0.5 - 0.2) * 1.0, (0.3 - 0.5) * 0.4, (0.3 - 0.2) * 0.4]
     brute = linprog(cost, np.vstack([balance, -np.array(cuts)]), np.r_[0.0, 0.0, -np.ones(len(cuts))]).fun

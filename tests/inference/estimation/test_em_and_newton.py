@@ -18,14 +18,14 @@ from slotwise.paper.named_click_models import SIMULATED, setting
 PRIORS = [0.0, 1e-3, 1.0]
 
 
-def drawn(name: str, views: int, seed: int) -> Counts:
+def simulated_counts(name: str, views: int, seed: int) -> Counts:
     model = setting(name)
     clicks = np.random.default_rng(seed).binomial(views, np.outer(model.theta, model.kappa))
     return Counts(clicks, views - clicks)
 
 
 def sparse(rng: np.random.Generator) -> Counts:
-    """Small and sparse: some cells are never shown, never clicked, or always clicked."""
+    """Small and sparse counts: some cells have no displays, no clicks or only clicks."""
     n_items, n_positions = rng.integers(1, 6), rng.integers(1, 5)
     views = rng.poisson(rng.choice([1, 4, 30]), (n_items, n_positions)) * (rng.random((n_items, n_positions)) < 0.7)
     theta, kappa = rng.choice([0, 0.05, 0.4, 0.9, 1], n_items), rng.choice([0, 0.2, 0.7, 1], n_positions)
@@ -79,7 +79,8 @@ def penalised(counts: Counts, prior: float, theta: Floats, kappa: Floats) -> flo
 
 
 def by_scipy(counts: Counts, prior: float) -> float:
-    """The maximum in log space, by L-BFGS-B; without a prior, items and positions without clicks are left out: 0."""
+    """The maximum, found in log space by L-BFGS-B. Without a prior, items and positions without clicks are 0 there and
+    left out."""
     clicks, skips = counts.clicks, counts.skips
     if prior == 0:
         items, positions = clicks.sum(axis=1) > 0, clicks.sum(axis=0) > 0
@@ -103,9 +104,9 @@ def by_scipy(counts: Counts, prior: float) -> float:
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_no_pass_and_no_step_ever_loses(prior: float) -> None:
+def test_no_pass_and_no_step_decreases_the_objective(prior: float) -> None:
     rng = np.random.default_rng(4)
-    for counts in [drawn(name, 50, 0) for name in SIMULATED] + [sparse(rng) for _ in range(40)]:
+    for counts in [simulated_counts(name, 50, 0) for name in SIMULATED] + [sparse(rng) for _ in range(40)]:
         climb = Climb(counts, prior)
         before = climb.height()
         for k in range(30):
@@ -115,9 +116,9 @@ def test_no_pass_and_no_step_ever_loses(prior: float) -> None:
             before = after
 
 
-def test_a_wrong_pass_is_noticed() -> None:
+def test_a_wrong_pass_is_detected() -> None:
     """Negative control: a pass that counts every skip as examined decreases the likelihood after EM has converged."""
-    climb = Climb(drawn("standard", 50, 0), 0.0)
+    climb = Climb(simulated_counts("standard", 50, 0), 0.0)
     for _ in range(200):
         climb.em()
     before = climb.height()
@@ -130,7 +131,7 @@ def test_a_wrong_pass_is_noticed() -> None:
 def test_the_optimum_is_that_of_another_method(prior: float) -> None:
     rng = np.random.default_rng(5)
     small = [counts for counts in (sparse(rng) for _ in range(40)) if counts.clicks.any()][:8]
-    for counts in [drawn("near-one", 200, 1), *small]:
+    for counts in [simulated_counts("near-one", 200, 1), *small]:
         climb = Climb(counts, prior)
         _, converged = climb.maximise()
         assert converged
@@ -160,8 +161,8 @@ def test_the_gradient_vanishes_at_the_optimum(prior: float) -> None:
 
 
 @pytest.mark.parametrize("name", SIMULATED)
-def test_newton_ends_where_long_em_ends_and_sooner(name: str) -> None:
-    slow, quick = Climb(drawn(name, 500, 2), 0.0), Climb(drawn(name, 500, 2), 0.0)
+def test_newton_reaches_the_optimum_of_em_in_fewer_passes(name: str) -> None:
+    slow, quick = Climb(simulated_counts(name, 500, 2), 0.0), Climb(simulated_counts(name, 500, 2), 0.0)
     needed = next(k for k in range(200_000) if slow.em() < 1e-13)
     passes, converged = quick.maximise()
     assert converged
@@ -172,7 +173,7 @@ def test_newton_ends_where_long_em_ends_and_sooner(name: str) -> None:
     )
 
 
-def test_fifty_passes_of_em_are_not_the_end() -> None:
+def test_em_alone_has_not_converged_after_fifty_passes() -> None:
     """Why Newton is needed: if one display is shown nearly always, EM is far from converged after 50 passes."""
     model, rng = setting("standard"), np.random.default_rng(9)
     views = np.full((10, 5), 20) + 20_000 * np.eye(10, 5, dtype=np.int64)
@@ -186,9 +187,9 @@ def test_fifty_passes_of_em_are_not_the_end() -> None:
     assert quick.height() - slow.height() > 0.1
 
 
-def test_a_step_is_newtons() -> None:
-    """Near the optimum the predicted gain of a step is about the square of that of the step before."""
-    climb = Climb(drawn("standard", 500, 3), 0.0)
+def test_newton_converges_quadratically() -> None:
+    """Near the optimum the predicted gain of a step is about the square of that of the previous step."""
+    climb = Climb(simulated_counts("standard", 500, 3), 0.0)
     predicted = [climb.newton()[0] for _ in range(6)]
     near = [gain for gain in predicted if 1e-20 < gain < 1e-2]
     assert near[1] < near[0] ** 1.5
@@ -196,8 +197,8 @@ def test_a_step_is_newtons() -> None:
 
 @pytest.mark.parametrize("prior", [0.0, 1e-9, 1.0])
 def test_errors_are_those_of_the_dense_information_matrix(prior: float) -> None:
-    """Against numpy's inverse of all N + L second derivatives, with the scale fixed by hand."""
-    climb = Climb(drawn("standard", 300, 6), prior)
+    """Compared with numpy's inverse of all N + L second derivatives, with the scale fixed explicitly."""
+    climb = Climb(simulated_counts("standard", 300, 6), prior)
     climb.maximise()
     theta_error, kappa_error = climb.log_errors()
 
@@ -210,7 +211,7 @@ def test_errors_are_those_of_the_dense_information_matrix(prior: float) -> None:
     contrast = np.eye(15)  # log theta + log kappa_top, log kappa - log kappa_top
     contrast[:10, top] += 1.0
     contrast[10:, top] -= 1.0
-    if prior < 1e-6:  # singular, or as good as: the scale is fixed by leaving kappa_top out
+    if prior < 1e-6:  # singular or nearly so: leaving kappa_top out fixes the scale
         free = np.arange(15) != top
         covariance = np.zeros((15, 15))
         covariance[np.ix_(free, free)] = np.linalg.inv(information[np.ix_(free, free)])
@@ -223,7 +224,7 @@ def test_errors_are_those_of_the_dense_information_matrix(prior: float) -> None:
 
 
 def test_one_item_at_one_position_is_a_binomial() -> None:
-    """The known answer: rate S / V, error of its logarithm sqrt((1 - p) / (p V))."""
+    """The closed form: rate S / V, and standard error of its logarithm sqrt((1 - p) / (p V))."""
     climb = Climb(Counts([[30]], [[70]]), 0.0)
     climb.maximise()
     assert climb.theta[0] * climb.kappa[0] == pytest.approx(0.3, abs=1e-12)

@@ -1,4 +1,4 @@
-"""fit: the result, its warnings, and that it works for any counts."""
+"""`fit`: its result, its warnings, and arbitrary counts."""
 
 import re
 from pathlib import Path
@@ -28,8 +28,8 @@ def exact(theta, kappa, views=1000.0) -> Counts:
     return Counts(clicks, views - clicks)
 
 
-def sound(model: Fit) -> None:
-    """Check what holds for any counts."""
+def check_properties(model: Fit) -> None:
+    """Check the properties that every fit must have, for any counts."""
     for value, error, ends in [
         (model.theta, model.theta_error, model.intervals().theta),
         (model.kappa, model.kappa_error, model.intervals().kappa),
@@ -37,7 +37,7 @@ def sound(model: Fit) -> None:
         assert ((value >= 0) & (value <= 1)).all()
         assert not (error < 0).any()
         assert ((ends[:, 0] <= value) & (value <= ends[:, 1]) & (ends[:, 1] <= 1)).all()
-    # svd may take its largest kappa from the fill, at a position never used
+    # with svd, the largest kappa may come from the fill, at an unobserved position
     assert model.kappa.max() == 1.0 or (model.method == "svd" and not model.identifiable)
     assert not np.isnan(model.log_likelihood)
     assert model.identifiable or model.warnings
@@ -51,7 +51,7 @@ def test_exact_rates_are_recovered(method: str) -> None:
     np.testing.assert_allclose(model.kappa, truth.kappa, rtol=0, atol=1e-9 if method == "em" else 1e-12)
     assert model.identifiable
     assert model.warnings == []
-    sound(model)
+    check_properties(model)
 
 
 def test_the_most_visible_position_need_not_be_the_first() -> None:
@@ -69,14 +69,14 @@ def test_a_fit_is_a_model() -> None:
     assert isinstance(model.shuffled(np.random.default_rng(0)), PBM)
 
 
-def test_fewer_items_than_positions_are_fitted_all_the_same() -> None:
+def test_fewer_items_than_positions_can_be_fitted() -> None:
     model = fit(exact([0.4, 0.2], [1.0, 0.5, 0.25]))
     np.testing.assert_allclose(model.kappa, [1.0, 0.5, 0.25], atol=1e-9)
     assert model.best_display().tolist() == [0, 1, -1]
 
 
 @pytest.mark.parametrize("options", [{}, {"prior": 1.0}, {"method": "svd"}, {"method": "svd", "fill": "mean"}])
-def test_many_queries_at_once_are_as_one_by_one(options: dict[str, object]) -> None:
+def test_fitting_many_queries_together_gives_the_same_fits(options: dict[str, object]) -> None:
     rng = np.random.default_rng(0)
     queries = []
     for n_items, n_positions in [(4, 3), (2, 2), (4, 3), (6, 3), (1, 1), (3, 4)]:
@@ -88,11 +88,11 @@ def test_many_queries_at_once_are_as_one_by_one(options: dict[str, object]) -> N
         np.testing.assert_allclose(model.theta, alone.theta, atol=1e-13)
         np.testing.assert_allclose(model.kappa_error, alone.kappa_error, rtol=1e-9)
         assert (model.passes, model.warnings) == (alone.passes, alone.warnings)
-        sound(model)
+        check_properties(model)
     assert fit_many([]) == []
 
 
-def test_svd_is_the_papers() -> None:
+def test_svd_is_the_estimate_of_the_paper() -> None:
     rng = np.random.default_rng(1)
     clicks, skips = rng.integers(1, 20, (5, 3)).astype(float), rng.integers(1, 90, (5, 3)).astype(float)
     model = fit(Counts(clicks, skips), "svd", fill="mean")
@@ -104,7 +104,7 @@ def test_svd_is_the_papers() -> None:
 
 
 def test_both_methods_agree_on_the_papers_queries() -> None:
-    """The paper: "both inference processes lead to similar values", here on its own 8 queries at 1e5 views each."""
+    """The paper: "both inference processes lead to similar values"; here for its 8 queries with 1e5 views each."""
     for name in BEHAVIORAL:
         truth = setting(name)
         clicks = np.random.default_rng(2).binomial(100_000, np.outer(truth.theta, truth.kappa))
@@ -114,7 +114,7 @@ def test_both_methods_agree_on_the_papers_queries() -> None:
         assert em.log_likelihood >= paper.log_likelihood
 
 
-def test_a_prior_draws_towards_a_half() -> None:
+def test_a_prior_pulls_estimates_towards_one_half() -> None:
     counts = Counts([[2, 1], [1, 0]], [[8, 9], [9, 10]])
     plain, mild, strong = (fit(counts, prior=prior) for prior in (0.0, 1.0, 1e6))
     assert plain.kappa[1] < mild.kappa[1] < strong.kappa[1]
@@ -134,7 +134,7 @@ def position(name: int, state: int) -> str:
 
 def degenerate(clicks, skips, *warned: str, identifiable: bool = False, **options: object) -> Fit:
     model = fit(Counts(clicks, skips), **options)
-    sound(model)
+    check_properties(model)
     assert model.identifiable is identifiable
     for text in warned:
         assert any(text in warning for warning in model.warnings), (text, model.warnings)
@@ -144,13 +144,13 @@ def degenerate(clicks, skips, *warned: str, identifiable: bool = False, **option
 
 @pytest.mark.parametrize("method", METHODS)
 class TestDegenerate:
-    def test_never_shown(self, method: str) -> None:
+    def test_an_unobserved_item(self, method: str) -> None:
         model = degenerate([[4, 2], [0, 0], [2, 1]], [[6, 8], [0, 0], [8, 9]], items("1", UNOBSERVED), method=method)
         assert model.theta[1] == pytest.approx((model.theta[0] + model.theta[2]) / 2)
         assert np.isinf(model.theta_error[1])
         assert model.components[0].tolist() == [0, -1, 0]
 
-    def test_nothing_shown(self, method: str) -> None:
+    def test_no_counts(self, method: str) -> None:
         model = degenerate(np.zeros((2, 2)), np.zeros((2, 2)), items("0, 1", UNOBSERVED), method=method)
         assert model.log_likelihood == 0.0
 
@@ -194,12 +194,12 @@ class TestDegenerate:
 
     def test_as_many_items_as_positions_and_ties(self, method: str) -> None:
         model = fit(Counts(np.full((3, 3), 2), np.full((3, 3), 8)), method)
-        sound(model)
+        check_properties(model)
         assert model.identifiable
         np.testing.assert_allclose(np.outer(model.theta, model.kappa), 0.2)
 
 
-def test_a_link_through_a_position_without_clicks_is_none() -> None:
+def test_a_position_without_clicks_links_no_items() -> None:
     """Items 0 and 1 share only position 1, which has no clicks: the scale is free in each half."""
     model = degenerate([[4, 0, 0], [0, 0, 3]], [[6, 9, 0], [0, 9, 7]], "cannot be separated", position(1, AT_ZERO))
     np.testing.assert_allclose(model.theta, [0.4, 0.3])
@@ -212,15 +212,15 @@ def test_an_item_shown_only_at_positions_without_clicks_is_undetermined() -> Non
     assert np.isinf(model.theta_error[1])
 
 
-def test_what_creeps_up_to_the_bound_gets_there() -> None:
-    """One value nears 1 while the others compensate: if every step were cut short at 1, it would never converge."""
+def test_a_value_that_approaches_its_bound_reaches_it() -> None:
+    """One value approaches 1 while the others compensate: if every step were cut at 1, EM would never converge."""
     clicks, skips = [[1000, 0, 0], [0, 1000, 1]], [[1, 1, 0], [0, 2, 0]]
     model = degenerate(clicks, skips, items("1", AT_ONE), identifiable=True)
     assert model.passes < 20
 
 
 def test_a_likelihood_that_rises_up_to_the_bound() -> None:
-    """Item 0 is clicked more often at position 1 than it could be at position 0, where it was never shown."""
+    """Item 0 has a click rate of 0.9 at position 1, and no display at position 0, which is more visible: theta is 1."""
     model = degenerate([[0, 90], [50, 30]], [[0, 10], [50, 70]], items("0", AT_ONE), identifiable=True)
     assert model.theta[0] == 1.0
     assert np.isnan(model.theta_error[0])
@@ -241,17 +241,17 @@ ANY = st.floats(0, 1e9) | st.just(0.0)
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(counts_of(WHOLE.map(float)), st.sampled_from([0.0, 0.5, 1.0]))
-def test_any_whole_counts_are_fitted_to_the_end(counts: Counts, prior: float) -> None:
+def test_the_fit_of_any_whole_counts_converges(counts: Counts, prior: float) -> None:
     for model in [fit(counts, prior=prior), fit(counts, "svd"), fit(counts, "svd", fill="mean")]:
-        sound(model)
+        check_properties(model)
         assert not any("converge" in warning for warning in model.warnings)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(counts_of(ANY), st.sampled_from([0.0, 1e-9, 1.0]))
 def test_any_counts_give_a_model(counts: Counts, prior: float) -> None:
-    sound(fit(counts, prior=prior))
-    sound(fit(counts, "svd"))
+    check_properties(fit(counts, prior=prior))
+    check_properties(fit(counts, "svd"))
 
 
 @pytest.mark.parametrize(
@@ -264,19 +264,19 @@ def test_any_counts_give_a_model(counts: Counts, prior: float) -> None:
         ({"prior": True}, "prior = True"),
     ],
 )
-def test_bad_settings_are_refused(arguments: dict[str, object], message: str) -> None:
+def test_bad_settings_are_rejected(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=re.escape(message)):
         fit(Counts([[1]], [[1]]), **arguments)
 
 
-def test_bad_counts_and_levels_are_refused() -> None:
+def test_bad_counts_and_levels_are_rejected() -> None:
     with pytest.raises(BadInput, match=r"query 1 is list; .*Counts"):
         fit_many([Counts([[1]], [[1]]), [[1, 2]]])
     with pytest.raises(BadInput, match=r"level = 90 is not between 0 and 1"):
         fit(Counts([[1]], [[1]])).intervals(90)
 
 
-def test_the_page_runs_and_says_what_is_there(
+def test_the_code_of_the_documentation_page_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -284,7 +284,7 @@ def test_the_page_runs_and_says_what_is_there(
     names: dict[str, object] = {}
     exec(compile(first, PAGE.name, "exec"), names)
     assert capsys.readouterr().out.splitlines()[-1] == "[0 1 2] True []"
-    for code in others:  # each goes on from the one before
+    for code in others:  # each block continues the previous one
         exec(compile(code, PAGE.name, "exec"), names)
     assert (tmp_path / "params.json").is_file()
     assert "fits.parquet" in {path.name for path in tmp_path.iterdir()}

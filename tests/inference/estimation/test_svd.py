@@ -1,4 +1,4 @@
-"""The rank-one approximation: known answers, the online iteration against LAPACK, and degenerate counts."""
+"""The rank-one approximation: closed forms, the online iteration compared with LAPACK, and degenerate counts."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ STANDARD = setting("standard")
 
 
 def exact_counts(theta, kappa, views=1000.0) -> Counts:
-    """Counts whose click rates are theta kappa^T to the last bit that matters."""
+    """Counts whose click rates are theta kappa^T, up to rounding."""
     clicks = views * np.outer(theta, kappa)
     return Counts(clicks, views - clicks)
 
@@ -79,7 +79,7 @@ def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> Non
     assert np.abs(cold[1] - full[1]).max() > 1e-3
 
 
-def test_a_clipped_answer_is_as_good_a_start() -> None:
+def test_a_clipped_estimate_is_still_a_good_start() -> None:
     """A position more visible than the first is clipped to 1 in every round; this must not slow the iteration down."""
     rates = np.outer([0.4, 0.2, 0.1], [0.3, 1.0, 0.6]) + 0.05 * np.eye(3)
     theta, kappa = np.full(3, 0.5), np.ones(3)
@@ -89,7 +89,7 @@ def test_a_clipped_answer_is_as_good_a_start() -> None:
     assert kappa.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_an_iteration_comes_back_from_an_exact_zero() -> None:
+def test_an_iteration_leaves_an_exact_zero() -> None:
     """Two separate blocks: the second was at 0 and is now the larger one."""
     rates = np.array([[0.2, 0.0], [0.0, 0.9]])
     theta, kappa = iterated(rates, 60, theta=[0.2, 0.0])
@@ -98,7 +98,7 @@ def test_an_iteration_comes_back_from_an_exact_zero() -> None:
 
 
 @pytest.mark.parametrize("fill", list(Fill))
-def test_both_forms_fill_in_what_was_never_shown_alike(fill: Fill) -> None:
+def test_both_implementations_fill_unobserved_cells_alike(fill: Fill) -> None:
     counts = Counts([[3, 0], [1, 0]], [[1, 0], [3, 4]])
     rates = np.empty((2, 2))
     click_rates(count_arrays(counts), fill, rates)
@@ -106,16 +106,16 @@ def test_both_forms_fill_in_what_was_never_shown_alike(fill: Fill) -> None:
     np.testing.assert_array_equal(filled_rates(counts.clicks, counts.skips, fill), rates)
 
 
-def test_stacked_queries_are_as_single_ones() -> None:
+def test_stacked_queries_give_the_same_estimates_as_single_ones() -> None:
     rng = np.random.default_rng(3)
     clicks, skips = rng.poisson(3.0, (7, 5, 3)).astype(float), rng.poisson(3.0, (7, 5, 3)).astype(float)
     theta, kappa = svd(clicks, skips, Fill.MEAN)
     assert theta.shape == (7, 5)
     assert kappa.shape == (7, 3)
     for k in range(7):
-        one = svd(clicks[k], skips[k], Fill.MEAN)
-        np.testing.assert_allclose(theta[k], one[0], atol=1e-13)
-        np.testing.assert_allclose(kappa[k], one[1], atol=1e-13)
+        single = svd(clicks[k], skips[k], Fill.MEAN)
+        np.testing.assert_allclose(theta[k], single[0], atol=1e-13)
+        np.testing.assert_allclose(kappa[k], single[1], atol=1e-13)
 
 
 DEGENERATE = {
@@ -128,7 +128,7 @@ DEGENERATE = {
     "a tie": (np.ones((3, 3)), np.ones((3, 3))),
     "a tie of singular values": (np.eye(2), 1.0 - np.eye(2)),
     "v_1 = 0": (np.array([[0.0, 3.0], [0.0, 1.0]]), np.ones((2, 2))),
-    "an item never shown": (np.array([[2.0, 1.0], [0.0, 0.0]]), np.array([[2.0, 3.0], [0.0, 0.0]])),
+    "an unobserved item": (np.array([[2.0, 1.0], [0.0, 0.0]]), np.array([[2.0, 3.0], [0.0, 0.0]])),
 }
 
 

@@ -74,7 +74,7 @@ def test_progress_counts_the_chains() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "message"),
     [
         ({"sampler": "mixin"}, "did you mean 'mixing'"),
         ({"sampler": "random_walk", "prior": "learnt"}, "uniform prior only"),

@@ -177,7 +177,7 @@ def test_an_invalid_display_is_rejected(display: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "message"),
     [
         ({"prior": (1.0, float("nan"))}, "a, b of at least 1"),
         ({"prior": (0.5, 1.0)}, "a, b of at least 1"),

@@ -17,21 +17,21 @@ from slotwise.service.api.log import CHUNK
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, client, run_scenario
+from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 
 
-async def some_traffic(one: Client, rounds: int = 60, **ask: str) -> None:
+async def some_traffic(client: Client, rounds: int = 60, **request: str) -> None:
     for k in range(rounds):
-        shown = await one.recommend(**ask)
+        shown = await client.recommend(**request)
         if k % 3 == 0:
-            await one.send({"type": "click", "display": shown["id"], "position": POSITIONS[k % 2]})
+            await client.send({"type": "click", "display": shown["id"], "position": POSITIONS[k % 2]})
 
 
 def test_insights_have_estimates_with_intervals(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page(holdout=0.3)
-        await some_traffic(one)
-        insights = await one.ok("GET", "/v1/pages/shop/insights")
+    async def scenario(client: Client) -> None:
+        await client.page(holdout=0.3)
+        await some_traffic(client)
+        insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert {row["item"] for row in insights["theta"]} == set(ITEMS)
         assert [row["position"] for row in insights["kappa"]] == POSITIONS
         for row in [*insights["theta"], *insights["kappa"]]:
@@ -52,11 +52,11 @@ def test_insights_have_estimates_with_intervals(tmp_path: Path) -> None:
 
 
 def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
+    async def scenario(client: Client) -> None:
         layouts = {"desktop": POSITIONS, "mobile": ["top"]}
-        await one.page(positions=None, layouts=layouts, segments=["new", "old"])
-        await some_traffic(one, 20, segment="new", layout="desktop")
-        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        await client.page(positions=None, layouts=layouts, segments=["new", "old"])
+        await some_traffic(client, 20, segment="new", layout="desktop")
+        insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert {(row["segment"], row["item"]) for row in insights["theta"]} == {
             (segment, item) for segment in ("", "new", "old") for item in ITEMS
         }
@@ -68,13 +68,13 @@ def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
     run_scenario(tmp_path, scenario)
 
 
-def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+def test_failed_insights_are_not_cached(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(SqliteLedger, "rates", down)
-            assert (await one.http.get("/v1/pages/shop/insights")).status_code == 503
-        assert (await one.http.get("/v1/pages/shop/insights")).status_code == 200
+            assert (await client.http.get("/v1/pages/shop/insights")).status_code == 503
+        assert (await client.http.get("/v1/pages/shop/insights")).status_code == 200
 
     def down(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
@@ -82,32 +82,32 @@ def test_insights_that_failed_are_not_kept(tmp_path: Path) -> None:
     run_scenario(tmp_path, scenario)
 
 
-def test_insights_before_there_is_anything(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page(items=[])
-        assert (await one.ok("GET", "/v1/pages/shop/insights"))["ready"] is False
-        assert (await one.recommend())["left_out"] == POSITIONS
+def test_insights_of_a_page_without_items(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page(items=[])
+        assert (await client.ok("GET", "/v1/pages/shop/insights"))["ready"] is False
+        assert (await client.recommend())["left_out"] == POSITIONS
 
     run_scenario(tmp_path, scenario)
 
 
 def test_insights_of_a_page_without_displays_are_its_prior_and_need_no_sweeps(tmp_path: Path) -> None:
-    """Law: kappa is uniform; the ends of a theta's interval have the levels that `prior_below` integrates.
+    """Law: kappa is uniform; `prior_below` gives the levels of the ends of the interval of a theta.
 
-    1,000 draws: a level has a standard error of 1.6 %, the threshold is five of them.
+    1,000 draws: a level has a standard error of up to 1.6 %; the thresholds are five standard errors.
     """
 
-    async def scenario(one: Client) -> None:
+    async def scenario(client: Client) -> None:
         items = [f"item{k}" for k in range(50)]
-        await one.page(positions=list("abcde"), items=items)
-        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        await client.page(positions=list("abcde"), items=items)
+        insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert insights["ready"]
         assert "after 0 sweeps" in insights["note"]
         for row in insights["kappa"]:
             assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
         for row in insights["theta"]:
-            assert prior_below(row["low"], places=6) == pytest.approx(0.05, abs=0.035)
-            assert prior_below(row["high"], places=6) == pytest.approx(0.95, abs=0.035)
+            assert prior_below(row["low"], columns=6) == pytest.approx(0.05, abs=0.035)
+            assert prior_below(row["high"], columns=6) == pytest.approx(0.95, abs=0.035)
         for position in "abcde":
             shares = [row["probability"] for row in insights["at_position"] if row["position"] == position]
             assert sum(shares) == pytest.approx(1.0)
@@ -116,11 +116,11 @@ def test_insights_of_a_page_without_displays_are_its_prior_and_need_no_sweeps(tm
     run_scenario(tmp_path, scenario)
 
 
-def prior_below(x: float, places: int) -> float:
+def prior_below(x: float, columns: int) -> float:
     """P(theta max(kappa) <= x) where theta is Beta(1, b), 1/b uniform, and every kappa uniform."""
     u = (np.arange(2000) + 0.5) / 2000
-    ratio = np.minimum(x / u ** (1.0 / places), 1.0)
-    return float(np.mean([1.0 - np.mean((1.0 - one) ** (1.0 / u)) for one in ratio[::10]]))
+    limits = np.minimum(x / u ** (1.0 / columns), 1.0)
+    return float(np.mean([1.0 - np.mean((1.0 - limit) ** (1.0 / u)) for limit in limits[::10]]))
 
 
 def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
@@ -129,10 +129,10 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
     """All draws at once would take gigabytes; with few draws there are no intervals."""
     monkeypatch.setattr("slotwise.service.pages.insights._NUMBERS_DRAWN", 100)
 
-    async def scenario(one: Client) -> None:
-        await one.page()
-        await some_traffic(one, 10)
-        insights = await one.ok("GET", "/v1/pages/shop/insights")
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await some_traffic(client, 10)
+        insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert "too many for intervals" in insights["note"]
         assert not any(row["ready"] for row in insights["theta"])
         assert all(0.0 < row["mean"] < 1.0 and row["low"] is None for row in insights["theta"])
@@ -141,37 +141,39 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
 
 
 def test_shadow_mode_notes_what_it_cannot_estimate(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page(mode="shadow", default_order=ITEMS[::-1])
-        shown = await one.recommend()
+    async def scenario(client: Client) -> None:
+        await client.page(mode="shadow", default_order=ITEMS[::-1])
+        shown = await client.recommend()
         assert [row["item"] for row in shown["items"]] == ITEMS[::-1][:3]
         assert (shown["variant"], shown["items"][0]["reason"]) == ("default", "default")
-        insights = await one.ok("GET", "/v1/pages/shop/insights")
+        insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert "products" in insights["note"]
         assert insights["displays"] == 1
 
     run_scenario(tmp_path, scenario)
 
 
-def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
-        await one.page("copy")
-        await some_traffic(one)
-        answer = await one.http.get("/v1/pages/shop/state")
+def test_an_exported_state_can_be_imported(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.page("copy")
+        await some_traffic(client)
+        answer = await client.http.get("/v1/pages/shop/state")
         state, etag = answer.json(), answer.headers["etag"]
         assert sum(cell["clicks"] for cell in state["counts"]) == 20
-        await one.ok("PUT", "/v1/pages/copy/state", state)
-        copied = await one.ok("GET", "/v1/pages/copy/state")
+        await client.ok("PUT", "/v1/pages/copy/state", state)
+        copied = await client.ok("GET", "/v1/pages/copy/state")
         assert copied == state
-        before = await one.recommend()
-        stale = await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": etag})
+        before = await client.recommend()
+        stale = await client.http.put("/v1/pages/shop/state", json=state, headers={"if-match": etag})
         assert stale.status_code == 412
-        now = (await one.http.get("/v1/pages/shop/state")).headers["etag"]
-        assert (await one.http.put("/v1/pages/shop/state", json=state, headers={"if-match": now})).status_code == 204
-        assert await one.send({"type": "click", "display": before["id"], "position": "hero"}) == ["accepted"]
-        assert await one.ok("GET", "/v1/pages/shop/state") == state  # displays issued before the import no longer count
-        model = await one.service.model("shop")
+        now = (await client.http.get("/v1/pages/shop/state")).headers["etag"]
+        assert (await client.http.put("/v1/pages/shop/state", json=state, headers={"if-match": now})).status_code == 204
+        assert await client.send({"type": "click", "display": before["id"], "position": "hero"}) == ["accepted"]
+        assert (
+            await client.ok("GET", "/v1/pages/shop/state") == state
+        )  # displays issued before the import no longer count
+        model = await client.service.model("shop")
         assert model.counts().clicks.sum() == 20
 
     run_scenario(tmp_path, scenario)
@@ -182,30 +184,30 @@ def test_state_leaves_and_comes_back(tmp_path: Path) -> None:
     "cell",
     [{"item": "nothing"}, {"position": "nowhere"}, {"layout": "nolayout"}, {"segment": "nobody"}, {"clicks": -1}],
 )
-def test_a_state_that_does_not_fit_is_refused(tmp_path: Path, cell: dict) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+def test_a_state_that_does_not_fit_the_page_is_rejected(tmp_path: Path, cell: dict) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
         good = {"item": "hat", "layout": "default", "position": "hero", "clicks": 1, "skips": 2}
         body = {"displays": 1, "counts": [good | cell]}
-        assert (await one.http.put("/v1/pages/shop/state", json=body)).status_code == 422
+        assert (await client.http.put("/v1/pages/shop/state", json=body)).status_code == 422
 
     run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.parametrize("export_format", ["ndjson", "parquet"])
-def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, export_format: str) -> None:
+def test_slotwise_fit_reads_the_exported_log(tmp_path: Path, export_format: str) -> None:
     """Clicks and skips counted from the exported log are equal to the counts of the service."""
 
-    async def scenario(one: Client) -> None:
-        await one.page()
+    async def scenario(client: Client) -> None:
+        await client.page()
         for k in range(30):
-            shown = await one.recommend()
+            shown = await client.recommend()
             if k % 3 == 2:  # including the last one: a display is committed no later than its clicks
-                await one.send({"type": "click", "token": shown["token"], "position": shown["items"][0]["position"]})
+                await client.send({"type": "click", "token": shown["token"], "position": shown["items"][0]["position"]})
             if k % 7 == 0:
-                await one.send({"type": "discard", "display": shown["id"]})
+                await client.send({"type": "discard", "display": shown["id"]})
         path = tmp_path / f"log.{export_format}"
-        path.write_bytes((await one.http.get(f"/v1/pages/shop/log?format={export_format}")).content)
+        path.write_bytes((await client.http.get(f"/v1/pages/shop/log?format={export_format}")).content)
         (query,) = read_log(str(path), "slotwise").queries
         assert query.name == "shop"
         counted = {
@@ -213,7 +215,7 @@ def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, export_format: s
             for i, item in enumerate(query.items)
             for k, position in enumerate(query.positions)
         }
-        state = await one.ok("GET", "/v1/pages/shop/state")
+        state = await client.ok("GET", "/v1/pages/shop/state")
         cells = {(cell["item"], cell["position"]): (cell["clicks"], cell["skips"]) for cell in state["counts"]}
         assert {cell: counts for cell, counts in counted.items() if sum(counts)} == cells
         assert query.counts.clicks.sum() > 5
@@ -222,35 +224,35 @@ def test_the_log_is_one_that_slotwise_fit_reads(tmp_path: Path, export_format: s
 
 
 def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
-        await one.page("empty")
-        await some_traffic(one, 30)
-        last = await one.recommend()
-        await one.send({"type": "discard", "display": last["id"]})
-        answer = await one.http.get("/v1/pages/shop/log")
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.page("empty")
+        await some_traffic(client, 30)
+        last = await client.recommend()
+        await client.send({"type": "discard", "display": last["id"]})
+        answer = await client.http.get("/v1/pages/shop/log")
         lines = [json.loads(line) for line in answer.text.splitlines()]
         assert len(lines) == 31 * 3
         assert sum(line["shown"] for line in lines) == 90
         assert sum(line["clicked"] for line in lines) == 10
         assert {line["page"] for line in lines} == {"shop"}
-        parquet = (await one.http.get("/v1/pages/shop/log?format=parquet")).content
+        parquet = (await client.http.get("/v1/pages/shop/log?format=parquet")).content
         assert pyarrow.parquet.read_table(io.BytesIO(parquet)).to_pylist() == lines
-        assert (await one.http.get("/v1/pages/empty/log")).text == ""
-        assert (await one.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
+        assert (await client.http.get("/v1/pages/empty/log")).text == ""
+        assert (await client.http.get("/v1/pages/shop/log?format=csv")).status_code == 422
 
     run_scenario(tmp_path, scenario)
 
 
-def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page(items=[])
+def test_empty_displays_do_not_end_the_log(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page(items=[])
         for _ in range(CHUNK):
-            await one.service.recommend("shop", RecommendationRequest())
-        await one.ok("PUT", "/v1/pages/shop/items/hat", {})
-        shown = await one.recommend()
-        await one.send({"type": "click", "display": shown["id"], "position": shown["items"][0]["position"]})
-        (line,) = (await one.http.get("/v1/pages/shop/log")).text.splitlines()
+            await client.service.recommend("shop", RecommendationRequest())
+        await client.ok("PUT", "/v1/pages/shop/items/hat", {})
+        shown = await client.recommend()
+        await client.send({"type": "click", "display": shown["id"], "position": shown["items"][0]["position"]})
+        (line,) = (await client.http.get("/v1/pages/shop/log")).text.splitlines()
         assert f'"display":"{shown["id"]}"' in line
 
     run_scenario(tmp_path, scenario)
@@ -259,22 +261,22 @@ def test_displays_that_showed_nothing_do_not_end_the_log(tmp_path: Path) -> None
 def test_counts_fade_by_half_in_a_half_life(tmp_path: Path) -> None:
     async def scenario() -> None:
         clock = ManualClock()
-        async with client(tmp_path, clock) as one:
-            await one.page(half_life=86400, click_window=86400)
-            await some_traffic(one)
-            clicked = await one.recommend()
-            before = (await one.service.model("shop")).counts()
+        async with open_client(tmp_path, clock) as client:
+            await client.page(half_life=86400, click_window=86400)
+            await some_traffic(client)
+            clicked = await client.recommend()
+            before = (await client.service.model("shop")).counts()
             clock.now += 86400
-            await one.service.tick()
-            after = (await one.service.model("shop")).counts()
+            await client.service.tick()
+            after = (await client.service.model("shop")).counts()
             assert after.clicks == pytest.approx(before.clicks / 2)
             assert after.skips == pytest.approx(before.skips / 2)
-            await one.send({"type": "click", "display": clicked["id"], "position": "hero"})
-            moved = (await one.service.model("shop")).counts()
+            await client.send({"type": "click", "display": clicked["id"], "position": "hero"})
+            moved = (await client.service.model("shop")).counts()
             assert moved.clicks.sum() - after.clicks.sum() == pytest.approx(0.5)
             assert moved.skips.min() >= 0.0
-        async with client(tmp_path, clock) as one:
-            again = (await one.service.model("shop")).counts()
+        async with open_client(tmp_path, clock) as client:
+            again = (await client.service.model("shop")).counts()
             assert again.clicks == pytest.approx(moved.clicks)
             assert again.displays == pytest.approx(moved.displays)
 
@@ -282,22 +284,22 @@ def test_counts_fade_by_half_in_a_half_life(tmp_path: Path) -> None:
     assert verify(tmp_path / "store.db").differences == []
 
 
-def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
+def test_old_displays_are_folded_into_the_snapshot(tmp_path: Path) -> None:
     async def scenario() -> None:
         clock = ManualClock()
-        async with client(tmp_path, clock) as one:
-            await one.page(click_window=60, retention=3600, half_life=3600)
-            await some_traffic(one)
-            before = (await one.service.model("shop")).counts()
+        async with open_client(tmp_path, clock) as client:
+            await client.page(click_window=60, retention=3600, half_life=3600)
+            await some_traffic(client)
+            before = (await client.service.model("shop")).counts()
             clock.now += 3600 * 4
-            await one.service.tick()
-            assert (await one.http.get("/v1/pages/shop/log")).text == ""
-            after = (await one.service.model("shop")).counts()
+            await client.service.tick()
+            assert (await client.http.get("/v1/pages/shop/log")).text == ""
+            after = (await client.service.model("shop")).counts()
             assert after.clicks == pytest.approx(before.clicks / 16)
-            await some_traffic(one, 6)
-            memory = (await one.service.model("shop")).counts()
-        async with client(tmp_path, clock) as one:
-            again = (await one.service.model("shop")).counts()
+            await some_traffic(client, 6)
+            memory = (await client.service.model("shop")).counts()
+        async with open_client(tmp_path, clock) as client:
+            again = (await client.service.model("shop")).counts()
             assert again.clicks == pytest.approx(memory.clicks)
             assert again.skips == pytest.approx(memory.skips)
 
@@ -307,13 +309,13 @@ def test_what_is_old_is_folded_into_the_snapshot(tmp_path: Path) -> None:
     assert verdict.displays == 6
 
 
-def test_the_first_click_waits_for_no_compiler() -> None:
-    """In a process of its own: what a page needs while it serves was compiled before the service is ready."""
+def test_the_first_click_triggers_no_compilation() -> None:
+    """In a separate process: the kernels that a page needs are compiled before the service is ready."""
     code = (
         "from slotwise.counts import fade, restore, shift_many\n"
         "from slotwise.service.pages.compiler import compile_kernels\n"
         "compile_kernels()\n"
-        "print(*(len(getattr(one, 'signatures', '1')) for one in (fade, restore, shift_many)))\n"
+        "print(*(len(getattr(kernel, 'signatures', '1')) for kernel in (fade, restore, shift_many)))\n"
     )
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert answer.stdout.split() == ["1", "1", "1"]

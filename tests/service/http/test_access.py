@@ -11,11 +11,11 @@ def status(tmp_path: Path, method: str, headers: dict[str, str]) -> int:
     """The status of a read (GET) or of a write (PUT) with these headers."""
     statuses = []
 
-    async def scenario(one: Client) -> None:
+    async def scenario(client: Client) -> None:
         if method == "GET":
-            answer = await one.http.get("/v1/version", headers=headers)
+            answer = await client.http.get("/v1/version", headers=headers)
         else:
-            answer = await one.http.put("/v1/pages/shop", headers=headers, json={"positions": ["a"]})
+            answer = await client.http.put("/v1/pages/shop", headers=headers, json={"positions": ["a"]})
         statuses.append(answer.status_code)
 
     run_scenario(tmp_path, scenario)

@@ -1,4 +1,4 @@
-"""What `connection.py` and `server.py` need of uvicorn's internals: if a release changes them, these tests say so."""
+"""The uvicorn internals that `connection.py` and `server.py` rely on: these tests fail if a release changes them."""
 
 import asyncio
 import inspect
@@ -38,7 +38,7 @@ def requirement(name: str) -> Requirement:
     return next(known for known in map(Requirement, listed) if known.name == name)
 
 
-def test_the_installed_uvicorn_is_one_that_the_internals_were_checked_for() -> None:
+def test_the_installed_uvicorn_is_in_the_supported_range() -> None:
     uvicorn_range = requirement("uvicorn").specifier
     assert any(bound.operator == "<" for bound in uvicorn_range), "uvicorn needs an upper bound: we subclass internals"
     assert version("uvicorn") in uvicorn_range, f"uvicorn {version('uvicorn')} is not in {uvicorn_range}"
@@ -50,7 +50,7 @@ def test_overridden_methods_exist_with_the_same_parameters(name: str) -> None:
     assert hasattr(HttpToolsProtocol, name), f"{CHANGED}HttpToolsProtocol.{name} is gone"
     parameters = list(inspect.signature(getattr(HttpToolsProtocol, name)).parameters)
     assert parameters == OVERRIDDEN[name], f"{CHANGED}the parameters of {name} are {parameters}"
-    assert name in vars(Connection), f"Connection no longer overrides {name}: take it off this list"
+    assert name in vars(Connection), f"Connection no longer overrides {name}: remove it from this list"
 
 
 def test_every_method_that_the_connection_overrides_is_checked() -> None:
@@ -76,7 +76,7 @@ def test_a_connection_has_the_attributes_that_are_used() -> None:
     asyncio.run(scenario())
 
 
-def test_a_cycle_says_when_its_response_is_complete() -> None:
+def test_a_cycle_has_the_attribute_response_complete() -> None:
     assert "self.response_complete = False" in inspect.getsource(RequestResponseCycle.__init__), (
         f"{CHANGED}RequestResponseCycle.response_complete is gone"
     )

@@ -16,7 +16,7 @@ import pytest
 
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind, listening
-from tests.service.running_service import ITEMS, POSITIONS, Process, client, process
+from tests.service.running_service import ITEMS, POSITIONS, Process, open_client, process
 from tests.waiting import HANG
 
 CHEAP = 2.0  # seconds of CPU time that the service may spend on a request
@@ -64,14 +64,14 @@ BAD = {
     "page in unicode": Bad((422,), "PUT", "/v1/pages/caf%C3%A9", body({"positions": ["p"]})),
     "page with a null byte": Bad((422,), "PUT", "/v1/pages/a%00b", body({"positions": ["p"]})),
     "page with a null byte, read": Bad((404, 422), "GET", "/v1/pages/a%00b"),
-    "page of half a character": Bad((400, 404, 422), "GET", "/v1/pages/%ED%A0%80"),
-    "page of no utf-8": Bad((400, 404, 422), "GET", "/v1/pages/%FF%FE"),
+    "page with half a character": Bad((400, 404, 422), "GET", "/v1/pages/%ED%A0%80"),
+    "page that is not utf-8": Bad((400, 404, 422), "GET", "/v1/pages/%FF%FE"),
     "page that is an injection": Bad((404, 422), "GET", "/v1/pages/'%3B%20DROP%20TABLE%20pages%3B--"),
     "page too long": Bad((404, 414, 422), "GET", f"/v1/pages/{'x' * 8000}"),
     "pin nowhere": Bad((404,), "PUT", f"{SHOP}/pins/default/%00", body({"item": "hat"})),
     "lone surrogate": Bad((400, 422), "POST", RECOMMEND, b'{"id": "\\ud800"}'),
     "lone surrogate inside": Bad((400, 422), "POST", RECOMMEND, b'{"eligible": ["\\udc00 hat"]}'),
-    "bytes that are no utf-8": Bad((400,), "POST", RECOMMEND, b'{"id": "\xff\xfe"}'),
+    "bytes that are not utf-8": Bad((400,), "POST", RECOMMEND, b'{"id": "\xff\xfe"}'),
     "overlong utf-8": Bad((400,), "POST", RECOMMEND, b'{"id": "\xc0\x80"}'),
     "null byte in an id": Bad((422,), "POST", RECOMMEND, b'{"id": "a\\u0000b"}'),
     "ten thousand eligible": Bad((422,), "POST", RECOMMEND, body({"eligible": [f"item{k}" for k in range(10_000)]})),
@@ -88,26 +88,26 @@ BAD = {
     "a whole number of a thousand digits": Bad(
         (400, 422), "PUT", f"{SHOP}/items/a", b'{"prior": {"clicks": 1, "views": 1' + b"0" * 1000 + b"}}"
     ),
-    "a window of forever": Bad((422,), "PATCH", SHOP, b'{"click_window": 1e308}'),
-    "a window below zero": Bad((422,), "PATCH", SHOP, b'{"click_window": -1}'),
-    "sweeps without end": Bad((422,), "PUT", "/v1/pages/slow", PARAMS % b"1000000000000000"),
+    "an infinite window": Bad((422,), "PATCH", SHOP, b'{"click_window": 1e308}'),
+    "a negative window": Bad((422,), "PATCH", SHOP, b'{"click_window": -1}'),
+    "far too many sweeps": Bad((422,), "PUT", "/v1/pages/slow", PARAMS % b"1000000000000000"),
     "sweeps beyond integers": Bad((422,), "PUT", "/v1/pages/slow", PARAMS % (b"1" + b"0" * 30)),
     "a stale version": Bad((412,), "PATCH", SHOP, b"{}", {**JSON, "if-match": '"999999999999999999999"'}),
-    "a version that is none": Bad((412,), "PATCH", SHOP, b"{}", {**JSON, "if-match": "latest"}),
-    "counts below zero": Bad((422,), "PUT", f"{SHOP}/state", body({"displays": -1, "counts": []})),
+    "an invalid version": Bad((412,), "PATCH", SHOP, b"{}", {**JSON, "if-match": "latest"}),
+    "negative counts": Bad((422,), "PUT", f"{SHOP}/state", body({"displays": -1, "counts": []})),
     "too many clicks for views": Bad((422,), "PUT", f"{SHOP}/items/a", body({"prior": {"clicks": 2, "views": 1}})),
     "an unknown field": Bad((422,), "POST", RECOMMEND, b'{"eligable": []}'),
-    "an unknown segment": Bad((422,), "POST", RECOMMEND, b'{"segment": "nobody"}'),
+    "an unknown segment": Bad((422,), "POST", RECOMMEND, b'{"segment": "unknown"}'),
     "an array": Bad((422,), "POST", RECOMMEND, b"[]"),
     "nothing": Bad((400,), "POST", EVENTS, b""),
-    "half of it": Bad((400,), "POST", EVENTS, b'{"events": [{"type"'),
+    "a truncated body": Bad((400,), "POST", EVENTS, b'{"events": [{"type"'),
     "wrong method": Bad((405,), "DELETE", EVENTS),
     "wrong method on a page": Bad((405,), "POST", SHOP, b"{}"),
-    "a method of its own": Bad((405, 501), "BREW", EVENTS),
+    "an unknown method": Bad((405, 501), "BREW", EVENTS),
     "no such path": Bad((404,), "GET", "/v2/pages"),
     "another host": Bad((403,), "GET", "/v1/pages", b"", {"host": "evil.example"}),
     "another site": Bad((403,), "POST", EVENTS, b"{}", {**JSON, "origin": "https://evil.example"}),
-    "by way of a proxy": Bad((403,), "GET", "/v1/pages", b"", {"x-forwarded-for": "10.0.0.1"}),
+    "through a proxy": Bad((403,), "GET", "/v1/pages", b"", {"x-forwarded-for": "10.0.0.1"}),
     "no choice": Bad((422,), "POST", f"{RECOMMEND}?on_shortage=", b"{}"),
     "no format": Bad((422,), "GET", f"{SHOP}/log?format="),
     "an unknown choice": Bad((422,), "POST", f"{RECOMMEND}?on_shortage=%00", b"{}"),
@@ -116,13 +116,13 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with process(tmp_path_factory.mktemp("hostile") / "store.db") as one:
-        one.http.put(SHOP, json={"positions": POSITIONS}).raise_for_status()
-        one.http.post(f"{SHOP}/items:batch", json={"items": [{"item": item} for item in ITEMS]}).raise_for_status()
-        yield one
-        assert_unharmed(one)
-        one.process.terminate()
-        assert one.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
+    with process(tmp_path_factory.mktemp("hostile") / "store.db") as running:
+        running.http.put(SHOP, json={"positions": POSITIONS}).raise_for_status()
+        running.http.post(f"{SHOP}/items:batch", json={"items": [{"item": item} for item in ITEMS]}).raise_for_status()
+        yield running
+        assert_unharmed(running)
+        running.process.terminate()
+        assert running.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
 
 
 def assert_unharmed(server: Process) -> None:
@@ -137,7 +137,7 @@ def assert_unharmed(server: Process) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_it_is_refused_as_documented(server: Process, name: str) -> None:
+def test_a_hostile_request_gets_its_documented_status(server: Process, name: str) -> None:
     bad = BAD[name]
     before = cpu_seconds(server)
     answer = server.http.request(bad.method, bad.path, content=bad.content or None, headers=bad.headers)
@@ -145,7 +145,7 @@ def test_it_is_refused_as_documented(server: Process, name: str) -> None:
     assert_problem(answer)
     assert cpu_seconds(server) - before < CHEAP
     if bad.method == "PUT" and "pages/" in bad.path:
-        assert server.http.get("/v1/pages").json() == {"pages": ["shop"]}, "nothing is created by a bad request"
+        assert server.http.get("/v1/pages").json() == {"pages": ["shop"]}, "a bad request creates nothing"
 
 
 def cpu_seconds(server: Process) -> float:
@@ -164,7 +164,7 @@ def assert_problem(answer: httpx.Response) -> None:
         assert answer.headers["allow"]
 
 
-def test_strange_names_that_are_allowed_come_back_as_they_were(server: Process) -> None:
+def test_unusual_but_valid_names_are_returned_unchanged(server: Process) -> None:
     for name in ("<script>alert(1)</script>".replace("/", ""), "'; DROP TABLE items;--", "😀 é ‮", "%41", "a b", "?#&"):
         path = f"{SHOP}/items/" + "".join(f"%{byte:02X}" for byte in name.encode())
         assert server.http.put(path, json={}).status_code == 201
@@ -173,7 +173,7 @@ def test_strange_names_that_are_allowed_come_back_as_they_were(server: Process) 
         assert server.http.delete(path).status_code == 204
 
 
-def test_of_a_key_given_twice_the_last_one_holds(server: Process) -> None:
+def test_the_last_of_duplicate_keys_is_used(server: Process) -> None:
     answer = server.http.post(RECOMMEND, content=b'{"eligible": ["hat"], "eligible": ["tie"]}', headers=JSON)
     assert [row["item"] for row in answer.json()["items"]] == ["tie"]
 
@@ -189,7 +189,7 @@ def head(server: Process, length: int) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def test_clients_that_leave_in_the_middle_of_a_body_are_no_error(server: Process) -> None:
+def test_clients_that_disconnect_within_a_body_cause_no_error(server: Process) -> None:
     for _ in range(20):
         with connect(server) as line:
             line.sendall(head(server, 1000) + b'{"events": [')
@@ -263,7 +263,7 @@ def flood(line: socket.socket, piece: bytes) -> None:
 
 @pytest.mark.parametrize("piece", [b"a: b\r\n", b"a"], ids=["many", "long"])
 def test_the_size_of_trailers_is_limited(server: Process, piece: bytes) -> None:
-    """Trailers without end would fill the memory: a request without a body is answered before they arrive."""
+    """Endless trailers would fill the memory. A request without a body is answered before they arrive."""
     with connect(server) as line:
         line.sendall(request_head(CHUNKED, b"0\r\n", method=b"GET", path="/livez"))
         assert b" 200 OK" in line.recv(4096)
@@ -271,11 +271,11 @@ def test_the_size_of_trailers_is_limited(server: Process, piece: bytes) -> None:
             flood(line, piece * 10_000)
 
 
-def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
+def test_empty_lines_do_not_keep_a_connection_open(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with client(tmp_path) as one:
+        async with open_client(tmp_path) as client:
             with bind("127.0.0.1", 0) as listener:
-                async with listening(make_app(one.service), listener):
+                async with listening(make_app(client.service), listener):
                     reader, writer = await asyncio.open_connection(*listener.getsockname())
                     writer.write(request_head(b"\r\n", method=b"GET", path="/livez"))
                     await reader.readuntil(b"ok")
@@ -290,7 +290,7 @@ def test_an_empty_line_keeps_no_connection_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"\x16\x03\x01\x00\xff", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 10_000])
-def test_what_is_not_http_is_closed(server: Process, raw: bytes) -> None:
+def test_a_connection_that_does_not_speak_http_is_closed(server: Process, raw: bytes) -> None:
     with connect(server) as line:
         line.sendall(raw)
         with contextlib.suppress(OSError):  # closed by the server already
@@ -313,7 +313,7 @@ def test_what_is_not_http_is_closed(server: Process, raw: bytes) -> None:
 def test_a_head_that_cannot_be_served_gets_a_problem(server: Process, sent: bytes, then: bytes, status: bytes) -> None:
     with connect(server) as line:
         line.sendall(sent)
-        time.sleep(0.2)  # so that it arrives in two pieces
+        time.sleep(0.2)  # so that the head arrives in two pieces
         line.sendall(then)
         answer = line.recv(4096)
         assert answer.split(b" ", 2)[1] == status

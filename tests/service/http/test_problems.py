@@ -11,7 +11,7 @@ from slotwise.service.http.problems import STATUSES, problem_of
 from tests.service.running_service import Client, run_scenario
 
 
-def many(name: str, row: str, times: int) -> str:
+def repeated(name: str, row: str, times: int) -> str:
     return f'{{"{name}": [{", ".join([row] * times)}]}}'
 
 
@@ -40,18 +40,18 @@ BAD: dict[str, tuple[str, str, bytes | str, dict, int]] = {
     "a wrong method": ("POST", "/v1/pages/shop", b"", {}, 405),
     "a form": ("PUT", "/v1/pages/new", b"a=b", {"content-type": "application/x-www-form-urlencoded"}, 415),
     "10 MB": ("POST", "/v1/events", b" " * 10_000_000, {}, 413),
-    "10,000 eligible items": ("POST", "/v1/pages/shop/recommendations", many('eligible', '"a"', 10_000), {}, 422),
-    "501 events": ("POST", "/v1/events", many('events', '{"type": "view", "display": "a"}', 501), {}, 422),
-    "1,001 items": ("POST", "/v1/pages/shop/items:batch", many('items', '{"item": "a"}', 1001), {}, 422),
+    "10,000 eligible items": ("POST", "/v1/pages/shop/recommendations", repeated('eligible', '"a"', 10_000), {}, 422),
+    "501 events": ("POST", "/v1/events", repeated('events', '{"type": "view", "display": "a"}', 501), {}, 422),
+    "1,001 items": ("POST", "/v1/pages/shop/items:batch", repeated('items', '{"item": "a"}', 1001), {}, 422),
     "an id with a slash": ("POST", "/v1/pages/shop/recommendations", '{"id": "a/b"}', {}, 422),
     "an id in Greek": ("POST", "/v1/pages/shop/recommendations", '{"id": "\u03b1"}', {}, 422),
     "a stale version": ("PATCH", "/v1/pages/shop", '{"holdout": 0.5}', {"if-match": '"99"'}, 412),
-    "a version that is none": ("PATCH", "/v1/pages/shop", '{"holdout": 0.5}', {"if-match": "x"}, 412),
+    "an invalid version": ("PATCH", "/v1/pages/shop", '{"holdout": 0.5}', {"if-match": "x"}, 412),
     "an unknown shortage": ("POST", "/v1/pages/shop/recommendations?on_shortage=x", "{}", {}, 422),
 }  # fmt: skip
 
 
-INVALID_PAGES: dict[str, tuple[str, str]] = {  # the body -> the pointer and a part of the detail
+INVALID_PAGES: dict[str, tuple[str, str]] = {  # the body -> the pointer and an excerpt of the detail
     '{"positions": ["a b"]}': ("/positions/0", "a letter or digit, then letters, digits, dots, dashes and underscores"),
     '{"layouts": {"a b": ["c"]}}': ("/layouts", "a letter or digit, then letters, digits, dots, dashes and "),
     '{"position": ["a"]}': ("", "did you mean `positions`?"),
@@ -73,35 +73,37 @@ INVALID_PAGES: dict[str, tuple[str, str]] = {  # the body -> the pointer and a p
 }  # fmt: skip
 
 
-def test_problems_say_where_and_what_would_be_right(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        for content, (pointer, part) in INVALID_PAGES.items():
-            answer = await one.http.put("/v1/pages/new", content=content, headers={"content-type": "application/json"})
+def test_problems_name_the_field_and_the_allowed_values(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        for content, (pointer, excerpt) in INVALID_PAGES.items():
+            answer = await client.http.put(
+                "/v1/pages/new", content=content, headers={"content-type": "application/json"}
+            )
             (wrong,) = answer.json()["errors"]
             assert wrong["pointer"] == pointer
-            assert part in wrong["detail"]
-        answer = await one.http.put("/v1/pages/a%20b", json={"positions": ["a"]})
+            assert excerpt in wrong["detail"]
+        answer = await client.http.put("/v1/pages/a%20b", json={"positions": ["a"]})
         assert "a letter or digit, then letters" in answer.json()["detail"]
 
     run_scenario(tmp_path, scenario)
 
 
 def test_every_bad_request_gets_its_problem(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+    async def scenario(client: Client) -> None:
+        await client.page()
         for what, (method, path, content, headers, status) in BAD.items():
             sent = {"content-type": "application/json", **headers}
-            answer = await one.http.request(method, path, content=content, headers=sent)
+            answer = await client.http.request(method, path, content=content, headers=sent)
             assert answer.status_code == status, (what, answer.text)
             assert answer.headers["content-type"] == "application/problem+json"
             problem = answer.json()
             assert (problem["status"], bool(problem["detail"]), bool(problem["request_id"])) == (status, True, True)
-        assert await one.service.store.read(lambda ledger: ledger.page_names()) == ["shop"]
+        assert await client.service.store.read(lambda ledger: ledger.page_names()) == ["shop"]
 
     run_scenario(tmp_path, scenario)
 
 
-def test_what_goes_wrong_here_is_in_the_log_under_the_id_that_was_answered(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_internal_error_is_logged_with_the_id_in_its_response(caplog: pytest.LogCaptureFixture) -> None:
     problem = problem_of(ZeroDivisionError("a fault"))
     answered = msgspec.json.decode(problem.content())
     assert answered["status"] == 500
@@ -123,11 +125,11 @@ def test_every_domain_error_has_a_status(error: type[ServiceError]) -> None:
 
 
 def test_a_slash_at_the_end_of_a_path_makes_no_difference(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+    async def scenario(client: Client) -> None:
+        await client.page()
         for method, path, body in (("GET", "/v1/pages", None), ("POST", "/v1/pages/shop/recommendations", {"id": "a"})):
-            await one.ok(method, path, body)
-            assert await one.ok(method, path, body) == await one.ok(method, f"{path}/", body)
-        assert (await one.http.get("/v1/pages//")).status_code == 404
+            await client.ok(method, path, body)
+            assert await client.ok(method, path, body) == await client.ok(method, f"{path}/", body)
+        assert (await client.http.get("/v1/pages//")).status_code == 404
 
     run_scenario(tmp_path, scenario)

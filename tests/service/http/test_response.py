@@ -34,7 +34,7 @@ def sent(
 
 
 @pytest.mark.parametrize(("method", "body"), [("GET", b"{}"), ("HEAD", b"")])
-def test_head_has_the_headers_and_not_the_body(method: str, body: bytes) -> None:
+def test_head_has_the_headers_without_the_body(method: str, body: bytes) -> None:
     headers, bodies = sent(Response(200, b"{}", {"etag": '"1"'}), method)
     assert bodies == [body]
     assert headers[b"content-length"] == b"2"
@@ -50,7 +50,7 @@ def test_no_content_has_no_length_and_no_type() -> None:
 
 
 class Chunks:
-    """A stream that counts what is taken from it."""
+    """A stream that counts the chunks that were read from it."""
 
     def __init__(self) -> None:
         self.taken, self.closed = 0, False

@@ -39,68 +39,68 @@ def state(http: httpx.Client) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def test_a_stopped_service_has_committed_what_it_recommended(tmp_path: Path) -> None:
-    with process(tmp_path / "shop.db") as one:
-        define(one.http)
-        shown = [recommend(one.http) for _ in range(20)]
-        assert one.stop() == 0
-    with process(tmp_path / "shop.db") as one:
+    with process(tmp_path / "shop.db") as server:
+        define(server.http)
+        shown = [recommend(server.http) for _ in range(20)]
+        assert server.stop() == 0
+    with process(tmp_path / "shop.db") as server:
         events = [{"type": "click", "token": row["token"], "position": "left"} for row in shown]
-        answers = one.http.post("/v1/events", json={"events": events}).json()["results"]
+        answers = server.http.post("/v1/events", json={"events": events}).json()["results"]
         assert [row["status"] for row in answers] == ["accepted"] * 20
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="the test needs prlimit, which only Linux has")
 def test_a_full_disk_loses_nothing_and_the_service_recovers(tmp_path: Path) -> None:
-    with process(tmp_path / "shop.db") as one:
-        define(one.http)
-        first = recommend(one.http)
+    with process(tmp_path / "shop.db") as server:
+        define(server.http)
+        first = recommend(server.http)
         click = {"type": "click", "token": first["token"], "position": "hero"}
-        assert send(one, click).json()["results"][0]["status"] == "accepted"
-        second = recommend(one.http)
-        assert send(one, {**click, "type": "view"}).status_code == 200  # so that the second display is committed too
-        limit(one, 4096)  # bytes of any file: every write fails
+        assert send(server, click).json()["results"][0]["status"] == "accepted"
+        second = recommend(server.http)
+        assert send(server, {**click, "type": "view"}).status_code == 200  # commits the second display too
+        limit(server, 4096)  # bytes of any file: every write fails
         late = {**click, "token": second["token"]}
-        full = send(one, late)
+        full = send(server, late)
         assert full.status_code == 503
         assert int(full.headers["retry-after"]) > 0
-        assert recommend(one.http)["degraded"] is True
-        assert one.http.get("/readyz").status_code == 503
-        limit(one, resource.RLIM_INFINITY)
-        wait_until(lambda: one.http.get("/readyz").status_code == 200)
-        assert send(one, late).json()["results"][0]["status"] == "accepted"
-        shown = recommend(one.http)
+        assert recommend(server.http)["degraded"] is True
+        assert server.http.get("/readyz").status_code == 503
+        limit(server, resource.RLIM_INFINITY)
+        wait_until(lambda: server.http.get("/readyz").status_code == 200)
+        assert send(server, late).json()["results"][0]["status"] == "accepted"
+        shown = recommend(server.http)
         assert shown["degraded"] is False
-        assert send(one, {**click, "token": shown["token"]}).json()["results"][0]["status"] == "accepted"
-        assert sum(clicks for clicks, _ in state(one.http).values()) == 3.0
-        assert sum(clicks + skips for clicks, skips in state(one.http).values()) == 9.0
-        one.stop()
+        assert send(server, {**click, "token": shown["token"]}).json()["results"][0]["status"] == "accepted"
+        assert sum(clicks for clicks, _ in state(server.http).values()) == 3.0
+        assert sum(clicks + skips for clicks, skips in state(server.http).values()) == 9.0
+        server.stop()
     assert verify(tmp_path / "shop.db").differences == []
 
 
-def send(one: Process, event: dict[str, Any]) -> httpx.Response:
-    return one.http.post("/v1/events", json={"events": [event]})
+def send(server: Process, event: dict[str, Any]) -> httpx.Response:
+    return server.http.post("/v1/events", json={"events": [event]})
 
 
-def limit(one: Process, size: int) -> None:
-    resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+def limit(server: Process, size: int) -> None:
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def accepted(one: Process, line: socket.socket) -> bool:
+def accepted(server: Process, line: socket.socket) -> bool:
     """Whether the service has accepted a connection."""
-    return any(row.raddr == line.getsockname() for row in psutil.Process(one.process.pid).net_connections("tcp"))
+    return any(row.raddr == line.getsockname() for row in psutil.Process(server.process.pid).net_connections("tcp"))
 
 
 def test_a_client_that_never_finishes_its_body_delays_a_stop_by_seconds_and_gets_503(tmp_path: Path) -> None:
-    with process(tmp_path / "shop.db") as one:
-        host, port = one.address.removeprefix("http://").split(":")
+    with process(tmp_path / "shop.db") as server:
+        host, port = server.address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=HANG) as line:
             line.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-            wait_until(lambda: accepted(one, line))
+            wait_until(lambda: accepted(server, line))
             time.sleep(0.2)  # the service reads the first bytes
-            one.process.terminate()
-            _, errors = one.process.communicate(timeout=HANG)
+            server.process.terminate()
+            _, errors = server.process.communicate(timeout=HANG)
             answer = line.recv(4096)
-        assert one.process.returncode == 0
+        assert server.process.returncode == 0
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"application/problem+json" in answer
         assert "Traceback" not in errors
@@ -108,18 +108,18 @@ def test_a_client_that_never_finishes_its_body_delays_a_stop_by_seconds_and_gets
 
 def test_connections_beyond_the_limit_of_open_files_get_503_and_the_others_are_served(tmp_path: Path) -> None:
     few = (160, 160)  # open files
-    with process(tmp_path / "shop.db", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as one:
-        define(one.http)
-        host, port = one.address.removeprefix("http://").split(":")
+    with process(tmp_path / "shop.db", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as server:
+        define(server.http)
+        host, port = server.address.removeprefix("http://").split(":")
         lines = [socket.create_connection((host, int(port)), timeout=HANG) for _ in range(300)]
         answers = [line.recv(4096) for line in lines[-100:]]
         assert all(answer.startswith(b"HTTP/1.1 503 ") and b"retry-after" in answer for answer in answers)
-        recommend(one.http)  # over a connection made before
-        assert one.http.get("/v1/pages/shop/log?format=parquet").status_code == 200
+        recommend(server.http)  # over a connection that is already open
+        assert server.http.get("/v1/pages/shop/log?format=parquet").status_code == 200
         for line in lines:
             line.close()
-        one.process.terminate()
-        assert one.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
+        server.process.terminate()
+        assert server.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
 
 
 def test_a_port_in_use_is_an_error_with_a_hint() -> None:
@@ -127,23 +127,23 @@ def test_a_port_in_use_is_an_error_with_a_hint() -> None:
         bind("127.0.0.1", taken.getsockname()[1])
 
 
-def test_an_interrupt_ends_it_as_well(tmp_path: Path) -> None:
-    with process(tmp_path / "shop.db") as one:
-        os.kill(one.process.pid, signal.SIGINT)
-        _, errors = one.process.communicate(timeout=HANG)
-        assert one.process.returncode == 0
+def test_an_interrupt_stops_the_service(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as server:
+        os.kill(server.process.pid, signal.SIGINT)
+        _, errors = server.process.communicate(timeout=HANG)
+        assert server.process.returncode == 0
         assert errors == ""
 
 
-def test_a_stopped_service_leaves_one_file_with_everything(tmp_path: Path) -> None:
-    with process(tmp_path / "shop.db") as one:
-        define(one.http)
-        for _ in range(2):  # the second time it is looked up in the store, beside the writer
-            one.http.post("/v1/pages/shop/recommendations", json={"id": "view-1"}).raise_for_status()
+def test_a_stopped_service_leaves_a_single_complete_file(tmp_path: Path) -> None:
+    with process(tmp_path / "shop.db") as server:
+        define(server.http)
+        for _ in range(2):  # the second request reads the display from the store, concurrently with the writer
+            server.http.post("/v1/pages/shop/recommendations", json={"id": "view-1"}).raise_for_status()
             time.sleep(0.3)
-            one.http.patch("/v1/pages/shop", json={"click_window": 3600.0}).raise_for_status()
-        one.http.post("/v1/pages/shop/recommendations", json={"id": "view-2"}).raise_for_status()
-        assert one.stop() == 0
+            server.http.patch("/v1/pages/shop", json={"click_window": 3600.0}).raise_for_status()
+        server.http.post("/v1/pages/shop/recommendations", json={"id": "view-2"}).raise_for_status()
+        assert server.stop() == 0
     assert not (tmp_path / "shop.db-wal").exists()
     copy = tmp_path / "copy.db"
     copy.write_bytes((tmp_path / "shop.db").read_bytes())
@@ -151,18 +151,20 @@ def test_a_stopped_service_leaves_one_file_with_everything(tmp_path: Path) -> No
     assert verify(copy).differences == []
 
 
-def test_it_reports_that_it_compiles_and_stops_at_once(tmp_path: Path) -> None:
+def test_a_compiling_service_says_so_and_can_be_interrupted(tmp_path: Path) -> None:
     command = [*COMMAND, "serve", "--dev", "--port", "0", "--store", f"sqlite:///{tmp_path}/a.db"]
     environment = os.environ | {"SLOTWISE_CACHE_DIR": str(tmp_path / "cache")}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as one:
-        assert one.stdout is not None
-        assert "serves on http://127.0.0.1:" in one.stdout.readline()
-        assert "compiling" in one.stdout.readline()
-        worked = psutil.Process(one.pid).cpu_times()
-        one.send_signal(signal.SIGINT)
-        output, errors = one.communicate(timeout=HANG)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        assert server.stdout is not None
+        assert "serves on http://127.0.0.1:" in server.stdout.readline()
+        assert "compiling" in server.stdout.readline()
+        worked = psutil.Process(server.pid).cpu_times()
+        server.send_signal(signal.SIGINT)
+        output, errors = server.communicate(timeout=HANG)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     after = ended.ru_utime + ended.ru_stime - before.ru_utime - before.ru_stime - worked.user - worked.system
     assert after < 5.0, "seconds of CPU time after the interrupt: it went on compiling"
-    assert (output, errors, one.returncode) == ("stopping\n", "", 0)
+    assert (output, errors, server.returncode) == ("stopping\n", "", 0)

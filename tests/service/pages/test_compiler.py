@@ -1,4 +1,4 @@
-"""Policies are compiled in the background: meanwhile other pages are served, and no event is lost."""
+"""Policies are compiled in the background: other pages are served at the same time, and no event is lost."""
 
 import asyncio
 import threading
@@ -38,16 +38,16 @@ async def define(service: Service, name: str, policy: str, **spec: Any) -> None:
     await service.store.do(lambda ledger: ledger.save_items(page.number, [(item, ItemSpec()) for item in ITEMS]))
 
 
-def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
-        await one.recommend()
-        await define(one.service, "slow", policy)
-        asking = [asyncio.create_task(one.service.recommend("slow", RecommendationRequest())) for _ in range(5)]
+def test_other_pages_are_served_during_compilation(tmp_path: Path, policy: str) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        await define(client.service, "slow", policy)
+        asking = [asyncio.create_task(client.service.recommend("slow", RecommendationRequest())) for _ in range(5)]
         meanwhile = 0
         while not all(task.done() for task in asking):
-            await one.recommend()
-            await asyncio.sleep(0.005)  # leave the compiler most of the time
+            await client.recommend()
+            await asyncio.sleep(0.005)  # leave most of the CPU time to the compiler
             meanwhile += 1
         assert meanwhile >= MEANWHILE
         assert len({id(model) for model, *_ in await asyncio.gather(*asking)}) == 1, "one page, one model"
@@ -55,9 +55,7 @@ def test_other_pages_are_served_meanwhile(tmp_path: Path, policy: str) -> None:
     run_scenario(tmp_path, scenario)
 
 
-def test_what_is_committed_while_a_policy_is_compiled_counts_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_committed_during_compilation_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page changes to another policy while visitors click."""
 
     clicked = threading.Event()
@@ -66,19 +64,19 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
         compile_kernels(like)
         assert clicked.wait(HANG)
 
-    async def scenario(one: Client) -> None:
-        await one.page()
-        shown = [await one.recommend() for _ in range(20)]
+    async def scenario(client: Client) -> None:
+        await client.page()
+        shown = [await client.recommend() for _ in range(20)]
         monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
-        await define(one.service, "shop", "uniform")
-        waiting = asyncio.create_task(one.service.recommend("shop", RecommendationRequest()))
+        await define(client.service, "shop", "uniform")
+        waiting = asyncio.create_task(client.service.recommend("shop", RecommendationRequest()))
         for display in shown:
             click = Event(EventKind.CLICK, display["id"], None, None, "hero", None)
-            assert (await one.service.record_events([click])).outcomes[0].status == "accepted"
+            assert (await client.service.record_events([click])).outcomes[0].status == "accepted"
         assert not waiting.done(), "all events came while the policy was compiled"
         clicked.set()
         model, *_ = await waiting
-        kept = await one.service.store.do(lambda ledger: ledger.counts(model.page.number))
+        kept = await client.service.store.do(lambda ledger: ledger.counts(model.page.number))
         assert {cell[:3]: cell[3:] for cell in model.cells()} == {cell[:3]: cell[3:] for cell in kept.cells}
         assert (model.counts().clicks.sum(), model.counts().displays, kept.displays) == (20.0, 21.0, 21.0)
 
@@ -86,7 +84,7 @@ def test_what_is_committed_while_a_policy_is_compiled_counts_once(
     assert verify(tmp_path / "store.db").differences == []
 
 
-def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
+def test_a_page_uses_its_old_policy_until_the_new_one_is_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled, served = [], threading.Event()
@@ -96,32 +94,32 @@ def test_a_page_is_served_as_it_was_until_its_new_policy_is_compiled(
         compile_kernels(like)
         compiled.append(like.policy)
 
-    async def scenario(one: Client) -> None:
-        await one.page()
+    async def scenario(client: Client) -> None:
+        await client.page()
         monkeypatch.setattr("slotwise.service.pages.compiler.compile_kernels", slowly)
-        patch = asyncio.create_task(one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"}))
+        patch = asyncio.create_task(client.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"}))
         for _ in range(MEANWHILE):
-            await one.recommend()
+            await client.recommend()
         assert not patch.done()
         served.set()
         assert (await patch)["policy"] == "uniform"
-        assert (await one.ok("PUT", "/v1/pages/more", {"positions": POSITIONS, "policy": "uniform"}))["version"] == 1
-        refused = await one.http.patch("/v1/pages/shop", json={"policy": "pbm_ts"})
-        assert refused.status_code == 422, "it needs a parameter, which is checked before anything is compiled"
+        assert (await client.ok("PUT", "/v1/pages/more", {"positions": POSITIONS, "policy": "uniform"}))["version"] == 1
+        refused = await client.http.patch("/v1/pages/shop", json={"policy": "pbm_ts"})
+        assert refused.status_code == 422, "a required parameter is missing, which is checked before compilation"
         assert compiled == ["uniform"], "once"
 
     run_scenario(tmp_path, scenario)
 
 
-def test_a_policy_that_could_not_be_compiled_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+def test_a_failed_compilation_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
         with monkeypatch.context() as broken:
             broken.setattr("slotwise.service.pages.compiler.compile_kernels", lambda _: 1 // 0)
-            refused = await one.http.patch("/v1/pages/shop", json={"policy": "uniform"})
+            refused = await client.http.patch("/v1/pages/shop", json={"policy": "uniform"})
             assert refused.status_code == 500
-        assert (await one.recommend())["items"]
-        await one.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"})
-        assert (await one.recommend())["items"]
+        assert (await client.recommend())["items"]
+        await client.ok("PATCH", "/v1/pages/shop", {"policy": "uniform"})
+        assert (await client.recommend())["items"]
 
     run_scenario(tmp_path, scenario)

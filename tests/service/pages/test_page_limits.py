@@ -1,4 +1,4 @@
-"""The size of a page is limited: all its counts are in memory and swept for every display."""
+"""The size of a page is limited: all its counts are in memory, and every display sweeps over them."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ def largest() -> PageBody:
     return NO_PAGE.with_spec(PageSpec(layouts=layouts, segments=[f"segment{k}" for k in range(50)]))
 
 
-def test_the_largest_definition_holds_few_items_and_not_gigabytes() -> None:
+def test_the_largest_definition_leaves_room_for_few_items() -> None:
     body = largest()
     assert check_limits(body, body.most_items) is None
     assert body.most_items * 51 * 501 <= MOST_COUNTS < (body.most_items + 1) * 51 * 501
@@ -43,7 +43,7 @@ def test_the_largest_definition_holds_few_items_and_not_gigabytes() -> None:
     assert NO_PAGE.with_spec(PageSpec(positions=POSITIONS)).most_items == MOST_ITEMS
 
 
-def test_names_given_up_count_for_their_counts_are_kept() -> None:
+def test_removed_names_count_towards_the_limit_because_their_counts_are_kept() -> None:
     body = NO_PAGE
     for k in range(MOST_COLUMNS // 50):
         body = body.with_spec(PageSpec(positions=[f"position{k}-{j}" for j in range(50)]))
@@ -67,79 +67,81 @@ def test_names_given_up_count_for_their_counts_are_kept() -> None:
         ({"positions": [*POSITIONS, "a", "b", "c"]}, "35 counts (5 items x 1 segments x 7 columns)"),
     ],
 )
-def test_a_page_that_would_grow_too_large_is_refused(tmp_path: Path, method: str, growth: Any, message: str) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
-        before = await one.ok("GET", "/v1/pages/shop")
+def test_a_change_beyond_the_limit_is_rejected(tmp_path: Path, method: str, growth: Any, message: str) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        before = await client.ok("GET", "/v1/pages/shop")
         body = growth if method == "PATCH" else {"positions": POSITIONS} | growth
-        refused = await one.http.request(method, "/v1/pages/shop", json=body)
+        refused = await client.http.request(method, "/v1/pages/shop", json=body)
         assert refused.status_code == 422
         problem = refused.json()
         assert all(words in problem["detail"] for words in (message, "30 fit", "several pages"))
         assert problem["errors"] == [{"pointer": "", "detail": problem["detail"]}]
-        assert await one.ok("GET", "/v1/pages/shop") == before
-        await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
-        await one.recommend()
+        assert await client.ok("GET", "/v1/pages/shop") == before
+        await client.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
+        await client.recommend()
 
     run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.usefixtures("low_limit")
-def test_rows_that_do_not_fit_are_refused_and_the_others_are_not(tmp_path: Path) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+def test_only_rows_beyond_the_limit_are_rejected(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
         rows = [{"item": "a"}, {"item": "hat", "state": "paused"}, {"item": "b"}, {"item": "c"}, {"item": "b"}]
         rows = [rows[0], {"item": "bad", "prior": {"clicks": 2, "views": 1}}, *rows[1:], {"item": "a"}]
-        answer = await one.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
+        answer = await client.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
         assert [(row["item"], row["status"]) for row in answer["results"]] == [
             ("a", "created"), ("bad", "invalid"), ("hat", "changed"), ("b", "created"), ("c", "invalid"),
             ("b", "changed"), ("a", "changed"),
         ]  # fmt: skip
         assert "32 counts (8 items x 1 segments x 4 columns)" in answer["results"][4]["detail"]
-        kept = {row["item"]: row["state"] for row in (await one.ok("GET", "/v1/pages/shop"))["items"]}
+        kept = {row["item"]: row["state"] for row in (await client.ok("GET", "/v1/pages/shop"))["items"]}
         assert kept == dict.fromkeys((*ITEMS, "a", "b"), "active") | {"hat": "paused"}
-        refused = await one.http.put("/v1/pages/shop/items/c", json={})
+        refused = await client.http.put("/v1/pages/shop/items/c", json={})
         assert refused.status_code == 422
         assert "30 fit" in refused.json()["detail"]
-        assert (await one.http.put("/v1/pages/shop/items/a", json={})).status_code == 200
-        await one.recommend(eligible=["a", "b"])
+        assert (await client.http.put("/v1/pages/shop/items/a", json={})).status_code == 200
+        await client.recommend(eligible=["a", "b"])
 
     run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.usefixtures("low_limit")
-def test_of_two_changes_that_fit_alone_one_is_refused(tmp_path: Path) -> None:
+def test_of_two_changes_that_only_fit_separately_one_is_rejected(tmp_path: Path) -> None:
     """The second change is checked against the result of the first."""
 
-    async def scenario(one: Client) -> None:
-        await one.page()
-        grown = one.http.patch("/v1/pages/shop", json={"positions": [*POSITIONS, "below"]})  # 5 x 5
-        more = one.http.post("/v1/pages/shop/items:batch", json={"items": [{"item": "a"}, {"item": "b"}]})  # 7 x 4
+    async def scenario(client: Client) -> None:
+        await client.page()
+        grown = client.http.patch("/v1/pages/shop", json={"positions": [*POSITIONS, "below"]})  # 5 x 5
+        more = client.http.post("/v1/pages/shop/items:batch", json={"items": [{"item": "a"}, {"item": "b"}]})  # 7 x 4
         page, items = await asyncio.gather(grown, more)
         created = [row["status"] for row in items.json()["results"]].count("created")
         assert (page.status_code, created) in ((200, 1), (422, 2))
-        await one.recommend()
+        await client.recommend()
 
     run_scenario(tmp_path, scenario)
 
 
 @pytest.mark.usefixtures("low_limit")
-def test_a_page_from_before_the_limit_is_served_and_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario(one: Client) -> None:
-        await one.page()
+def test_a_page_older_than_the_limit_is_served_and_can_be_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
         monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", 10)
-        await one.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
-        await one.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
-        await one.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})
-        shown = {row["position"]: row["item"] for row in (await one.recommend())["items"]}
+        await client.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
+        await client.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
+        await client.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})
+        shown = {row["position"]: row["item"] for row in (await client.recommend())["items"]}
         assert shown["left"] == "tie"
         assert "hat" not in shown.values()
 
     run_scenario(tmp_path, scenario)
 
 
-def test_many_items_at_once_are_as_one_after_the_other() -> None:
-    """Growing copies all counts, so a batch does it once; otherwise a large page would block the event loop."""
+def test_adding_items_in_a_batch_equals_adding_them_one_by_one() -> None:
+    """Growing copies all counts, so a batch grows once; growing per item would block the event loop on a large page."""
     rows = [
         (1, "tie", ItemSpec(prior=ItemPrior(1.0, 4.0))),
         (0, "hat", ItemSpec(prior=ItemPrior(2.0, 3.0))),
@@ -164,11 +166,11 @@ def a_model() -> PageModel:
     return PageModel(page, items, PageCounts([], 0.0, 0), np.random.default_rng(0))
 
 
-def test_the_longest_order_is_checked_at_once() -> None:
+def test_the_longest_order_is_checked_quickly() -> None:
     """The check blocks the event loop."""
     order = [f"item{k}" for k in range(MOST_ITEMS)]
     began = time.process_time()
     assert check_page(PageSpec(positions=POSITIONS, default_order=order)) == []
     assert time.process_time() - began < 0.2
-    twice = PageSpec(positions=POSITIONS, default_order=[*order, "item7"])
-    assert check_page(twice) == [FieldError("/default_order", "item 'item7' is given twice")]
+    with_duplicate = PageSpec(positions=POSITIONS, default_order=[*order, "item7"])
+    assert check_page(with_duplicate) == [FieldError("/default_order", "item 'item7' is given twice")]

@@ -17,7 +17,7 @@ PAUSED = "sock"
 
 
 def page_model(pins: Mapping[str, str] | None = None) -> PageModel:
-    """A page of five items, of which one is paused."""
+    """A page of five items; one of them is paused."""
     defined = NO_PAGE.with_spec(PageSpec(positions=POSITIONS))
     body = PageBody(defined.spec, defined.columns, defined.segments, {"default": dict(pins)} if pins else {})
     items = [(name, ItemSpec("paused" if name == PAUSED else "active")) for name in ITEMS]
@@ -47,7 +47,7 @@ def shown(model: PageModel, **request: Any) -> dict[str, tuple[str, str]]:
     ],
 )
 def test_a_pin_of_an_excluded_item_is_ignored(pinned: dict[str, str]) -> None:
-    """Excluded beats pinned, whatever else is wrong with the pin; `Recommender` does the same."""
+    """An exclusion overrides a pin, even an invalid one; `Recommender` does the same."""
     display = shown(page_model(), pinned=pinned, excluded=[PAUSED, "hat"])
     assert {item for item, _ in display.values()} == {"tie", "bag", "belt"}
     assert {reason for _, reason in display.values()} == {"learnt"}
@@ -57,7 +57,7 @@ def test_a_pin_of_an_excluded_item_is_ignored(pinned: dict[str, str]) -> None:
     ("pinned", "pointer", "item"),
     [({"left": PAUSED}, "/pinned/left", PAUSED), ({"hero": "hat", "right": "hat"}, "/pinned/right", "hat")],
 )
-def test_a_pin_that_cannot_hold_is_refused_with_its_pointer(pinned: dict[str, str], pointer: str, item: str) -> None:
+def test_an_invalid_pin_is_rejected_with_its_pointer(pinned: dict[str, str], pointer: str, item: str) -> None:
     with pytest.raises(DoesNotFit) as caught:
         choose(page_model(), pinned=pinned)
     assert [error.pointer for error in caught.value.errors] == [pointer]
@@ -94,7 +94,7 @@ def test_a_pin_of_the_page_does_not_hold(page_pins: dict[str, str], request_fiel
     assert len(display) == len(POSITIONS)
 
 
-def test_a_shortage_leaves_positions_out_or_is_refused() -> None:
+def test_a_shortage_leaves_positions_out_or_is_rejected() -> None:
     model = page_model()
     request = RecommendationRequest(eligible=["hat", PAUSED], pinned={"right": "tie"})
     display = model.choose(request, "view", 1, START)

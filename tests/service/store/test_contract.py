@@ -34,7 +34,7 @@ Scenario = Callable[[Store], Awaitable[None]]
 
 @pytest.fixture(params=sorted(STORES))
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
-    """Run scenarios on a store, which is closed and opened again between them."""
+    """Run scenarios on a store that is closed and reopened between them."""
 
     def run_all(*scenarios: Scenario) -> None:
         async def one_after_another() -> None:
@@ -53,8 +53,8 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
 def display(id: str = "d", counting: Counting = Counting.ISSUED, epoch: int = 0, **fields: Any) -> Display:
     entries = [DisplayEntry("hero", 0, 0, "learnt"), DisplayEntry("left", 1, 1, "learnt")]
     registers = Registers(2, counting)
-    given = {"issued": NOW, "until": NOW + 100, "drop_after": NOW + 200} | fields
-    return Display(id, 7, 1, "default", 0, **given, variant="learnt", epoch=epoch, registers=registers, entries=entries)
+    times = {"issued": NOW, "until": NOW + 100, "drop_after": NOW + 200} | fields
+    return Display(id, 7, 1, "default", 0, **times, variant="learnt", epoch=epoch, registers=registers, entries=entries)
 
 
 async def defined(store: Store) -> None:
@@ -76,7 +76,7 @@ async def cells(store: Store) -> dict[tuple[int, int], tuple[float, float]]:
     return {(cell.item, cell.column): (cell.clicks, cell.skips) for cell in counts.cells if cell.clicks or cell.skips}
 
 
-def test_pages_and_items_are_kept(run: Callable[..., None]) -> None:
+def test_pages_and_items_survive_a_restart(run: Callable[..., None]) -> None:
     async def again(store: Store) -> None:
         page = await store.do(lambda ledger: ledger.page("shop"))
         assert page is not None
@@ -94,7 +94,7 @@ def test_pages_and_items_are_kept(run: Callable[..., None]) -> None:
     run(defined, again)
 
 
-def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(run: Callable[..., None]) -> None:
+def test_a_stale_version_is_rejected_and_the_rest_of_the_group_is_committed(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
         stale = store.do(lambda ledger: ledger.save_page("shop", BODY, 9, NOW))
@@ -106,7 +106,7 @@ def test_a_stale_version_is_refused_and_the_rest_of_the_group_stands(run: Callab
     run(scenario)
 
 
-def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(run: Callable[..., None]) -> None:
+def test_a_display_counts_once_issued_and_later_events_find_it(run: Callable[..., None]) -> None:
     async def first(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -115,9 +115,9 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(run
     async def second(store: Store) -> None:
         assert await cells(store) == {(0, 0): (1, 0), (1, 1): (0, 1)}
         assert await statuses(store, click(), click("left")) == ["duplicate", "accepted"]
-        found = store.peek("d")
-        assert found is not None
-        assert (found.nonce, found.entries, found.registers.clicked) == (7, display().entries, 3)
+        peeked = store.peek("d")
+        assert peeked is not None
+        assert (peeked.nonce, peeked.entries, peeked.registers.clicked) == (7, display().entries, 3)
 
     run(first, second)
 
@@ -134,7 +134,7 @@ def test_a_display_counts_from_its_issue_and_is_known_to_the_events_after_it(run
         (Event(EventKind.CLICK, "e", None, None, "hero", None), NOW, "unknown"),
     ],
 )
-def test_what_becomes_of_an_event(run: Callable[..., None], event: Event, now: float, status: str) -> None:
+def test_the_status_of_an_event(run: Callable[..., None], event: Event, now: float, status: str) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -143,7 +143,7 @@ def test_what_becomes_of_an_event(run: Callable[..., None], event: Event, now: f
     run(scenario)
 
 
-def test_an_event_id_names_one_event(run: Callable[..., None]) -> None:
+def test_an_event_id_identifies_one_event(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -183,7 +183,7 @@ def test_fading_pruning_and_import_are_snapshots(run: Callable[..., None]) -> No
     run(fade, prune, take)
 
 
-def test_a_store_that_cannot_write_says_so_and_recovers(tmp_path: Path) -> None:
+def test_a_failing_write_is_reported_and_the_store_recovers(tmp_path: Path) -> None:
     """For SQLite only: `max_page_count` gives the errors of a full disk."""
     states = []
 
@@ -216,12 +216,12 @@ def _limit_pages(pages: int) -> Callable[[Ledger], None]:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that cannot be written")
-def test_a_folder_that_cannot_be_written_is_refused() -> None:
+def test_a_read_only_folder_is_rejected() -> None:
     with pytest.raises(BadInput, match="cannot open the store"):
         SqliteStore(Path("/proc/store.db"))
 
 
-def test_an_older_store_is_brought_up_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_store_is_migrated_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def first() -> None:
         store = SqliteStore(tmp_path / "store.db")
         await defined(store)
@@ -240,7 +240,7 @@ def test_an_older_store_is_brought_up_step_by_step(tmp_path: Path, monkeypatch: 
     asyncio.run(second())
 
 
-def test_a_newer_store_is_refused(tmp_path: Path) -> None:
+def test_a_newer_store_is_rejected(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = SqliteStore(tmp_path / "store.db")
         await store.do(lambda ledger: ledger._run("PRAGMA user_version = 99"))  # type: ignore[attr-defined]
@@ -251,7 +251,7 @@ def test_a_newer_store_is_refused(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_bytes(b"not a database, by far" * 100)
 
     async def scenario() -> None:
@@ -262,7 +262,9 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("refusal", [StaleVersion(), NotFound("no such page"), BadInput("not a number")])
-def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, refusal: ServiceError | BadInput) -> None:
+def test_a_domain_error_reaches_the_caller_and_is_not_a_store_failure(
+    tmp_path: Path, refusal: ServiceError | BadInput
+) -> None:
     failures: list[str] = []
 
     def refuse(_: Ledger) -> None:
@@ -276,13 +278,13 @@ def test_a_refusal_is_answered_as_it_is_and_is_not_a_failure(tmp_path: Path, ref
         with pytest.raises(StoreDown) as failed:
             await store.do(lambda ledger: ledger._run("SELECT * FROM nothing"))  # type: ignore[attr-defined]
         assert isinstance(failed.value.__cause__, sqlite3.OperationalError)
-        assert failures == ["down"], "by the second operation alone"
+        assert failures == ["down"], "only the second operation is a failure of the store"
         await store.close()
 
     asyncio.run(scenario())
 
 
-def test_an_operation_that_breaks_takes_nothing_else_with_it(run: Callable[..., None]) -> None:
+def test_a_failing_operation_does_not_affect_the_others(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -297,7 +299,7 @@ def test_an_operation_that_breaks_takes_nothing_else_with_it(run: Callable[..., 
     run(scenario)
 
 
-def test_an_id_stays_with_the_display_that_had_it_first(run: Callable[..., None]) -> None:
+def test_an_id_belongs_to_its_first_display(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -316,7 +318,7 @@ def view(id: str | None = None) -> Event:
     return Event(EventKind.VIEW, "d", None, None, None, id)
 
 
-def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(run: Callable[..., None]) -> None:
+def test_the_id_of_a_duplicate_or_late_event_identifies_it_too(run: Callable[..., None]) -> None:
     async def first(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -330,14 +332,16 @@ def test_an_id_that_was_answered_duplicate_or_late_names_its_event_too(run: Call
             assert await statuses(store, reused) == ["conflict"]
         assert await statuses(store, click(id="again")) == ["duplicate"]
         assert await statuses(store, click("left", id="late"), now=NOW + 101) == ["late"]
-        assert await statuses(store, click("left", id="late")) == ["accepted"]  # the clock was set back: it is in time
+        assert await statuses(store, click("left", id="late")) == [
+            "accepted"
+        ]  # the clock was set back: the click is no longer late
         assert await statuses(store, click("left", id="late")) == ["duplicate"]
         assert await cells(store) == {(0, 0): (1, 1), (1, 1): (1, 1)}
 
     run(first, second)
 
 
-def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(run: Callable[..., None]) -> None:
+def test_an_id_can_be_reused_after_its_display_is_dropped(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
         store.add(display())
@@ -350,8 +354,8 @@ def test_an_id_is_free_again_when_its_display_is_not_kept_any_more(run: Callable
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-def test_endless_ids_are_refused_and_nothing_else_is(run: Callable[..., None], at_once: bool) -> None:
-    """A display of two entries has four possible events, each of which keeps four ids. Accepted events always count."""
+def test_too_many_ids_are_rejected_and_nothing_else_is(run: Callable[..., None], at_once: bool) -> None:
+    """A display of two entries has four possible events, each with at most four ids. Accepted events always count."""
 
     async def scenario(store: Store) -> None:
         await defined(store)
@@ -379,7 +383,7 @@ def test_endless_ids_are_refused_and_nothing_else_is(run: Callable[..., None], a
     run(scenario)
 
 
-def test_a_database_of_another_program_is_refused_and_not_changed(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_rejected_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with contextlib.closing(sqlite3.connect(path)) as other, other:
         other.execute("CREATE TABLE pages (title TEXT)")

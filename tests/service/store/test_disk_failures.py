@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, or become so: real file systems, where the tests may mount them."""
+"""Disks that are or become full or read-only: real file systems, on machines where the tests may mount them."""
 
 import subprocess
 import time
@@ -32,7 +32,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 class Ext4Image:
-    """An ext4 file system in a file, which the kernel can make fail. With open files it cannot be remounted."""
+    """An ext4 file system in a file, which the kernel can make fail. It cannot be remounted while files are open."""
 
     def __init__(self, folder: Path) -> None:
         self.file, self.folder = folder / "image", folder / "mounted"
@@ -45,7 +45,7 @@ class Ext4Image:
 
     def turn_read_only(self) -> None:
         """Trigger an error of the file system: from now on every write fails with EROFS, also to open files."""
-        run_or_skip("sync", "-f", str(self.folder))  # so that memory mapped to a file faults before it is written again
+        run_or_skip("sync", "-f", str(self.folder))  # so that the next write to a memory-mapped file faults
         device = Path(run_or_skip("findmnt", "-n", "-o", "SOURCE", str(self.folder)).strip()).name
         trigger = Path("/sys/fs/ext4") / device / "trigger_fs_error"
         try:
@@ -54,7 +54,7 @@ class Ext4Image:
             pytest.skip(f"a file system cannot be made to fail here: {error}")
 
     def repair(self) -> None:
-        """Do what an administrator does: unmount, check, mount."""
+        """Unmount, check and mount, as an administrator does."""
         subprocess.run(["umount", str(self.folder)], check=True)
         checked = subprocess.run(["e2fsck", "-f", "-y", str(self.file)], capture_output=True, text=True)
         assert checked.returncode in (0, 1), checked.stdout  # clean, or repaired
@@ -120,7 +120,7 @@ def status(answer: httpx.Response) -> str:
     return str(answer.json()["results"][0]["status"])
 
 
-def test_a_full_disk_refuses_events_and_goes_on_recommending(disk: Path) -> None:
+def test_a_full_disk_rejects_events_and_still_recommends(disk: Path) -> None:
     store = disk / "store.db"
     with process(store) as server:
         define(server)
@@ -159,7 +159,7 @@ def assert_degraded(server: Process, early: list[dict[str, Any]], seconds: float
 
 
 def assert_recovers(server: Process, early: list[dict[str, Any]], degraded: list[dict[str, Any]]) -> None:
-    """Without help, with everything that was acknowledged and nothing else."""
+    """The service recovers by itself, with everything that was acknowledged and nothing else."""
     wait_until(lambda: server.http.get("/readyz").status_code == 200)
     assert [status(click(server, shown)) for shown in early] == ["duplicate"] * 20
     assert [status(click(server, shown, "left")) for shown in early] == ["accepted"] * 20
@@ -177,10 +177,10 @@ def assert_not_opened(store: Path) -> None:
     result.assert_refused("cannot open the store")
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["new", "there"])
-def test_a_read_only_disk_is_refused_in_one_line(disk: Path, there: bool) -> None:
+@pytest.mark.parametrize("existing", [False, True], ids=["new", "existing"])
+def test_a_read_only_disk_is_rejected_in_one_line(disk: Path, existing: bool) -> None:
     store = disk / "store.db"
-    if there:
+    if existing:
         with process(store) as server:
             define(server)
             shown = recommend(server)
@@ -188,19 +188,19 @@ def test_a_read_only_disk_is_refused_in_one_line(disk: Path, there: bool) -> Non
             server.kill()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     assert_not_opened(store)
-    if there:
+    if existing:
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
         with process(store) as server:
             assert status(click(server, shown)) == "duplicate"
 
 
-def test_a_new_store_on_a_full_disk_is_refused_in_one_line(disk: Path) -> None:
+def test_a_new_store_on_a_full_disk_is_rejected_in_one_line(disk: Path) -> None:
     fill(disk)
     assert_not_opened(disk / "store.db")
 
 
-def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(image: Ext4Image) -> None:
-    """It does so while the service runs, by an error of the file system, which ends only with a new mount."""
+def test_a_disk_that_turns_read_only_loses_no_accepted_event(image: Ext4Image) -> None:
+    """A file system error makes the disk read-only while the service runs; only mounting it again ends this."""
     store = image.folder / "store.db"
     with process(store) as server:
         define(server)
@@ -221,7 +221,7 @@ def test_a_disk_that_turns_read_only_loses_nothing_that_was_accepted(image: Ext4
     assert verify(store).differences == []
 
 
-def test_files_that_turn_read_only_and_back_are_noticed(image: Ext4Image) -> None:
+def test_files_that_turn_read_only_and_back_are_detected(image: Ext4Image) -> None:
     """Every write fails with EPERM, also to open files; the service recovers by itself when that ends."""
     store = image.folder / "store.db"
     with process(store) as server:
@@ -236,7 +236,7 @@ def test_files_that_turn_read_only_and_back_are_noticed(image: Ext4Image) -> Non
     assert verify(store).differences == []
 
 
-def test_a_disk_that_fills_up_between_calls_is_noticed(disk: Path) -> None:
+def test_a_disk_that_fills_up_between_calls_is_detected(disk: Path) -> None:
     with process(disk / "store.db") as server:
         define(server)
         time.sleep(1.2)  # after the last test write

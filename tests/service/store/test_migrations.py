@@ -1,4 +1,4 @@
-"""Stores written by an older slotwise are migrated when they are opened, and lose nothing."""
+"""Stores of an older slotwise are migrated when they are opened, without loss."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ DISPLAYS = [  # number, id, arm, items at hero and left, entries that were click
 
 
 def write_version_1(path: Path) -> None:
-    """A store as the first release wrote it: one page, three items, three displays, three clicks."""
+    """Write a store as the first release did: one page, three items, three displays, three clicks."""
     body = msgspec.json.encode(NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))).decode()
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         run = connection.execute
@@ -68,22 +68,22 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_a_store_of_version_1_is_migrated_and_served(store: Path) -> None:
-    seen: list[Any] = []
+    observed: list[Any] = []
 
-    async def scenario(one: Client) -> None:
-        lines = [json.loads(line) for line in (await one.http.get("/v1/pages/shop/log")).text.splitlines()]
-        seen.append([(line["display"], line["variant"], line["position"], line["clicked"]) for line in lines])
-        insights = await one.ok("GET", "/v1/pages/shop/insights")
-        seen.append({row["variant"]: (row["displays"], row["clicks"]) for row in insights["variants"]})
-        assert (await one.recommend(id="first"))["variant"] == "learnt"
-        assert (await one.recommend(id="fourth"))["variant"] == "learnt"
+    async def scenario(client: Client) -> None:
+        lines = [json.loads(line) for line in (await client.http.get("/v1/pages/shop/log")).text.splitlines()]
+        observed.append([(line["display"], line["variant"], line["position"], line["clicked"]) for line in lines])
+        insights = await client.ok("GET", "/v1/pages/shop/insights")
+        observed.append({row["variant"]: (row["displays"], row["clicks"]) for row in insights["variants"]})
+        assert (await client.recommend(id="first"))["variant"] == "learnt"
+        assert (await client.recommend(id="fourth"))["variant"] == "learnt"
         known = {"type": "click", "display": "first", "position": "hero", "id": "first-0"}
         reused = {"type": "click", "display": "second", "position": "hero", "id": "first-0"}
         fresh = {"type": "click", "display": "second", "position": "left"}
-        assert await one.send(known, reused, fresh) == ["duplicate", "conflict", "accepted"]
+        assert await client.send(known, reused, fresh) == ["duplicate", "conflict", "accepted"]
 
     run_scenario(store.parent, scenario)
-    assert seen == [
+    assert observed == [
         [
             ("first", "learnt", "hero", 1), ("first", "learnt", "left", 0), ("second", "holdout", "hero", 0),
             ("second", "holdout", "left", 0), ("third", "learnt", "hero", 1), ("third", "learnt", "left", 1),

@@ -1,6 +1,6 @@
-"""Any history of a store, crashes too, against plain dictionaries that know neither store nor fold.
+"""Random histories of a store, with crashes, compared with plain dictionaries that use neither store nor folding.
 
-A crash is an image of the files taken at an instant when the writer may be at work, opened anew: what kill -9 leaves.
+To simulate a crash, the test copies the files while the writer may be writing, and opens the copy: what kill -9 leaves.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ PAGES = {
     "viewed": PageSpec(layouts=BOTH, segments=["new"], count="viewed", **TIMES),
     "fading": PageSpec(layouts=BOTH, segments=["new"], half_life=HALF_LIFE, holdout=0.3, **TIMES),
 }
-QUICK = [Phase.explicit, Phase.generate]  # shrinking takes minutes: enable it when a history fails
+QUICK = [Phase.explicit, Phase.generate]  # no shrinking, which takes minutes: enable it when a history fails
 MEMORY = Path("/dev/shm")  # a file system in memory, where the machine has one
 
 pages = st.sampled_from(list(PAGES))
@@ -44,12 +44,12 @@ few_ids = st.sampled_from([None, None, "a", "b", "c"])
 requests = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]))
 kinds = st.sampled_from([EventKind.CLICK, EventKind.CLICK, EventKind.CLICK, EventKind.VIEW, EventKind.DISCARD])
 event_ids = st.sampled_from([None, None, None, *"stuvwxyz"])
-which = st.integers(0, 11)  # which of the last displays, counted from the newest
+which = st.integers(0, 11)  # index of a recent display, counted from the newest
 events = st.tuples(which, kinds, st.sampled_from(POSITIONS), event_ids, st.booleans())
 
 
 class History(RuleBasedStateMachine):
-    """One service after another on the same store."""
+    """A sequence of services on the same store."""
 
     @initialize()
     def begin(self) -> None:
@@ -158,13 +158,18 @@ class History(RuleBasedStateMachine):
         answered = self.runner.run(self._stop(events) if wait is None else self._crash(events, wait))
         self.runner.run(self._open())
         lost = {id for id, _ in self.answered[issued:] if not self.runner.run(self._committed(id))}
-        assert not (answered and lost), "displays are committed before the events that came after them"
+        assert not (answered and lost), "displays are committed before later events"
         self.plain.lose(lost)
         for request in requested:
             self.runner.run(self._issue(*request))
-        once, twice = self._wanted(self.plain, events), self._wanted(copy.deepcopy(self.plain), events)
+        first_statuses, repeated_statuses = (
+            self._wanted(self.plain, events),
+            self._wanted(copy.deepcopy(self.plain), events),
+        )
         recorded = self.runner.run(self.service.record_events(events))
-        assert [outcome.status for outcome in recorded.outcomes] in ([twice] if answered else [once, twice])
+        assert [outcome.status for outcome in recorded.outcomes] in (
+            [repeated_statuses] if answered else [first_statuses, repeated_statuses]
+        )
 
     async def _stop(self, events: list[Event]) -> bool:
         sending = asyncio.ensure_future(self.service.record_events(events))

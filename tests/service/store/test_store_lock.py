@@ -1,4 +1,4 @@
-"""A store has one owner: a second process is refused with one line, and the first one is not disturbed."""
+"""A store has one owner: a second process gets a one-line error, and the first one is not disturbed."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from tests.service.running_service import ITEMS, POSITIONS, process
 from tests.waiting import wait_until
 
 
-def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path, slotwise_process) -> None:
+def test_a_second_process_is_rejected_and_the_first_continues(tmp_path: Path, slotwise_process) -> None:
     statuses: list[str] = []
     over = threading.Event()
     with process(tmp_path / "store.db") as first:
@@ -39,7 +39,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path, slotw
 
 
 @pytest.mark.parametrize("how", ["same", "roundabout", "relative", "link", "linked folder"])
-def test_the_store_is_in_use_by_whatever_name_it_is_called(tmp_path: Path, how: str) -> None:
+def test_the_lock_holds_for_every_path_to_the_store(tmp_path: Path, how: str) -> None:
     folder = tmp_path / "real"
     folder.mkdir()
     store = folder / "store.db"
@@ -58,6 +58,6 @@ def test_the_store_is_in_use_by_whatever_name_it_is_called(tmp_path: Path, how: 
         with pytest.raises(BadInput, match="in use by another process"):
             SqliteStore(names[how])
         await first.close()
-        await SqliteStore(names[how]).close()  # it is free when the owner has closed it
+        await SqliteStore(names[how]).close()  # it can be opened once the owner has closed it
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""Starts the background processes of a test module once tests are collected, so that they run beside the other tests.
+"""Starts the background processes of a test module after collection, so that they run concurrently with other tests.
 
 A module with `pytest_plugins = ["tests.background_runs"]` has a function `start`, which starts them, a fixture
 `results`, which waits for their results, and a function `stop`. Each process compiles, which takes seconds.

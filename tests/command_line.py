@@ -1,5 +1,5 @@
-"""Runs `slotwise` commands, in this process or in a process of its own. The fixtures `slotwise` and `slotwise_process`
-are the usual way to call it; fixtures of a wider scope call the functions."""
+"""Runs `slotwise` commands, in this process or in a separate one. Tests use it through the fixtures `slotwise` and
+`slotwise_process`; fixtures of a wider scope call the functions."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ class CommandResult(NamedTuple):
     stderr: str
 
     def json(self) -> Any:
-        """What a command that succeeded printed with `--json`."""
+        """The JSON printed by a command that succeeded with `--json`."""
         assert self.exit_code == 0, self.stderr
         return json.loads(self.stdout)
 
@@ -44,7 +44,7 @@ class CommandResult(NamedTuple):
 
 
 def run_command(*arguments: str, width: int = 200) -> CommandResult:
-    """Run a command in this process, on consoles of this width that are no terminals."""
+    """Run a command in this process, on consoles of this width that are not terminals."""
     from slotwise import cli
     from slotwise.cli import _console
 
@@ -65,6 +65,6 @@ def run_command(*arguments: str, width: int = 200) -> CommandResult:
 
 
 def run_process(*arguments: str, **settings: Any) -> CommandResult:
-    """Run a command in a process of its own. `settings` are those of `subprocess.run`, such as `cwd`."""
+    """Run a command in a separate process. `settings` are those of `subprocess.run`, such as `cwd`."""
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=HANG, **settings)
     return CommandResult(done.returncode, done.stdout, done.stderr)

@@ -21,13 +21,13 @@ def slotwise() -> Callable[..., CommandResult]:
 
 @pytest.fixture
 def slotwise_process() -> Callable[..., CommandResult]:
-    """Runs a command in a process of its own; `cwd` and other settings are those of `subprocess.run`."""
+    """Runs a command in a separate process; `cwd` and other settings are those of `subprocess.run`."""
     return run_process
 
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Process]":
-    """A service in a process of its own, shared by all tests that do not stop it; each test uses its own `page`."""
+    """A service in a separate process, shared by all tests that do not stop it; each test uses its own `page`."""
     from tests.service.running_service import process  # here, since most tests need no service
 
     with process(tmp_path_factory.mktemp("store") / "store.db") as server:
@@ -36,13 +36,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Process]":
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest) -> str:
-    """A name of a page that no other test uses."""
+    """The name of a page that no other test uses."""
     return str(request.node.name)[:60].replace("[", "-").replace("]", "").replace(" ", "-")
 
 
 @pytest.fixture
 def quick_store() -> Iterator[Path]:
-    """A store in memory, where there is a folder for that: its commits do not wait for a disk."""
+    """A store in memory, on machines with /dev/shm: its commits do not wait for a disk."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder) / "store.db"

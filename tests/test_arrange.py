@@ -1,4 +1,4 @@
-"""From scores to a display, against a slow reading of the rule."""
+"""From scores to a display, compared with a slow implementation of the rule."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def best_first(scores: list[float]) -> list[int]:
 def slow_arrange_among(
     theta: list[float], kappa: list[float], allowed: list[bool], pinned: dict[int, int]
 ) -> dict[int, int]:
-    """The rule, read out: pins first, then the best allowed items left on the most visible positions left."""
+    """Pins first, then the best remaining allowed items on the most visible remaining positions."""
     items = [item for item in best_first(theta) if allowed[item] and item not in pinned.values()]
     positions = [position for position in best_first(kappa) if position not in pinned]
     return pinned | dict(zip(positions, items, strict=False))
@@ -73,7 +73,7 @@ def test_arrange_by_example(theta: list[float], kappa: list[float], display: lis
     assert arranged(theta, kappa) == display
 
 
-def test_arrange_works_at_the_size_of_a_large_catalogue() -> None:
+def test_arrange_works_with_a_large_catalogue() -> None:
     rng = np.random.default_rng(0)
     theta, kappa = rng.random(5000), rng.random(40)
     display = np.empty(40, np.int64)
@@ -84,9 +84,9 @@ def test_arrange_works_at_the_size_of_a_large_catalogue() -> None:
 @fixed
 @given(constrained())
 def test_arrange_among_keeps_every_constraint(
-    drawn: tuple[list[float], list[float], list[bool], dict[int, int]],
+    problem: tuple[list[float], list[float], list[bool], dict[int, int]],
 ) -> None:
-    assert arranged_among(*drawn) == slow_arrange_among(*drawn)
+    assert arranged_among(*problem) == slow_arrange_among(*problem)
 
 
 @fixed
@@ -111,7 +111,7 @@ def test_arrange_among_by_example(allowed: list[bool], pinned: dict[int, int], d
     assert arranged_among([0.9, 0.8, 0.7, 0.6], [1.0, 0.5, 0.1], allowed, pinned) == display
 
 
-def test_arrange_among_leaves_its_arguments_alone() -> None:
+def test_arrange_among_does_not_change_its_arguments() -> None:
     theta, kappa = np.array([0.9, 0.8, 0.7]), np.array([1.0, 0.5])
     allowed, pinned = np.array([True, False, True]), np.array([EMPTY, 1])
     before = [array.copy() for array in (theta, kappa, allowed, pinned)]
@@ -122,8 +122,8 @@ def test_arrange_among_leaves_its_arguments_alone() -> None:
 
 @fixed
 @given(constrained())
-def test_scores_may_be_of_any_sign(drawn: tuple[list[float], list[float], list[bool], dict[int, int]]) -> None:
-    theta, kappa, allowed, pinned = drawn
+def test_scores_may_be_of_any_sign(problem: tuple[list[float], list[float], list[bool], dict[int, int]]) -> None:
+    theta, kappa, allowed, pinned = problem
     below = [score - 3.0 for score in theta], [score - 3.0 for score in kappa]
     assert arranged_among(*below, allowed, pinned) == slow_arrange_among(*below, allowed, pinned)
 

@@ -1,4 +1,4 @@
-"""Whatever cannot be used is refused by one BadInput, whose one line names the value and what would be right."""
+"""Invalid input raises BadInput with a one-line message that names the value and what would be valid."""
 
 import sys
 from collections.abc import Callable
@@ -32,11 +32,11 @@ def recommender(items: Any = ("hat", "tie", "bag"), positions: Any = ("hero", "s
 
 
 def page() -> Any:
-    """A page with something learnt and an item retired, untyped so that anything can be handed in."""
-    one = recommender()
-    one.learn({"hero": "hat", "side": "tie"}, clicked=["hero"])
-    one.retire("bag")
-    return one
+    """A page with counts and a retired item; untyped, so that mypy allows arguments of any type."""
+    learnt = recommender()
+    learnt.learn({"hero": "hat", "side": "tie"}, clicked=["hero"])
+    learnt.retire("bag")
+    return learnt
 
 
 def refusal(call: Call) -> str:
@@ -210,23 +210,23 @@ def test_bad_input_is_a_value_error() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        pytest.param(lambda one: one.learn({"hero": "hat", "side": "tie"}, ["hero", "top"]), id="learn"),
-        pytest.param(lambda one: one.late_click({"hero": "hat", "side": "tie"}, ["side", "hero"]), id="late_click"),
-        pytest.param(lambda one: one.add("bag", "sock", "hat"), id="add"),
-        pytest.param(lambda one: one.retire("hat", "sofa"), id="retire"),
-        pytest.param(lambda one: one.recommend(pinned={"hero": "hat"}, excluded=["sofa"]), id="recommend"),
+        pytest.param(lambda shop: shop.learn({"hero": "hat", "side": "tie"}, ["hero", "top"]), id="learn"),
+        pytest.param(lambda shop: shop.late_click({"hero": "hat", "side": "tie"}, ["side", "hero"]), id="late_click"),
+        pytest.param(lambda shop: shop.add("bag", "sock", "hat"), id="add"),
+        pytest.param(lambda shop: shop.retire("hat", "sofa"), id="retire"),
+        pytest.param(lambda shop: shop.recommend(pinned={"hero": "hat"}, excluded=["sofa"]), id="recommend"),
     ],
 )
-def test_what_is_refused_changes_nothing(call: Callable[[Any], object]) -> None:
-    one, untouched = page(), page()
-    refusal(lambda: call(one))
-    assert (one.items, one.retired) == (untouched.items, untouched.retired)
-    assert one.counts.clicks.tolist() == untouched.counts.clicks.tolist()
-    assert one.counts.skips.tolist() == untouched.counts.skips.tolist()
-    assert [one.recommend() for _ in range(5)] == [untouched.recommend() for _ in range(5)]
+def test_a_rejected_call_changes_nothing(call: Callable[[Any], object]) -> None:
+    shop, untouched = page(), page()
+    refusal(lambda: call(shop))
+    assert (shop.items, shop.retired) == (untouched.items, untouched.retired)
+    assert shop.counts.clicks.tolist() == untouched.counts.clicks.tolist()
+    assert shop.counts.skips.tolist() == untouched.counts.skips.tolist()
+    assert [shop.recommend() for _ in range(5)] == [untouched.recommend() for _ in range(5)]
 
 
-# files and modules that are not what they should be
+# files and modules of the wrong kind
 
 
 def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
@@ -257,14 +257,14 @@ POLICY = Path(uniform.__file__).read_text()
         ),
     ],
 )
-def test_a_policy_file_that_is_no_policy_is_refused(source: str, says: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_policy_is_rejected(source: str, says: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(source)
     message = refusal(lambda: simulate(str(tmp_path / "bad.py")))
     for fragment in says:
         assert fragment in message
 
 
-def test_a_policy_file_can_be_mended_after_it_failed(tmp_path: Path) -> None:
+def test_a_policy_file_can_be_corrected_after_it_failed(tmp_path: Path) -> None:
     (tmp_path / "mended.py").write_text("1 / 0")
     refusal(lambda: simulate(str(tmp_path / "mended.py")))
     (tmp_path / "mended.py").write_text("raise KeyError('now')")
@@ -277,7 +277,7 @@ def test_a_policy_that_keeps_no_counts_cannot_learn_late(tmp_path: Path) -> None
     assert "forgetful keeps no counts, so it cannot learn with a delay of 2 rounds" in message
 
 
-# what is not yet refused as it should be: another exception, or none at all
+# unusual input: wrong types, and numbers that are too large
 
 
 def without_file() -> ModuleType:
@@ -287,7 +287,7 @@ def without_file() -> ModuleType:
     return module
 
 
-def test_a_policy_typed_at_a_prompt_plays_here() -> None:
+def test_a_policy_without_a_file_runs_in_this_process() -> None:
     assert simulate(without_file()).policy == "typed_at_a_prompt"
 
 
@@ -305,7 +305,7 @@ ODD: dict[str, Row] = {
     "threads a text": (lambda: simulate(threads=""), ("threads = ''", "whole number of at least 1")),
     "executor a number": (lambda: simulate(executor=4), ("executor = 4",)),
     "progress a number": (lambda: simulate(progress=5), ("progress = 5",)),
-    "a policy without a file far away": (
+    "a policy without a file in another process": (
         lambda: simulate(without_file(), executor=ThreadPoolExecutor(1)),
         ("typed_at_a_prompt", "no file"),
     ),
@@ -347,7 +347,7 @@ def test_odd_input_is_refused_in_one_line(call: Call, says: tuple[str, ...]) -> 
         assert fragment in message
 
 
-def test_the_truth_of_another_page_is_refused() -> None:
+def test_an_oracle_with_a_model_of_another_size_is_rejected() -> None:
     assert "model" in refusal(lambda: simulate("oracle", params={"model": sw.PBM([0.5], [1])}))
 
 
@@ -358,7 +358,7 @@ RESULT = (
 )
 
 
-def test_the_result_that_is_damaged_below_is_itself_good(tmp_path: Path) -> None:
+def test_the_result_that_the_next_test_damages_is_valid(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_bytes(RESULT)
     assert sw.Result.load(tmp_path / "good.json").regret.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 

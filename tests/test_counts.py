@@ -1,4 +1,4 @@
-"""The kernels on counts, against a plain dictionary; the kept sums always agree with clicks and skips."""
+"""The kernels on counts, compared with a plain dictionary; the redundant sums always agree with clicks and skips."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -13,12 +13,12 @@ from slotwise.checks import BadInput
 from slotwise.counts import CountArrays, Counts, add, empty, fade, grown, restore, shift_many, skip_to_click
 
 Step = tuple[str, int]
-# an operation and a number that decides everything about it
+# an operation, and the seed of its random arguments
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "move", "fade", "restore", "grow"]), st.integers(0, 2**32)))
 
 
 class Plain:
-    """Counts as anybody would first write them."""
+    """A straightforward implementation of counts."""
 
     def __init__(self, n_items: int, n_positions: int) -> None:
         self.n_items, self.n_positions, self.displays = n_items, n_positions, 0.0
@@ -52,14 +52,14 @@ def check_sums(counts: CountArrays) -> None:
 
 
 def random_display(plain: Plain, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """A display with some positions EMPTY, and clicks that may stand at those positions too."""
+    """A display with some positions EMPTY; clicks may be set at those positions too."""
     items = np.append(rng.permutation(plain.n_items), [EMPTY] * plain.n_positions)[: plain.n_positions]
     display = np.where(rng.random(plain.n_positions) < 0.3, EMPTY, items)
     return display.tolist(), rng.integers(0, 2, plain.n_positions).tolist()
 
 
 def take(step: Step, counts: CountArrays, plain: Plain) -> CountArrays:
-    """Do one operation to both; factors are powers of two, so that no number is ever rounded."""
+    """Apply one operation to both; factors are powers of two, so that nothing is rounded."""
     name, number = step
     rng = np.random.default_rng(number)
     if name == "add":
@@ -98,7 +98,7 @@ def test_any_sequence_of_operations_counts_like_a_dictionary(n_items: int, n_pos
         check_sums(counts)
 
 
-def test_an_empty_position_counts_nothing_but_the_display() -> None:
+def test_an_empty_position_counts_only_the_display() -> None:
     counts = empty(3, 2)
     add(counts, np.array([EMPTY, 1]), np.array([1, 0]))
     assert counts.clicks.sum() == 0
@@ -106,7 +106,7 @@ def test_an_empty_position_counts_nothing_but_the_display() -> None:
     assert counts.displays[0] == 1
 
 
-def test_grown_leaves_the_smaller_one_alone() -> None:
+def test_grown_does_not_change_its_argument() -> None:
     counts = empty(2, 1)
     larger = grown(counts, 3, 2)
     add(larger, np.array([2, 0]), np.array([1, 0]))
@@ -122,7 +122,7 @@ def test_restore_overwrites_what_was_there() -> None:
     check_sums(counts)
 
 
-def test_counts_survive_the_way_to_the_kernels_and_back() -> None:
+def test_counts_convert_to_arrays_and_back() -> None:
     counts = Counts([[3, 0], [1, 2]], [[10, 4], [0, 7.5]], displays=15)
     arrays = counts.arrays()
     check_sums(arrays)

@@ -1,4 +1,4 @@
-"""Saved files are whole or not there at all, and anything foreign is refused in one line that names the path."""
+"""Files are saved completely or not at all, and other files are rejected in one line that names the path."""
 
 import errno
 import stat
@@ -57,7 +57,7 @@ def test_saving_replaces_the_old_file_and_leaves_nothing_else(tmp_path: Path) ->
 
 @pytest.mark.parametrize("step", ["write", "flush to the disk", "rename"])
 @pytest.mark.parametrize("error", [DISK_FULL, KeyboardInterrupt()], ids=["disk full", "interrupted"])
-def test_a_failure_in_the_middle_leaves_the_old_file_whole(
+def test_a_failed_save_leaves_the_old_file_intact(
     step: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "note.json"
@@ -79,7 +79,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file_whole(
 
 
 def failing_writer(error: BaseException) -> Any:
-    """A Path.write_bytes that writes half of what it is given, then fails."""
+    """A Path.write_bytes that writes half of its argument, then fails."""
     real = Path.write_bytes
 
     def write_bytes(path: Path, content: bytes) -> int:
@@ -89,7 +89,7 @@ def failing_writer(error: BaseException) -> Any:
     return write_bytes
 
 
-def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
+def test_a_reader_never_reads_a_partial_file(tmp_path: Path) -> None:
     target = tmp_path / "page.json"
     versions = [letter * 300_000 for letter in (b"a", b"b")]
     write_whole(target, versions[0])
@@ -102,12 +102,12 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    seen = []
+    contents = []
     while not done.is_set():
-        seen.append(target.read_bytes())
+        contents.append(target.read_bytes())
     writer.join()
-    assert seen
-    assert all(content in versions for content in seen)
+    assert contents
+    assert all(content in versions for content in contents)
 
 
 def test_a_saved_file_has_the_permissions_of_an_ordinary_file(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_saved_file_has_the_permissions_of_an_ordinary_file(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["no/such/folder/note.json", "plain/note.json"])
-def test_saving_into_a_folder_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None:
+def test_saving_into_a_missing_folder_is_rejected(name: str, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("a file, not a folder")
     with pytest.raises(BadInput) as caught:
         write_whole(tmp_path / name, b"x")
@@ -135,7 +135,7 @@ def test_saving_over_a_folder_is_refused(tmp_path: Path) -> None:
 WHOLE = b'{"format":"slotwise-note","version":3,"body":{"text":"t","numbers":[1.5]}}\n'
 
 
-def test_the_sample_that_is_damaged_below_is_itself_good(tmp_path: Path) -> None:
+def test_the_sample_that_the_next_tests_damage_is_valid(tmp_path: Path) -> None:
     (tmp_path / "good").write_bytes(WHOLE)
     assert load_document(tmp_path / "good", "note", 3, Note) == Note("t", [1.5])
 

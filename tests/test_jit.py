@@ -1,4 +1,4 @@
-"""The compile cache: found again by the next process, and never stale, whatever was edited in between."""
+"""The compile cache: the next process uses it, and it is never stale after any edit."""
 
 import importlib
 import json
@@ -112,7 +112,7 @@ from near import answer
 
 output = {"answer": answer(10.0)}
 """
-# settings of a type that is defined in the program itself, as a policy in a script has them
+# settings whose type is defined in the program itself, as in a script with a policy
 PROGRAM = """
 from typing import NamedTuple
 from slotwise.jit import kernel
@@ -308,7 +308,7 @@ def test_a_relative_import_is_followed(kernels: Path, written: Written) -> None:
     assert cache_folder("jit_package.outer") != before
 
 
-def test_an_import_that_python_itself_gives_up_is_no_obstacle(kernels: Path, written: Written) -> None:
+def test_an_import_that_fails_in_python_too_is_ignored(kernels: Path, written: Written) -> None:
     either = "try:\n    from .constants import FACTOR\nexcept ImportError:\n    FACTOR = 2.0\n"
     assert written("jit_either", either + FAR).scaled(10.0) == 20.0
 
@@ -404,7 +404,7 @@ def test_the_cache_does_not_grow_while_nothing_changes(results: Results) -> None
         assert 0 < first["files"] == second["files"] < edited["files"]
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(results: Results) -> None:
+def test_kernels_work_without_a_writable_cache(results: Results) -> None:
     (output,) = results(no_cache_to_write_to)
     assert (output["answer"], output["files"]) == (21.0, 0)
 
@@ -417,7 +417,7 @@ def test_kernels_run_as_plain_python(results: Results) -> None:
         assert plain[given] == {"regret": compiled[given]["regret"]}  # without cache hits or misses
 
 
-def test_a_file_edited_after_its_import_does_not_spoil_the_cache(results: Results) -> None:
+def test_a_file_edited_after_its_import_does_not_make_the_cache_stale(results: Results) -> None:
     _, fresh = results(edited_too_late)
     assert fresh["answer"] == 5001.0
 
@@ -428,7 +428,7 @@ def test_types_of_the_program_itself_do_not_fill_the_cache(results: Results) -> 
     assert second["files"] == first["files"]
 
 
-def test_the_compiled_code_itself_does_the_same() -> None:
+def test_direct_gives_the_same_result() -> None:
     first, second = np.zeros(3), np.zeros(3)
     count_up(first, 1.5)
     direct(count_up)(second, 1.5)

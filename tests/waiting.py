@@ -1,10 +1,10 @@
-"""Waiting for a condition, whatever the speed of the machine."""
+"""Waiting for a condition, independently of the speed of the machine."""
 
 import asyncio
 import time
 from collections.abc import Callable
 
-HANG = 300.0  # seconds; a condition that is not met by then never will be. It only bounds the damage
+HANG = 300.0  # seconds until a wait fails, far longer than any condition should take
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -28,7 +28,7 @@ RESULTS = [
 
 
 def layers(chart) -> list[dict]:
-    """The layers with their rows, wherever Altair stores them."""
+    """The layers with their rows; Altair stores the rows in a layer or at the top level."""
     spec = chart.to_dict()
     named = spec.get("datasets", {})
     sources = [layer.get("data", spec.get("data")) for layer in spec["layer"]]
@@ -45,7 +45,7 @@ def test_the_curve_is_the_mean_and_the_band_one_standard_error() -> None:
     assert band["encoding"]["y2"]["field"] == "high"
 
 
-def test_a_note_names_what_a_logarithmic_axis_cannot_show() -> None:
+def test_a_note_names_policies_that_a_logarithmic_axis_cannot_show() -> None:
     chart = sw.regret_chart(RESULTS).to_dict()
     assert "perfect" not in {row["policy"] for layer in layers(sw.regret_chart(RESULTS)) for row in layer["values"]}
     assert "perfect: " in " ".join(chart["title"]["subtitle"])
@@ -67,7 +67,7 @@ def test_a_bound_is_a_slope_over_the_last_decade_of_the_first_curve() -> None:
     assert "C log t" in " ".join(chart.to_dict()["title"]["subtitle"])
 
 
-def test_labels_stand_for_policies() -> None:
+def test_labels_replace_the_names_of_policies() -> None:
     line = layers(sw.regret_chart(RESULTS[:2], ["a", "b"]))[1]
     assert {row["policy"] for row in line["values"]} == {"a", "b"}
 
@@ -90,12 +90,12 @@ def test_the_specification_can_be_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["chart.gif", "chart", "nowhere/chart.svg"])
-def test_a_name_that_cannot_be_drawn_is_refused(name: str, tmp_path: Path) -> None:
+def test_an_unknown_file_format_is_rejected(name: str, tmp_path: Path) -> None:
     with pytest.raises(sw.BadInput, match=r"chart"):
         sw.save_chart(sw.regret_chart(RESULTS), tmp_path / name)
 
 
-def test_nothing_to_draw_is_refused() -> None:
+def test_an_empty_list_of_results_is_rejected() -> None:
     with pytest.raises(sw.BadInput, match="at least one"):
         sw.regret_chart([])
 
@@ -153,7 +153,7 @@ def test_the_chosen_setting_is_circled(tmp_path: Path) -> None:
     assert "Choice" in (tmp_path / "choice.svg").read_text()
 
 
-def test_times_stand_beside_the_papers_where_it_has_them() -> None:
+def test_times_appear_next_to_those_of_the_paper_if_it_has_them() -> None:
     rows = [
         {"policy": "pb_mhb", "milliseconds": 0.001, "paper_milliseconds": 18.0},
         {"policy": "pmed", "milliseconds": 0.01, "paper_milliseconds": None},
@@ -173,7 +173,7 @@ def test_growth_is_drawn_in_microseconds() -> None:
 
 
 def test_rank_chart_shows_the_variables_that_mix_worst() -> None:
-    """Three variables of two chains: one that is constant, one that agrees, one whose chains disagree entirely."""
+    """Three variables of two chains: one is constant, one agrees, and in one the chains disagree entirely."""
     steps = np.tile(np.arange(100.0), (2, 1))
     apart = steps + np.array([[0.0], [1000.0]])
     draws = np.stack([np.ones((2, 100)), steps, apart], axis=2)
@@ -191,7 +191,9 @@ def test_rank_chart_shows_the_variables_that_mix_worst() -> None:
         for chain in (1, 2)
     }
     assert shares["agrees", 1] == pytest.approx([1.0] * 21)
-    assert shares["apart", 1] == pytest.approx([2.0] * 10 + [0.0] * 11)  # it has all of the lower half of the ranks
+    assert shares["apart", 1] == pytest.approx(
+        [2.0] * 10 + [0.0] * 11
+    )  # this chain has the entire lower half of the ranks
     assert shares["apart", 2] == pytest.approx([0.0] * 10 + [2.0] * 11)
     assert {row["variable"] for row in _values(rank_chart(diagnosis, most=1))} == {"apart"}
 

@@ -23,7 +23,7 @@ def fits(how_many: int, n_items: int = 3, method: str = "em", name: str = "query
 
 
 def panels_of(chart: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The panels of theta and the one of kappa, each layer with its rows."""
+    """The panels of theta and the panel of kappa, each layer with its rows."""
     spec = chart.to_dict()
     above, below = spec["vconcat"]
     source = above.get("data", spec.get("data"))  # Altair stores data shared by several charts one level up
@@ -53,7 +53,7 @@ def test_a_panel_has_the_items_from_the_most_attractive_one_down() -> None:
     assert line["encoding"]["x"]["sort"] == ["hero", "left", "right"]
 
 
-def test_a_few_queries_have_a_panel_and_a_line_each_and_a_median() -> None:
+def test_few_queries_have_a_panel_and_a_line_each_and_a_median() -> None:
     chart = sw.fit_chart(fits(8))
     panels, kappas = panels_of(chart)
     assert [panel["title"]["text"] for panel in panels] == [f"query {k}" for k in range(8)]
@@ -83,7 +83,7 @@ def test_of_many_items_the_most_attractive_ones_are_shown() -> None:
     assert "12 most attractive items" in notes(chart)
 
 
-def test_svd_says_that_it_has_no_intervals() -> None:
+def test_a_note_says_that_svd_has_no_intervals() -> None:
     chart = sw.fit_chart(fits(1, method="svd"))
     assert "no intervals" in notes(chart)
     assert {row["low"] for row in panels_of(chart)[0][0]["layer"][0]["values"]} == {None}
@@ -110,7 +110,7 @@ def test_names_with_the_same_short_form_stay_distinct() -> None:
     assert len({row["row"] for row in panels[0]["layer"][1]["values"]}) == 3
 
 
-def test_nothing_to_draw_is_refused() -> None:
+def test_an_empty_list_of_fits_is_rejected() -> None:
     with pytest.raises(sw.BadInput, match="no fits to draw"):
         sw.fit_chart([])
     with pytest.raises(sw.BadInput, match=r"PBM.*QueryFit"):

@@ -19,7 +19,7 @@ def log(tmp_path: Path, slotwise) -> Path:
 
 @pytest.fixture
 def broken_policy(tmp_path: Path) -> Callable[[str, str], str]:
-    """Writes the example policy with one text replaced by another; the path of that file."""
+    """Writes the example policy with one text replaced by another; returns the path of the file."""
 
     def write(right: str, wrong: str) -> str:
         source = EXAMPLE_POLICY.read_text()

@@ -6,7 +6,7 @@ import slotwise as sw
 
 
 def small_fits(how_many: int = 2, name: str = "query", method: str = "em") -> list[sw.QueryFit]:
-    """Each query has more displays than the one before; the first has few clicks."""
+    """Each query has more displays than the previous one; the first has few clicks."""
     queries = []
     for k in range(how_many):
         views = 20 + 1000 * k

@@ -1,4 +1,4 @@
-"""`slotwise demo` as a newcomer runs it, in a process of its own."""
+"""`slotwise demo` as a user runs it, in a separate process."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ def wait_until_gone(url: str) -> None:
     wait_until(lambda: not answers(url))
 
 
-def test_headless_it_ends_by_itself_with_a_summary(slotwise_process, tmp_path: Path) -> None:
+def test_a_headless_demo_ends_by_itself_with_a_summary(slotwise_process, tmp_path: Path) -> None:
     store = tmp_path / "shop.db"
     options = ["--headless", "--rounds", "300", "--rate", "max", "--port", "0", "--store", f"sqlite:///{store}"]
     result = slotwise_process("demo", *options)
@@ -46,7 +46,7 @@ def test_headless_it_ends_by_itself_with_a_summary(slotwise_process, tmp_path: P
     assert (verdict.displays, verdict.differences) == (300, [])
 
 
-def test_a_port_that_is_taken_is_let_alone(slotwise_process) -> None:
+def test_a_port_in_use_is_replaced_by_a_free_one(slotwise_process) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = slotwise_process("demo", "--headless", "--rounds", "10", "--rate", "max", "--port", str(port))
@@ -61,7 +61,7 @@ def test_a_store_that_cannot_be_opened_gets_one_clear_line(slotwise_process, tmp
 
 
 class Terminal:
-    """The demo in a terminal of its own."""
+    """The demo in its own terminal."""
 
     def __init__(self) -> None:
         self.output = ""
@@ -79,7 +79,7 @@ class Terminal:
             assert self._read(), self.output
 
     def send(self, number: signal.Signals) -> None:
-        """To all processes in the terminal, as Ctrl-C does."""
+        """Send a signal to all processes in the terminal, as Ctrl-C does."""
         os.killpg(self.process.pid, number)
 
     def exit_code(self) -> int:
@@ -99,7 +99,7 @@ class Terminal:
         if select.select([self._screen], [], [], 1.0)[0]:
             try:
                 self.output += os.read(self._screen, 65536).decode(errors="replace")
-            except OSError:  # Linux says so when the other side has gone
+            except OSError:  # Linux raises this when the other end is closed
                 return False
         return True
 
@@ -128,7 +128,7 @@ def test_the_service_does_not_outlive_the_demo(terminal: Terminal, number: signa
     wait_until_gone(terminal.url())
 
 
-def test_the_visitors_do_not_see_in_reading_order() -> None:
+def test_the_most_visible_position_of_the_demo_is_not_the_first() -> None:
     from slotwise.cli._parsing import choose_model
 
     model, _ = choose_model(None, None, None, VISITORS)

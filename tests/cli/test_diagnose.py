@@ -19,10 +19,10 @@ def test_a_saved_page_is_diagnosed_by_its_names(slotwise, tmp_path: Path) -> Non
     assert result.exit_code == 0
     names = ["theta[hat]", "theta[tie]", "theta[bag]", "kappa[hero]", "kappa[side]"]
     assert all(name in result.stdout for name in names)
-    found = slotwise("diagnose", str(tmp_path / "page.json"), *SHORT, "--json").json()
-    assert [row["name"] for row in found["variables"]] == names
-    assert found["sweeps"] == 400
-    assert set(found["accepted"]) == {"matched", "slide"}
+    diagnosis = slotwise("diagnose", str(tmp_path / "page.json"), *SHORT, "--json").json()
+    assert [row["name"] for row in diagnosis["variables"]] == names
+    assert diagnosis["sweeps"] == 400
+    assert set(diagnosis["accepted"]) == {"matched", "slide"}
 
 
 @pytest.mark.parametrize("saved", [True, False], ids=["saved counts", "plain JSON"])
@@ -57,12 +57,12 @@ def test_a_policy_that_does_not_compile_gets_one_clear_line(slotwise, broken_pol
 
 def test_a_setting_and_a_model_are_diagnosed(slotwise, tmp_path: Path) -> None:
     short = [*SHORT, "--rounds", "1e3", "--json"]
-    found = slotwise("diagnose", "--setting", "q10", *short, "--reference", "first").json()
-    assert len(found["variables"]) == 9
+    diagnosis = slotwise("diagnose", "--setting", "q10", *short, "--reference", "first").json()
+    assert len(diagnosis["variables"]) == 9
     model = tmp_path / "model.json"
     model.write_text('{"theta": [0.4, 0.2], "kappa": [1, 0.5]}')
-    found = slotwise("diagnose", "--model", str(model), *short, "--sampler", "random_walk").json()
-    assert found["sampler"] == "random_walk"
+    diagnosis = slotwise("diagnose", "--model", str(model), *short, "--sampler", "random_walk").json()
+    assert diagnosis["sampler"] == "random_walk"
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ def test_a_fit_can_be_saved_drawn_simulated_and_served(log: Path, tmp_path: Path
 
 @pytest.mark.parametrize("method", ["em", "svd", "bayes"])
 def test_json_of_every_method(log: Path, slotwise, method: str) -> None:
-    found = slotwise("fit", str(log), "--method", method, "--top", "2", "--json").json()
-    assert found["lines"] == {"good": 26_100, "left_out": 0, "bad": 0}
-    assert [row["query"] for row in found["queries"]] == ["1", "4"]
-    kappa = found["queries"][0]["kappa"]
+    printed = slotwise("fit", str(log), "--method", method, "--top", "2", "--json").json()
+    assert printed["lines"] == {"good": 26_100, "left_out": 0, "bad": 0}
+    assert [row["query"] for row in printed["queries"]] == ["1", "4"]
+    kappa = printed["queries"][0]["kappa"]
     assert list(kappa) == ["1", "2", "3"]
     assert (kappa["2"]["interval"] is None) == (method == "svd")
 
@@ -42,14 +42,14 @@ def test_columns_filters_and_a_schema_file(tmp_path: Path, slotwise) -> None:
     columns = "query=q,item=ad,position=slot,clicked=click"
     options = ["--delimiter", ";", "--columns", columns, "--positions", "top,foot"]
     dated = ["--date", "day", "--since", "2024-02-01", "--until", "2024-03-01", "--where", "q=1"]
-    found = slotwise("fit", str(tmp_path / "a.csv"), *options, *dated, "--json").json()
-    assert found["lines"] == {"good": 100, "left_out": 500, "bad": 0}
+    printed = slotwise("fit", str(tmp_path / "a.csv"), *options, *dated, "--json").json()
+    assert printed["lines"] == {"good": 100, "left_out": 500, "bad": 0}
     schema = (
         'delimiter = ";"\nquery = "q"\nitem = "ad"\nposition = "slot"\nclicked = "click"\npositions = ["top", "foot"]\n'
     )
     (tmp_path / "log.toml").write_text(schema)
     by_file = slotwise("fit", str(tmp_path / "a.csv"), "--schema", str(tmp_path / "log.toml"), *dated, "--json").json()
-    assert by_file == found
+    assert by_file == printed
 
 
 def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:

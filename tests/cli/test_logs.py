@@ -35,7 +35,7 @@ def test_counts_are_written_as_parquet_only(log: Path, slotwise) -> None:
     slotwise("logs", "count", str(log), "--output", "cells.csv").assert_refused("'cells.csv'", ".parquet")
 
 
-def test_synth_finds_the_format_by_the_name(tmp_path: Path, slotwise) -> None:
+def test_synth_derives_the_format_from_the_file_name(tmp_path: Path, slotwise) -> None:
     result = slotwise("logs", "synth", str(tmp_path / "a.ndjson.gz"), "--lines", "1e3", "--queries", "5")
     assert result.exit_code == 0
     assert "1,000 lines" in result.stdout
@@ -65,7 +65,7 @@ def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_page_about_logs_shows_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise) -> None:
+def test_the_commands_of_the_page_about_logs_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise) -> None:
     page = (ROOT / "docs" / "logs.md").read_text()
     monkeypatch.chdir(tmp_path)
     commands = page.partition("```\n")[2].partition("```")[0].splitlines()

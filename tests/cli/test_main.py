@@ -1,4 +1,4 @@
-"""What all commands share: help, the version, exit codes."""
+"""The behaviour that all commands share: help, the version, exit codes."""
 
 import subprocess
 import sys

@@ -62,7 +62,7 @@ left = "hat"
 """
 
 
-def test_apply_lists_what_changed_and_changes_nothing_twice(apply, service: Process, page: str) -> None:
+def test_apply_lists_the_changes_and_a_second_apply_has_none(apply, service: Process, page: str) -> None:
     result = apply(FIRST)
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
@@ -93,7 +93,7 @@ def test_apply_lists_what_changed_and_changes_nothing_twice(apply, service: Proc
     ]  # fmt: skip
 
 
-def test_exact_takes_away_what_the_file_does_not_name(apply, service: Process, page: str) -> None:
+def test_exact_removes_items_and_pins_that_the_file_does_not_name(apply, service: Process, page: str) -> None:
     apply(SECOND)
     service.http.put(f"/v1/pages/{page}/items/sock", json={"valid_until": 5e9})
     service.http.put(f"/v1/pages/{page}/pins/default/right", json={"item": "sock"})
@@ -110,14 +110,14 @@ def test_exact_takes_away_what_the_file_does_not_name(apply, service: Process, p
     assert changes(apply(SECOND, "--exact", "--json")) == []
 
 
-def test_a_pin_leaves_a_position_that_goes_away(apply, service: Process, page: str) -> None:
+def test_an_item_pinned_to_a_removed_position_can_be_pinned_again(apply, service: Process, page: str) -> None:
     apply(FIRST)
     result = apply('positions = ["left"]\nitems = { hat = {} }\npins = { left = "hat" }')
     assert result.exit_code == 0, result.stderr
     assert service.http.get(f"/v1/pages/{page}").json()["pins"] == {"default": {"left": "hat"}}
 
 
-def test_a_page_that_was_changed_meanwhile_is_let_alone(service: Process, page: str) -> None:
+def test_a_page_that_was_changed_concurrently_is_not_overwritten(service: Process, page: str) -> None:
     file = page_of({"page": page, "positions": ["hero"]})
     with HttpClient(service.address) as client:
         bring(client, file)
@@ -136,7 +136,7 @@ def test_many_changes_are_not_all_listed(apply) -> None:
     assert "1,481 more" in result.stdout.splitlines()[-1]
 
 
-def test_what_the_service_refuses_is_an_error(apply, service: Process, page: str) -> None:
+def test_a_rejected_request_is_an_error(apply, service: Process, page: str) -> None:
     assert apply(FIRST).exit_code == 0
     apply('positions = ["hero"]\nretention = 5').assert_refused("retention: 5 ", "click_window")
     items = "\n".join(f"item{k} = {{}}" for k in range(10_001))
@@ -161,7 +161,7 @@ def test_list_and_show(apply, show, service: Process, page: str, slotwise) -> No
     assert sum(cell["clicks"] for cell in answer["insights"]["counts"]) == 30
 
 
-def test_what_is_not_known_is_shown_as_a_dash(apply, show, service: Process, page: str) -> None:
+def test_unknown_values_are_printed_as_a_dash(apply, show, service: Process, page: str) -> None:
     def hero(lines: list[str]) -> list[str]:
         return [cell.strip() for cell in next(line for line in lines if " hero " in line).split("│")]
 
@@ -173,7 +173,7 @@ def test_what_is_not_known_is_shown_as_a_dash(apply, show, service: Process, pag
     service.http.delete(f"/v1/pages/{page}/pins/default/hero")  # a change of the page discards its cached insights
     lines = show().stdout.splitlines()
     assert any("(learnt 1 display, 1 click)" in line for line in lines)
-    assert hero(lines)[:4] == ["default", "hero", "-", ""], "one position alone says nothing of its visibility"
+    assert hero(lines)[:4] == ["default", "hero", "-", ""], "the visibility of a single position is unknown"
     assert hero(lines)[4].startswith("hat (")
 
 

@@ -1,4 +1,4 @@
-"""`slotwise serve` refuses what it cannot do; tests/service has the tests of the service."""
+"""`slotwise serve` rejects invalid options; tests/service has the tests of the service."""
 
 import pytest
 
@@ -12,5 +12,5 @@ import pytest
         (["--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], ["nowhere/at/all"]),
     ],
 )
-def test_what_cannot_be_served_is_refused(arguments: list[str], named: list[str], slotwise_process) -> None:
+def test_invalid_options_are_rejected(arguments: list[str], named: list[str], slotwise_process) -> None:
     slotwise_process("serve", *arguments).assert_refused(*named)

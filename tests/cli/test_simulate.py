@@ -51,7 +51,7 @@ def test_charts_are_written(slotwise, tmp_path: Path) -> None:
     assert str(paths[0]) in result.stdout
 
 
-def test_bounds_are_computed_or_their_lack_explained(slotwise) -> None:
+def test_bounds_are_computed_or_a_note_says_why_not(slotwise) -> None:
     command = ["simulate", *SMALL, "--policies", "uniform", "--bound"]
     bounds = slotwise(*command, "--setting", "q10", "--json").json()["bounds"]
     assert bounds["kappa known"] == pytest.approx(6.234, abs=0.001)
@@ -63,7 +63,7 @@ def test_bounds_are_computed_or_their_lack_explained(slotwise) -> None:
     assert "theta[2] = theta[3] = 0.15" in remark
 
 
-def test_all_is_every_policy(slotwise) -> None:
+def test_the_policy_all_means_every_policy(slotwise) -> None:
     rows = slotwise("simulate", "--rounds", "30", "--runs", "2", "--policies", "all", "--json").json()
     assert rows[0]["policy"] == "pb_mhb"
     assert sorted(row["policy"] for row in rows) == sw.policies()
@@ -122,7 +122,7 @@ def test_a_wrong_reference_is_noted(slotwise) -> None:
     model = ["--theta", ".5,.2,.1", "--kappa", ".2,1", "--policies", "pb_mhb,pb_mhb:reference=none"]
     result = slotwise("simulate", *SMALL, *model)
     assert result.exit_code == 0
-    (line,) = result.stderr.splitlines()  # of the first policy alone
+    (line,) = result.stderr.splitlines()  # only for the first policy
     assert line.startswith("note: pb_mhb ")
     assert "pb_mhb:reference=none" in line
 

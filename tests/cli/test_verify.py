@@ -24,8 +24,8 @@ def store(tmp_path: Path) -> Path:
 
 def test_the_exit_code_says_whether_counts_differ(store: Path, slotwise) -> None:
     command = ["verify", "--store", f"sqlite:///{store}"]
-    found = slotwise(*command, "--json").json()
-    assert (found["displays"], found["events"], found["differences"]) == (1, 1, [])
+    verification = slotwise(*command, "--json").json()
+    assert (verification["displays"], verification["events"], verification["differences"]) == (1, 1, [])
     assert slotwise(*command).exit_code == 0
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE counts SET clicks = clicks + 1 WHERE clicks > 0")

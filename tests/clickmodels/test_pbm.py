@@ -1,4 +1,4 @@
-"""The position-based model, against brute force and against its law."""
+"""The position-based model, compared with brute force and with its law."""
 
 import math
 from itertools import permutations
@@ -8,7 +8,7 @@ import pytest
 
 from slotwise.clickmodels.pbm import PBM, click
 
-# A test of frequencies fails when |z| > 5: by chance once in 1.7 million, for a standard normal z
+# A test of frequencies fails when |z| > 5. For a standard normal z, the false-alarm rate is 1 in 1.7 million.
 Z_LIMIT = 5.0
 
 
@@ -31,14 +31,14 @@ def draw_clicks(model: PBM, display: list[int], visitors: np.random.Generator) -
 
 
 def click_z(model: PBM, display: list[int], chances: np.ndarray, visitors: int = 8_000) -> np.ndarray:
-    """How far the clicks of many visitors are from these chances, in standard deviations, by position."""
+    """By position, the deviation of the clicks of many visitors from these probabilities, in standard deviations."""
     rng = np.random.default_rng(3)
     mean = np.mean([draw_clicks(model, display, rng) for _ in range(visitors)], axis=0)
     return np.abs(mean - chances) / np.sqrt(chances * (1.0 - chances) / visitors)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_display_beats_the_best_one(seed: int) -> None:
+def test_no_display_is_better_than_the_best_one(seed: int) -> None:
     model = random_model(seed)
     displays = list(permutations(range(model.theta.size), model.kappa.size))
     values = [expectation(model, display) for display in displays]
@@ -49,7 +49,7 @@ def test_no_display_beats_the_best_one(seed: int) -> None:
         assert model.expected_clicks(np.array(display)) == pytest.approx(value, abs=1e-12)
 
 
-def test_the_best_item_stands_at_the_most_visible_position() -> None:
+def test_the_best_item_is_at_the_most_visible_position() -> None:
     assert PBM([0.1, 0.9, 0.5, 0.7], [0.2, 1.0, 0.6]).best_display().tolist() == [2, 1, 3]
 
 
@@ -66,7 +66,7 @@ def test_click_frequencies_are_theta_times_kappa() -> None:
     assert (click_z(model, display, chances) < Z_LIMIT).all()
 
 
-def test_the_test_of_frequencies_sees_a_wrong_chance() -> None:
+def test_the_test_of_frequencies_detects_a_wrong_probability() -> None:
     model = PBM([0.9, 0.3, 0.05, 0.5], [1.0, 0.6, 0.2])
     wrong = model.theta[[2, 0, 1]] * model.kappa * 1.2
     assert (click_z(model, [2, 0, 1], wrong) > Z_LIMIT).any()
@@ -80,7 +80,7 @@ def test_positions_are_clicked_independently() -> None:
 
 
 @pytest.mark.parametrize("display", [[0, 1, 2], [2, 3, 0], [3, 2, 1]])
-def test_one_uniform_per_position_whatever_is_shown(display: list[int]) -> None:
+def test_one_uniform_number_is_drawn_per_position_for_any_display(display: list[int]) -> None:
     model = PBM([0.0, 1.0, 0.4, 0.7], [1.0, 0.5, 0.0])
     visitors, reference = np.random.default_rng(4), np.random.default_rng(4)
     for _ in range(50):
@@ -107,13 +107,13 @@ def test_shuffled_keeps_the_first_position_and_every_value() -> None:
 
 def test_shuffled_reaches_every_order() -> None:
     model, rng = PBM([0.1, 0.2, 0.3], [1.0, 0.5, 0.2]), np.random.default_rng(1)
-    drawn = [model.shuffled(rng) for _ in range(300)]
-    # an order of 12 is missing by chance with a probability below 12 (11/12)^300, 6 in 10^11
-    assert len({(*one.theta.tolist(), *one.kappa.tolist()) for one in drawn}) == 12
+    shuffles = [model.shuffled(rng) for _ in range(300)]
+    # the probability that any of the 12 orders is missing is below 12 (11/12)^300, 6 in 10^11
+    assert len({(*shuffled.theta.tolist(), *shuffled.kappa.tolist()) for shuffled in shuffles}) == 12
 
 
 def test_a_model_does_not_change_with_the_array_it_was_made_from() -> None:
     theta = np.array([0.5, 0.2])
     model = PBM(theta, [1.0])
-    theta[0] = 7.0  # would pass every check now
+    theta[0] = 7.0  # after the model has checked its values
     assert model.theta.tolist() == [0.5, 0.2]

@@ -73,7 +73,7 @@ def test_anchors_are_derived_as_github_does() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_to_headings_are_not_dead(page: Path) -> None:
+def test_links_to_headings_resolve(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text()):
         if not target.startswith("http"):
             linked = page.parent / target if target else page

@@ -62,7 +62,7 @@ def shop(service: Process) -> Process:
     return service
 
 
-def test_the_five_minutes_run_as_shown(shop: Process) -> None:
+def test_the_commands_of_five_minutes_run(shop: Process) -> None:
     needed("curl")
     answers = []
     for block in blocks("sh"):
@@ -142,15 +142,15 @@ def test_every_field_is_documented(openapi: Any) -> None:
             assert f"`{field}`" in page or f'"{field}"' in page, f"{field} of {name}"
 
 
-def test_the_json_of_the_http_interface_is_json() -> None:
+def test_the_json_of_the_http_interface_is_valid() -> None:
     shown = re.findall(r"```json\n(.*?)```", HTTP_API.read_text(), flags=re.DOTALL)
     assert len(shown) >= 4
     for block in shown:
         json.loads(block)
 
 
-def test_requests_shown_are_accepted(service: Process) -> None:
-    """Sends the first object shown for pages and for recommendations, to a page that has the names in them."""
+def test_requests_in_the_documentation_are_accepted(service: Process) -> None:
+    """Sends the first JSON object for pages and for recommendations, to a page that has the names in them."""
     page = HTTP_API.read_text()
     section = {name: page.partition(f"\n## {name}\n")[2] for name in ("Pages", "Recommendations")}
     spec, request = (re.findall(r"```json\n(.*?)```", section[name], flags=re.DOTALL)[0] for name in section)
@@ -178,7 +178,7 @@ def test_every_option_of_pages_is_documented(name: str) -> None:
             assert option == "--help" or f"`{option}`" in section, option
 
 
-def test_the_page_file_shown_is_a_page(tmp_path: Path) -> None:
+def test_the_page_file_of_the_documentation_is_valid(tmp_path: Path) -> None:
     from slotwise.client.page_file import read_page
 
     (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "command_line.md").read_text(), flags=re.DOTALL)

@@ -17,7 +17,7 @@ ALLOWED = {"CHANGELOG.md": {"variant"}, "migrations.py": {"variant"}}  # they na
 
 
 class Retired(NamedTuple):
-    """A word that is no longer used, with an example that must be found and one that must not."""
+    """A word that is no longer used, with a text that contains it and one that must not match."""
 
     pattern: str
     instead: str
@@ -76,8 +76,8 @@ def test_pages_use_no_retired_words(page: Path) -> None:
 
 
 def test_docstrings_and_comments_use_no_retired_words() -> None:
-    found = [f"{path.relative_to(ROOT)}: {hit}" for path in SOURCES for hit in hits_in_source(path)]
-    assert not found, "\n".join(found)
+    used = [f"{path.relative_to(ROOT)}: {hit}" for path in SOURCES for hit in hits_in_source(path)]
+    assert not used, "\n".join(used)
 
 
 SOURCE = '''"""One."""

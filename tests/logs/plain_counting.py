@@ -50,21 +50,21 @@ def _write(path: Path, text: str) -> None:
 
 def count(rows: Iterable[Row]) -> Cells:
     """The counts of the rows."""
-    shown: Counter[tuple[str, str, str]] = Counter()
+    displays: Counter[tuple[str, str, str]] = Counter()
     clicked: Counter[tuple[str, str, str]] = Counter()
     for query, item, position, click in rows:
-        shown[query, item, str(position)] += 1
+        displays[query, item, str(position)] += 1
         clicked[query, item, str(position)] += click
-    return {cell: (number, clicked[cell]) for cell, number in shown.items()}
+    return {cell: (number, clicked[cell]) for cell, number in displays.items()}
 
 
 def cells(log: Log) -> Cells:
     """The counts of a log, cell by cell."""
-    found = {}
+    by_cell = {}
     for query, items, positions, counts in log.queries:
         for i, item in enumerate(items):
             for k, position in enumerate(positions):
-                shown = int(counts.clicks[i, k] + counts.skips[i, k])
-                if shown:
-                    found[query, item, position] = (shown, int(counts.clicks[i, k]))
-    return found
+                displays = int(counts.clicks[i, k] + counts.skips[i, k])
+                if displays:
+                    by_cell[query, item, position] = (displays, int(counts.clicks[i, k]))
+    return by_cell

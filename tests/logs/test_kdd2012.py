@@ -1,4 +1,4 @@
-"""A synthetic log in the competition's format gives back the parameters that it was generated from."""
+"""The fit of a synthetic log in the competition's format recovers the parameters that generated the log."""
 
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from slotwise.logs.synthetic import synth
 from slotwise.logs.traffic import ExactTraffic, KnownQuery
 from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
-VIEWS = 1_000  # at the threshold itself
+VIEWS = 1_000  # exactly the threshold
 
 
 def noise(query: int, views: list[list[int]]) -> KnownQuery:
-    """A query that the thresholds must drop, or items that they must drop; clicked like any other."""
+    """A query that the thresholds must drop, or whose items they must drop; it is clicked like any other."""
     theta = np.linspace(0.02, 0.1, len(views))
     return KnownQuery(
         query,
@@ -28,7 +28,7 @@ def noise(query: int, views: list[list[int]]) -> KnownQuery:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, KnownQuery]]:
-    """The eight queries of the paper, and queries that narrowly miss the thresholds in every way."""
+    """The eight queries of the paper, and queries that narrowly miss each of the thresholds."""
     rng = np.random.default_rng(5)
     known, first = {}, 1
     for query in BEHAVIORAL:
@@ -43,7 +43,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, KnownQ
         noise(103, [[9000, 9000, 1]] * 5),  # hardly ever at the third position
         *[noise(200 + k, rng.integers(1, 40, (6, 3)).tolist()) for k in range(200)],  # the long tail
     ]
-    # an item of a query that stays, shown often but not everywhere: the item must go
+    # an item of a kept query with many displays, but not at every position: the item must be dropped
     lopsided = np.array([[5000, 999, 5000], [999, 1500, 1500], [1, 0, 0]])
     weak.append(KnownQuery(2, [800_000, 800_001, 800_002], sw.PBM([0.9, 0.5, 0.2], [1, 0.5, 0.3]), lopsided))
     path = tmp_path_factory.mktemp("kdd") / "training.txt"
@@ -67,7 +67,7 @@ def likelihood(counts: sw.Counts, theta: Floats, kappa: Floats) -> float:
 
 
 def log_likelihood_ratio(log: tuple[str, dict[str, KnownQuery]], scale: float = 1.0) -> float:
-    """Twice the log-likelihood of the estimates minus that of the truth, with its first thetas scaled."""
+    """Twice the log-likelihood of the estimates minus that of the true values, whose first thetas are scaled."""
     path, known = log
     total = 0.0
     for fit in sw.fit_queries(read_log(path, "kdd2012").queries, "em"):
@@ -78,15 +78,15 @@ def log_likelihood_ratio(log: tuple[str, dict[str, KnownQuery]], scale: float = 
     return total
 
 
-def test_the_table_of_the_paper_comes_back_within_sampling_error(log: tuple[str, dict[str, KnownQuery]]) -> None:
+def test_the_table_of_the_paper_is_recovered_within_sampling_error(log: tuple[str, dict[str, KnownQuery]]) -> None:
     """The ratio is chi-squared with 58 thetas + 16 kappas = 74 degrees of freedom: above 128.0 with a probability of
     1e-4 (mean 73.1, standard deviation 11.6, largest 104.7 in 300 such logs). Negative control: with one theta per
-    query 25 % larger, it is above."""
+    query 25 % larger, the ratio is above 128.0."""
     assert log_likelihood_ratio(log) < 128.0
     assert log_likelihood_ratio(log, 1.25) > 128.0
 
 
-def test_svd_gives_the_table_too(log: tuple[str, dict[str, KnownQuery]]) -> None:
+def test_svd_recovers_the_table_too(log: tuple[str, dict[str, KnownQuery]]) -> None:
     """The SVD, the paper's own estimate, gives all cells the same weight, so its errors are larger. In 300 such logs
     the largest error of the 74 numbers was 5.3 standard errors of EM; it exceeded 4.7 in 1 % of the logs."""
     path, known = log
@@ -105,7 +105,7 @@ def test_thresholds_are_options(log: tuple[str, dict[str, KnownQuery]]) -> None:
     assert len(read_log(path, "kdd2012", {"min_shown": 0, "min_items": 1}).queries) == len(known) + 203
 
 
-def test_a_session_is_one_display_whatever_its_impressions(tmp_path: Path) -> None:
+def test_a_session_is_one_display_for_any_number_of_impressions(tmp_path: Path) -> None:
     """Click > 0 is one click and Impression is ignored, as in the paper."""
     lines = ["0\t5", "1\t1", "3\t4", "2\t2"]
     (tmp_path / "a.txt").write_text("".join(f"{line}\t0\t7\t0\t1\t1\t9\t0\t0\t0\t0\n" for line in lines))

@@ -65,10 +65,10 @@ def test_a_malformed_line_is_counted_and_reported(tmp_path: Path, case: str) -> 
     with pytest.raises(sw.BadInput, match=r"1 of 2,000 lines.*--max-bad 1\)") as refused:
         read_log(path, "kdd2012", EVERYTHING)
     assert f"{path}, line 1,234: " in str(refused.value)
-    found = read_log(path, "kdd2012", EVERYTHING, max_bad=1)
-    assert found.account.bad == {status: 1}
-    assert [(each.line, each.status) for each in found.account.first] == [(1234, status)]
-    assert cells(found) == {("99", "7", "1"): (SIZE - 1, 0)}
+    result = read_log(path, "kdd2012", EVERYTHING, max_bad=1)
+    assert result.account.bad == {status: 1}
+    assert [(each.line, each.status) for each in result.account.first] == [(1234, status)]
+    assert cells(result) == {("99", "7", "1"): (SIZE - 1, 0)}
 
 
 def test_a_column_that_is_not_read_may_hold_anything(tmp_path: Path) -> None:
@@ -86,16 +86,16 @@ def test_problems_are_counted_separately_and_the_first_lines_quoted(tmp_path: Pa
         read_log(path, "kdd2012", EVERYTHING, max_bad=8)
     for status, count in ((LineStatus.BAD_COLUMNS, 2), (LineStatus.BAD_POSITION, 7)):
         assert f"{count} lines: {describe_status(status, 'csv')}\n" in str(refused.value)
-    found = read_log(path, "kdd2012", EVERYTHING, max_bad=9).account
-    assert found.bad == {LineStatus.BAD_COLUMNS: 2, LineStatus.BAD_POSITION: 7}
-    assert [each.line for each in found.first] == [10, 15, 20, 30, 40]
-    assert found.good + 9 == SIZE
-    assert read_log(path, "kdd2012", EVERYTHING, max_bad=0.0045).account.bad == found.bad  # a share of the lines
+    account = read_log(path, "kdd2012", EVERYTHING, max_bad=9).account
+    assert account.bad == {LineStatus.BAD_COLUMNS: 2, LineStatus.BAD_POSITION: 7}
+    assert [each.line for each in account.first] == [10, 15, 20, 30, 40]
+    assert account.good + 9 == SIZE
+    assert read_log(path, "kdd2012", EVERYTHING, max_bad=0.0045).account.bad == account.bad  # a share of the lines
     with pytest.raises(sw.BadInput, match=r"0\.44%"):
         read_log(path, "kdd2012", EVERYTHING, max_bad=0.0044)
 
 
-def test_blank_lines_are_no_lines(tmp_path: Path) -> None:
+def test_blank_lines_are_not_counted(tmp_path: Path) -> None:
     assert read_log(log(tmp_path / "a.txt", line_7=b""), "kdd2012", EVERYTHING).account.lines == SIZE - 1
 
 
@@ -120,9 +120,9 @@ def test_a_file_that_is_empty_or_has_a_header_only(tmp_path: Path) -> None:
     with pytest.raises(sw.BadInput, match=r"b\.csv' has only a header"):
         read_log(str(tmp_path / "b.csv"))
     (tmp_path / "c.csv").write_text(csv_text([("p", "a", 1, 0)]))
-    found = read_log([str(tmp_path / "a.csv"), str(tmp_path / "c.csv")])  # among other files an empty one is only noted
-    assert found.account.notes() == [f"{str(tmp_path / 'a.csv')!r} is empty"]
-    assert cells(found) == {("p", "a", "1"): (1, 0)}
+    result = read_log([str(tmp_path / "a.csv"), str(tmp_path / "c.csv")])  # an empty file among others is only noted
+    assert result.account.notes() == [f"{str(tmp_path / 'a.csv')!r} is empty"]
+    assert cells(result) == {("p", "a", "1"): (1, 0)}
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst", ".bz2", ".xz"])
@@ -149,27 +149,27 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(csv_text(rows).encode("latin-1"))
     with pytest.raises(sw.BadInput, match=r"2 of 3 lines.*\n.*2 lines: .*UTF-8\n.*line 2: "):
         read_log(str(tmp_path / "a.csv"))
-    found = read_log(str(tmp_path / "a.csv"), max_bad=2)
-    assert (found.account.bad, cells(found)) == ({LineStatus.BAD_ENCODING: 2}, {("tea", "a", "1"): (1, 1)})
+    result = read_log(str(tmp_path / "a.csv"), max_bad=2)
+    assert (result.account.bad, cells(result)) == ({LineStatus.BAD_ENCODING: 2}, {("tea", "a", "1"): (1, 1)})
     (tmp_path / "b.csv").write_bytes(csv_text(rows).encode("utf-16"))
     with pytest.raises(sw.BadInput, match="no column 'query'"):
         read_log(str(tmp_path / "b.csv"))
 
 
-def test_a_quote_that_never_closes_swallows_nothing(tmp_path: Path) -> None:
+def test_an_unclosed_quote_hides_no_lines(tmp_path: Path) -> None:
     text = csv_text([("p", "a", 1, 0)] * 100).splitlines()
     text[50] = 'p,"a,1,0'
     (tmp_path / "a.csv").write_text("\n".join(text) + "\n")
     with pytest.raises(sw.BadInput, match=r"line 51: a quote is not closed.*--quote"):
         read_log(str(tmp_path / "a.csv"), max_bad=10**9)
-    found = read_log(str(tmp_path / "a.csv"), schema={"quote": ""}, max_bad=0)
-    assert cells(found) == {("p", "a", "1"): (99, 0), ("p", '"a', "1"): (1, 0)}
+    result = read_log(str(tmp_path / "a.csv"), schema={"quote": ""}, max_bad=0)
+    assert cells(result) == {("p", "a", "1"): (99, 0), ("p", '"a', "1"): (1, 0)}
 
 
 def test_missing_names(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(csv_text([("", "a", 1, 0), ("p", "", 1, 0), ("p", "a", 1, 0)]))
-    found = read_log(str(tmp_path / "a.csv"), max_bad=2)
-    assert (found.account.bad, [each.line for each in found.account.first]) == ({LineStatus.MISSING_NAME: 2}, [2, 3])
+    result = read_log(str(tmp_path / "a.csv"), max_bad=2)
+    assert (result.account.bad, [each.line for each in result.account.first]) == ({LineStatus.MISSING_NAME: 2}, [2, 3])
 
 
 def test_invalid_json(tmp_path: Path) -> None:
@@ -183,19 +183,19 @@ def test_invalid_json(tmp_path: Path) -> None:
         good.replace(b"0", b"null"),
     ]
     (tmp_path / "a.ndjson").write_bytes(b"\n".join([good, *bad, good]) + b"\n")
-    found = read_log(str(tmp_path / "a.ndjson"), max_bad=6)
-    assert found.account.bad == {LineStatus.BAD_COLUMNS: 3, LineStatus.BAD_NUMBER: 2, LineStatus.BAD_POSITION: 1}
-    assert [each.line for each in found.account.first] == [2, 3, 4, 5, 6]
-    assert any(note.startswith("3 lines: ") and "JSON" in note for note in found.account.notes())
-    assert cells(found) == {("p", "a", "1"): (2, 0)}
+    result = read_log(str(tmp_path / "a.ndjson"), max_bad=6)
+    assert result.account.bad == {LineStatus.BAD_COLUMNS: 3, LineStatus.BAD_NUMBER: 2, LineStatus.BAD_POSITION: 1}
+    assert [each.line for each in result.account.first] == [2, 3, 4, 5, 6]
+    assert any(note.startswith("3 lines: ") and "JSON" in note for note in result.account.notes())
+    assert cells(result) == {("p", "a", "1"): (2, 0)}
 
 
 def test_rows_of_parquet(tmp_path: Path) -> None:
     table = {"query": ["p"] * 4, "item": ["a", None, "a", "a"], "position": [1, 1, 0, 1], "clicked": [0, 0, 0, 7]}
     parquet.write_table(pa.table(table), tmp_path / "a.parquet")
-    found = read_log(str(tmp_path / "a.parquet"), max_bad=3)
-    assert found.account.bad == {LineStatus.BAD_CLICKS: 1, LineStatus.BAD_POSITION: 1, LineStatus.MISSING_NAME: 1}
-    assert [(each.line, each.status) for each in found.account.first] == [
+    result = read_log(str(tmp_path / "a.parquet"), max_bad=3)
+    assert result.account.bad == {LineStatus.BAD_CLICKS: 1, LineStatus.BAD_POSITION: 1, LineStatus.MISSING_NAME: 1}
+    assert [(each.line, each.status) for each in result.account.first] == [
         (2, LineStatus.MISSING_NAME),
         (3, LineStatus.BAD_POSITION),
         (4, LineStatus.BAD_CLICKS),
@@ -213,12 +213,12 @@ def test_invalid_dates(tmp_path: Path) -> None:
 
     rows = [("p", "a", 1, 0, day) for day in ("2024-01-01", "yesterday", "", "2024-01-02T10:00:00")]
     (tmp_path / "a.csv").write_text(csv_text(rows, header=(*NAMES, "day")))
-    found = read_log(str(tmp_path / "a.csv"), where=between("day", "2024-01-02", None), max_bad=2)
-    assert (found.account.bad, found.account.left_out, found.account.good) == ({LineStatus.BAD_DATE: 2}, 1, 1)
+    result = read_log(str(tmp_path / "a.csv"), where=between("day", "2024-01-02", None), max_bad=2)
+    assert (result.account.bad, result.account.left_out, result.account.good) == ({LineStatus.BAD_DATE: 2}, 1, 1)
 
 
 def test_a_clean_file_is_read_once_and_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a malformed log needs the tolerant reading: a spy on the engine counts the readings."""
+    """Only a malformed log is read a second time, by the tolerant reader: a spy on the engine counts the reads."""
     used: list[str] = []
     original = DuckDBEngine._view
     monkeypatch.setattr(DuckDBEngine, "_view", lambda self, select: used.append(select) or original(self, select))

@@ -21,9 +21,9 @@ FORMATS = st.sampled_from(["csv", "tsv", "ndjson", "parquet"])
 def test_permuting_lines_and_splitting_files_changes_nothing(rows: list[Row], format: str, data: st.DataObject) -> None:
     order = data.draw(st.permutations(rows))
     cuts = sorted(data.draw(st.sets(st.integers(1, len(rows)), max_size=3)))
-    parts = [order[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True) if begin < end]
+    groups = [order[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True) if begin < end]
     with tempfile.TemporaryDirectory() as folder:
-        files = [str(write(Path(folder) / f"{k}.{format}", part)) for k, part in enumerate(parts)]
+        files = [str(write(Path(folder) / f"{k}.{format}", group)) for k, group in enumerate(groups)]
         assert cells(read_log(files)) == count(rows)
 
 

@@ -146,9 +146,9 @@ def test_filters(tmp_path: Path) -> None:
     assert cells(read("position<=2")) == kept(lambda row: row[2] <= 2)  # a column that is read in any case
     assert cells(read("position=2")) == kept(lambda row: row[2] == 2)  # and may already be a number
     assert cells(read("position!=2")) == kept(lambda row: row[2] != 2)
-    found = read(since="2024-01-05", until="2024-01-10")
-    assert cells(found) == kept(lambda row: "2024-01-05" <= row[6] < "2024-01-10")
-    assert found.account.left_out == len(rows) - found.account.good > 0
+    result = read(since="2024-01-05", until="2024-01-10")
+    assert cells(result) == kept(lambda row: "2024-01-05" <= row[6] < "2024-01-10")
+    assert result.account.left_out == len(rows) - result.account.good > 0
     with pytest.raises(sw.BadInput, match="of 500: 500 left out by filters"):
         read("segment=tablet")
     with pytest.raises(sw.BadInput, match="no column 'county'"):

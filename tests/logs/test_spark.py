@@ -27,7 +27,7 @@ ROWS: list[Row] = [("p" if k % 3 else "é, q", f"i{k % 5}", 1 + k % 4, int(k % 7
 
 @pytest.fixture(scope="module", autouse=True)
 def _spark() -> Iterator[None]:
-    """One session for all tests: starting it takes longer than any of them."""
+    """One session for all tests: starting it takes longer than any test."""
     running = start_session("local[2]")
     yield
     running.stop()
@@ -35,18 +35,18 @@ def _spark() -> Iterator[None]:
 
 def same(files: str | list[str], format: str | None = None, **options: object) -> sw.BadInput | None:
     """Assert that both engines give the same queries and line account, or raise the same error."""
-    found = []
+    outcomes = []
     for engine in ("duckdb", "spark"):
         try:
-            found.append(read_log(files, format, engine=engine, **options))  # type: ignore[arg-type]
+            outcomes.append(read_log(files, format, engine=engine, **options))  # type: ignore[arg-type]
         except sw.BadInput as error:
-            found.append(error)
-    if isinstance(found[0], sw.BadInput):
-        assert str(found[0]) == str(found[1])
-        return found[0]
-    assert cells(found[0]) == cells(found[1])
-    assert [query[:3] for query in found[0].queries] == [query[:3] for query in found[1].queries]
-    assert found[0].account == found[1].account
+            outcomes.append(error)
+    if isinstance(outcomes[0], sw.BadInput):
+        assert str(outcomes[0]) == str(outcomes[1])
+        return outcomes[0]
+    assert cells(outcomes[0]) == cells(outcomes[1])
+    assert [query[:3] for query in outcomes[0].queries] == [query[:3] for query in outcomes[1].queries]
+    assert outcomes[0].account == outcomes[1].account
     return None
 
 

@@ -15,11 +15,11 @@ EVERYTHING = {"kdd2012": {"min_shown": 0, "min_items": 1}}
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_is_read_back_whole(tmp_path: Path, format: str) -> None:
+def test_every_format_is_read_back_completely(tmp_path: Path, format: str) -> None:
     traffic = ZipfTraffic(5_000, queries=20, items=6)
     path = tmp_path / "log"
     assert synth(path, traffic, format, seed=1) == 5_000
-    found = read_log(str(path), format, EVERYTHING.get(format))
+    result = read_log(str(path), format, EVERYTHING.get(format))
     (lines,) = traffic.lines(np.random.default_rng([1, 2]), 10_000)
     single_query = format == "open-bandit"
     wanted: dict[tuple[str, str, str], tuple[int, int]] = {}
@@ -27,11 +27,11 @@ def test_every_format_is_read_back_whole(tmp_path: Path, format: str) -> None:
         cell = ("all" if single_query else str(query), str(item), str(position))
         shown, clicks = wanted.get(cell, (0, 0))
         wanted[cell] = (shown + 1, clicks + clicked)
-    assert cells(found) == wanted
+    assert cells(result) == wanted
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.csv.zst", "a.ndjson.bz2"])
-def test_compressed_as_the_name_says(tmp_path: Path, name: str) -> None:
+def test_the_suffix_of_the_name_selects_the_compression(tmp_path: Path, name: str) -> None:
     synth(tmp_path / name, ZipfTraffic(1_000, queries=5), name.split(".")[1])
     assert b"query" not in (tmp_path / name).read_bytes()
     assert read_log(str(tmp_path / name)).account.good == 1_000
@@ -46,9 +46,10 @@ def test_the_same_seed_writes_the_same_file(tmp_path: Path) -> None:
 
 
 def test_clicks_queries_and_ads_follow_their_laws() -> None:
-    """200,000 lines. Clicks: the squared deviations of 3 queries x 3 positions' click counts, divided by their
-    variances, sum to chi-squared with 9 degrees of freedom: above 33.7 with probability 1e-4. Query k is 1/k as
-    frequent as the first: within 5 standard errors, 6e-7 each. Negative control: equal frequencies are far off."""
+    """200,000 lines. Clicks: the squared deviations of the click counts of 3 queries x 3 positions, divided by their
+    variances, have a sum that is chi-squared with 9 degrees of freedom: above 33.7 with probability 1e-4. Query k is
+    1/k times as frequent as the first, within 5 standard errors: false alarms 6e-7 each. Negative control: equal
+    frequencies do not agree."""
     traffic = ZipfTraffic(200_000, queries=50, items=4)
     (lines,) = traffic.lines(np.random.default_rng(0), 200_000)
     assert isinstance(lines, Lines)
@@ -91,7 +92,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == "precious"
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_invalid_arguments_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(sw.BadInput, match="unknown format 'xls'"):
         synth(tmp_path / "a", ZipfTraffic(10), "xls")
     with pytest.raises(sw.BadInput, match=r"no.a\.csv|/no"):

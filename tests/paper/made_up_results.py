@@ -47,7 +47,8 @@ RUNS = 40
 
 
 def result(final: float, exponent: float = 0.1, spread: float = 0.02, unlucky: float = 0.0) -> Result:
-    """Regret that grows like t^exponent to about `final`. The `unlucky` share is linear, to 100 times that."""
+    """Regret that grows like t^exponent to about `final`. In a share `unlucky` of the runs it grows linearly, to 100
+    times `final`."""
     noise = 1 + spread * np.random.default_rng(int(final * 1000)).standard_normal((RUNS, 1))
     regret = final * noise * (ROUNDS / ROUNDS[-1]) ** exponent
     bad = round(unlucky * RUNS)
@@ -56,7 +57,7 @@ def result(final: float, exponent: float = 0.1, spread: float = 0.02, unlucky: f
 
 
 def diverging(base: Result, at: float) -> Result:
-    """The same regret, with a linear part added from round `at` on."""
+    """The same regret, plus a linear term from round `at` on."""
     regret = base.regret + 5.0 * np.maximum(ROUNDS - at, 0.0)
     return Result("made_up", {}, base.theta, base.kappa, 0, 0, ROUNDS, regret, 1.0)
 
@@ -115,7 +116,7 @@ def contradicting_the_paper() -> Results:
         results.simulations[key] = result(100)
     for setting in SIMULATED_SETTINGS:
         for c in WIDTHS:
-            for m in SWEEPS:  # high everywhere except at the one pair that should be high
+            for m in SWEEPS:  # high everywhere except at the only pair that should be high
                 high = result(100 if (c, m) == (0.1, 1) else 1000)
                 put(results, "fig-hyper", setting, hyper(c, m).label, high)
     warm = results.result("fig-warm", "standard", WARM.label)
@@ -152,8 +153,10 @@ def made_up_reproduction(names: list[str]) -> Reproduction:
             for setting in (*run_set.settings, *panels(run_set)):
                 for k, contender in enumerate(run_set.contenders):
                     params = {"c": 1000.0 if contender.params.get("c") == BEST else contender.params.get("c")}
-                    made = result(0.0 if contender.policy == "oracle" else 100 + 10 * k, exponent=0.5)
-                    put(results, experiment.name, setting, contender.label, replace(made, params=params), name)
+                    made_up_result = result(0.0 if contender.policy == "oracle" else 100 + 10 * k, exponent=0.5)
+                    put(
+                        results, experiment.name, setting, contender.label, replace(made_up_result, params=params), name
+                    )
         for timed in experiment.timed_policies:
             results.times[experiment.name, timed.contender.label] = MeasuredTime(1000, [0.001, 0.002, 0.003])
     choose_c(results, experiments)

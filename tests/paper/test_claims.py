@@ -91,10 +91,10 @@ def test_intervals_have_their_nominal_coverage() -> None:
     rng = np.random.default_rng(5)
     inside = 0
     for _ in range(200):
-        one, other = made_up.result(100), made_up.result(90)
-        one.regret[:, -1] = 100 + 5 * rng.standard_normal(made_up.RUNS)
-        other.regret[:, -1] = 90 + 5 * rng.standard_normal(made_up.RUNS)
-        difference = paired_difference(one, other)
+        first, second = made_up.result(100), made_up.result(90)
+        first.regret[:, -1] = 100 + 5 * rng.standard_normal(made_up.RUNS)
+        second.regret[:, -1] = 90 + 5 * rng.standard_normal(made_up.RUNS)
+        difference = paired_difference(first, second)
         inside += difference.low <= 10 <= difference.high
     assert 180 <= inside < 200
 
@@ -107,7 +107,7 @@ def test_the_ratio_of_medians_ignores_a_heavy_tail() -> None:
 
 
 def test_pooling_averages_run_by_run() -> None:
-    one, other = made_up.result(100), made_up.result(300)
-    both = pool([one, other])
-    assert both.regret.tolist() == ((one.regret + other.regret) / 2).tolist()
-    assert both.runs == made_up.RUNS
+    first, second = made_up.result(100), made_up.result(300)
+    pooled = pool([first, second])
+    assert pooled.regret.tolist() == ((first.regret + second.regret) / 2).tolist()
+    assert pooled.runs == made_up.RUNS

@@ -43,7 +43,7 @@ def test_the_number_of_jobs_changes_nothing(undisturbed, tmp_path: Path) -> None
     assert together.chunks_now == undisturbed[1].chunks_now
 
 
-def test_a_second_time_runs_nothing_and_more_runs_add_only_runs(undisturbed) -> None:
+def test_a_repeated_reproduction_runs_nothing_and_more_runs_add_only_runs(undisturbed) -> None:
     out, first = undisturbed
     again = reproduce(out, SMALL)
     assert again.chunks_now == 0
@@ -60,7 +60,7 @@ def results_in(out: Path) -> list[Path]:
 
 
 def stopped_after_a_chunk(out: Path, number: int) -> tuple[list[Path], str, int]:
-    """Stop a reproduction by a signal when its first chunk is stored; its files, its stderr and its exit code."""
+    """Stop a reproduction by a signal when its first chunk is stored; returns its files, its stderr, its exit code."""
     process = subprocess.Popen([*REPRODUCE, "--out", str(out), "--jobs", "1"], stderr=subprocess.PIPE, text=True)
     wait_until(lambda: bool(results_in(out)) or process.poll() is not None)
     process.send_signal(number)
@@ -134,7 +134,7 @@ def test_workers_with_other_code_are_refused(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("error", [RuntimeError("all workers are gone"), CancelledError()], ids=["lost", "cancelled"])
-def test_a_cluster_that_fails_for_good_gets_one_clear_line(error: Exception, tmp_path: Path, monkeypatch) -> None:
+def test_a_cluster_that_fails_permanently_gets_one_clear_line(error: Exception, tmp_path: Path, monkeypatch) -> None:
     class Broken(Executor):
         def submit(self, *_: object) -> Future:
             future: Future = Future()
@@ -185,7 +185,7 @@ def test_the_best_c_waits_for_its_tuning() -> None:
     assert set(tuning) == {4}  # other visitors than those of the figure, which has seed 3
 
 
-def test_quick_is_less_of_everything() -> None:
+def test_quick_has_fewer_runs_and_rounds() -> None:
     for experiment in EXPERIMENTS:
         (full,), (quick,) = select_experiments([experiment]), select_experiments([experiment], quick=True)
         for name in full.run_sets:
@@ -196,7 +196,7 @@ def test_quick_is_less_of_everything() -> None:
 # the folder
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear reader")
     with pytest.raises(BadInput, match=tmp_path.name):
         prepare_folder(tmp_path)

@@ -44,7 +44,7 @@ def test_more_runs_only_add_runs(tmp_path: Path) -> None:
     assert [(chunk.first, chunk.runs) for chunk in more] == [(5, 4)]
 
 
-def test_holes_are_filled_and_nothing_else(tmp_path: Path) -> None:
+def test_only_missing_runs_are_added(tmp_path: Path) -> None:
     assert [(chunk.first, chunk.runs) for chunk in split_into_chunks(CONFIG, [1, 2, 5, 7, 8])] == [
         (1, 2),
         (5, 1),
@@ -55,7 +55,7 @@ def test_holes_are_filled_and_nothing_else(tmp_path: Path) -> None:
 
 
 DAMAGES = {
-    "half of it": lambda text: text[: len(text) // 2],
+    "the first half": lambda text: text[: len(text) // 2],
     "empty": lambda text: text[:0],
     "another number": lambda text: text.replace("0.3333333333333333", "0.4333333333333333"),
     "another version": lambda text: text.replace(f'"version":{FORMAT_VERSION}', '"version":99'),
@@ -129,9 +129,9 @@ def test_the_key_depends_only_on_code_that_the_simulation_uses(edited: str, chan
     assert [policy for policy in versions if code_version.__wrapped__(policy) != versions[policy]] == changed
 
 
-def test_a_chunk_has_the_runs_of_the_whole() -> None:
+def test_the_runs_of_a_chunk_do_not_depend_on_the_chunk() -> None:
     version = code_version("uniform")
-    whole = run_chunk(Chunk(CONFIG, 0, 5, version))
-    part = run_chunk(Chunk(CONFIG, 3, 2, version))
-    assert part.regret == whole.regret[3:]
-    assert whole.code == version
+    all_runs = run_chunk(Chunk(CONFIG, 0, 5, version))
+    last_runs = run_chunk(Chunk(CONFIG, 3, 2, version))
+    assert last_runs.regret == all_runs.regret[3:]
+    assert all_runs.code == version

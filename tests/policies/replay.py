@@ -1,4 +1,4 @@
-"""Plays a compiled policy next to a plain-Python reading of it, on the same random numbers and the same visitors."""
+"""Runs a compiled policy next to a plain-Python implementation, with the same random numbers and visitors."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -15,7 +15,7 @@ Plain = Callable[[np.ndarray, np.ndarray, int, np.random.Generator], list[int]]
 
 
 def best_first(scores: np.ndarray, kappa: np.ndarray) -> list[int]:
-    """The items of largest score, in order, on positions by decreasing kappa; the lower index wins ties."""
+    """The items by decreasing score on positions by decreasing kappa; the lower index wins ties."""
     items = sorted(range(len(scores)), key=lambda item: -scores[item])
     display = [0] * len(kappa)
     for rank, position in enumerate(sorted(range(len(kappa)), key=lambda position: -kappa[position])):
@@ -26,19 +26,19 @@ def best_first(scores: np.ndarray, kappa: np.ndarray) -> list[int]:
 def replay(
     module: ModuleType, plain: Plain, model: sw.PBM, rounds: int, seed: int = 4, **params: Any
 ) -> list[list[int]]:
-    """Displays of the compiled policy, each compared with the plain one's; `plain(S, F, t, rng)` gives a display."""
+    """Displays of the compiled policy, each compared with that of `plain(S, F, t, rng)`."""
     visitors, rng = generators(seed, run=0)
-    made = make_params(module, params, model.arrays())
-    state = module.init(made, model.theta.size, model.kappa.size, rng)
+    settings = make_params(module, params, model.arrays())
+    state = module.init(settings, model.theta.size, model.kappa.size, rng)
     other_rng = np.random.Generator(np.random.PCG64())
     display, clicks = np.empty(model.kappa.size, np.int64), np.empty(model.kappa.size, np.int64)
-    shown = []
+    displays = []
     for t in range(1, rounds + 1):
         other_rng.bit_generator.state = rng.bit_generator.state
         expected = plain(state.counts.clicks.copy(), state.counts.skips.copy(), t, other_rng)
-        module.choose(made, state, rng, display)
+        module.choose(settings, state, rng, display)
         assert display.tolist() == list(expected), f"round {t}: {display.tolist()} instead of {list(expected)}"
         pbm.click(model.arrays(), display, visitors, clicks)
-        module.update(made, state, display, clicks)
-        shown.append(display.tolist())
-    return shown
+        module.update(settings, state, display, clicks)
+        displays.append(display.tolist())
+    return displays

@@ -1,4 +1,4 @@
-"""BC-MPTS against a plain reading of its one formula."""
+"""BC-MPTS, compared with a plain implementation of its formula."""
 
 from pathlib import Path
 
@@ -23,16 +23,16 @@ def plain(s: np.ndarray, f: np.ndarray, t: int, rng: np.random.Generator) -> lis
     return best_first(np.array(theta), MODEL.kappa)
 
 
-def test_it_does_what_its_formula_says() -> None:
+def test_it_follows_its_formula() -> None:
     shown = replay(bc_mpts, plain, MODEL, rounds=400)
     assert shown[-1] != shown[0]
 
 
 def test_it_clamps_after_summing() -> None:
-    """An item clicked more often than looked at in one position, less in another: only the sum is clamped."""
+    """An item has more clicks than expected views at one position, and fewer at another: only the sum is clamped."""
     params = make_params(bc_mpts, {}, MODEL.arrays())
     state = bc_mpts.init(params, 5, 3, np.random.default_rng(0))
-    state.counts.clicks[0] = [0, 0, 90]  # 90 clicks where 20 looks are expected
+    state.counts.clicks[0] = [0, 0, 90]  # 90 clicks where 20 views are expected
     state.counts.skips[0] = [200, 0, 10]
     state.counts.item_clicks[0] = 90
     theta, kappa = np.empty(5), np.empty(3)
@@ -40,7 +40,7 @@ def test_it_clamps_after_summing() -> None:
     for _ in range(2000):
         bc_mpts.score(params, state, rng, theta, kappa)
         draws.append(theta[0])
-    # 220 looks, 90 clicks: Beta(91, 131), mean 0.410. Clamped per position it would be Beta(91, 201), mean 0.312.
+    # 220 views, 90 clicks: Beta(91, 131), mean 0.410. Clamped per position it would be Beta(91, 201), mean 0.312.
     error = np.std(draws) / np.sqrt(len(draws))
     assert abs(np.mean(draws) - 91 / 222) < 5 * error  # a false alarm once in 1.7 million seeds
 
@@ -52,7 +52,7 @@ def test_without_an_oracle_it_still_learns(kappa: str) -> None:
     assert free.mean()[-1] < 0.3 * uniform.mean()[-1]
 
 
-def test_on_a_page_it_must_not_ask_an_oracle(tmp_path: Path) -> None:
+def test_a_recommender_rejects_the_oracle(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="kappa = 'svd' or 'em'"):
         sw.Recommender(["a", "b"], ["x"], policy="bc_mpts")
     page = sw.Recommender(["a", "b", "c"], ["x", "y"], policy="bc_mpts", params={"kappa": "em"})

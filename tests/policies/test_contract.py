@@ -1,4 +1,4 @@
-"""What every policy must do: these tests find the policies by themselves, and one from outside the package."""
+"""The contract of every policy: these tests run on all policies of the package, and on one from outside."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ def policy(request: pytest.FixtureRequest) -> ModuleType:
 
 
 def trace(module: ModuleType, rounds: int, seed: int = 5) -> list[list[int]]:
-    """Play one call at a time, checking the contract in every round; the displays shown."""
+    """Run a policy one call at a time and check the contract in every round; returns the displays."""
     visitors, rng = generators(seed, run=0)
     params = make_params(module, {}, MODEL.arrays())
     state = module.init(params, MODEL.theta.size, MODEL.kappa.size, rng)
@@ -59,10 +59,10 @@ def test_the_same_seed_gives_the_same_trace(policy: ModuleType) -> None:
     assert trace(policy, rounds=60, seed=11) == trace(policy, rounds=60, seed=11)
 
 
-def test_it_beats_uniform(policy: ModuleType) -> None:
-    """Paired over 10 runs: five standard errors below uniform, which chance gives less than once in a thousand."""
+def test_it_is_better_than_uniform(policy: ModuleType) -> None:
+    """Paired over 10 runs: five standard errors below uniform. By chance this happens less than once in a thousand."""
     if policy.__name__.endswith(".uniform"):
-        pytest.skip("uniform cannot beat itself")
+        pytest.skip("uniform cannot be better than itself")
     slow = policy.__name__.endswith(".pmed")
     rounds = 2000 if slow else 10_000
     ours = sw.simulate(policy, MODEL, rounds=rounds, runs=10, seed=3)
@@ -71,14 +71,14 @@ def test_it_beats_uniform(policy: ModuleType) -> None:
 
 
 def test_one_compiled_signature(policy: ModuleType) -> None:
-    """Whatever number types the settings come in and however large the page, each kernel is compiled once."""
+    """Each kernel is compiled once, for any number types of the settings and any size of the page."""
     for model in (MODEL, setting("standard")):
         numbers = {name: int(value) for name, value in policy.Params._field_defaults.items() if value == 100.0}
         sw.simulate(policy, model, rounds=10, runs=1, params=numbers)
         sw.simulate(policy, model, rounds=np.int64(10), runs=1.0, delay=3)
     assert len(episode_of(policy, pbm).signatures) == 1
     for name in ("init", "choose", "update"):
-        assert len(getattr(policy, name).signatures) <= 1  # none where the loop came from the disk cache
+        assert len(getattr(policy, name).signatures) <= 1  # 0 if the loop came from the disk cache
 
 
 def test_docstring_cites_its_source(policy: ModuleType) -> None:
@@ -94,7 +94,7 @@ def test_every_policy_has_a_page_that_names_its_settings(name: str) -> None:
         assert field == "unused" or f"`{field}`" in page
 
 
-def test_a_serving_policy_forgets_nothing_when_it_grows(policy: ModuleType) -> None:
+def test_a_serving_policy_keeps_its_counts_when_it_grows(policy: ModuleType) -> None:
     if not can_serve(policy):
         pytest.skip("this policy runs in the simulator only")
     rng = np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""PBM-PIE against a slow, plain reading of its pseudo-code."""
+"""PBM-PIE, compared with a slow, plain implementation of its pseudo-code."""
 
 import math
 
@@ -24,7 +24,7 @@ def divergence(p: float, q: float) -> float:
 
 
 def plain_index(s: np.ndarray, f: np.ndarray, kappa: np.ndarray, threshold: float) -> float:
-    """U_i by bisection, exactly as it is defined."""
+    """U_i by bisection, directly from its definition."""
 
     def total(q: float) -> float:
         return sum(
@@ -66,7 +66,7 @@ def plain(s: np.ndarray, f: np.ndarray, t: int, rng: np.random.Generator) -> lis
     return display
 
 
-def test_it_does_what_its_pseudo_code_says() -> None:
+def test_it_follows_its_pseudo_code() -> None:
     shown = replay(pbm_pie, plain, MODEL, rounds=250)
     assert {display[2] for display in shown[6:]} >= {1, 2, 3, 4}  # the last position explores beyond the leaders
 
@@ -79,7 +79,7 @@ def test_the_first_rounds_show_every_item_everywhere() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_index_is_the_bisected_one(seed: int) -> None:
+def test_the_index_agrees_with_bisection(seed: int) -> None:
     rng = np.random.default_rng(seed)
     params = make_params(pbm_pie, {}, MODEL.arrays())
     state = pbm_pie.init(params, 6, 3, rng)
@@ -98,7 +98,7 @@ def test_the_index_is_the_bisected_one(seed: int) -> None:
                 assert ours == pytest.approx(expected, abs=2e-6), (item, threshold)
 
 
-def test_a_misfit_beyond_the_threshold_leaves_the_minimiser() -> None:
+def test_the_index_is_the_minimiser_when_even_that_exceeds_the_threshold() -> None:
     """Clicks far above what kappa allows at one position: even m exceeds the threshold, so U is m."""
     state = pbm_pie.State(
         sw.Counts([[0, 0, 90]], [[100, 0, 10]]).arrays(),
@@ -110,14 +110,14 @@ def test_a_misfit_beyond_the_threshold_leaves_the_minimiser() -> None:
     assert pbm_pie.index(state, 0, math.log(100), peak) == peak
 
 
-# mean regret at 1e4 and 1e5 over 40 runs, from an independent implementation whose errors were not kept
+# mean regret at 1e4 and 1e5 over 40 runs of an independent implementation, without recorded standard errors
 CHECK_VALUES = {"standard": (107, 179), "near-zero": (114, 173), "near-one": (224, 516)}
 
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("name", CHECK_VALUES)
 def test_regret_agrees_with_the_check_values(name: str) -> None:
-    """Within four combined standard errors, the other's errors taken from our own spread over 40 runs."""
+    """Within four combined standard errors; those of the check values are estimated from our spread over 40 runs."""
     result = sw.simulate("pbm_pie", setting(name), runs=200, seed=2)
     for t, value in zip((10_000, 100_000), CHECK_VALUES[name], strict=True):
         regret = result.regret[:, int(np.searchsorted(result.rounds, t))]

@@ -1,4 +1,4 @@
-"""PBM-TS: its draws are tested with the posterior they come from; here, what it makes of them."""
+"""PBM-TS: the displays that it makes from its draws; the draws have their tests in inference/sampling."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from slotwise.policies._policy_module import make_params
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.2, 0.5])
 
 
-def test_it_shows_what_is_best_under_its_draw() -> None:
+def test_it_shows_the_best_display_under_its_draw() -> None:
     rng = np.random.default_rng(0)
     params = make_params(pbm_ts, {}, MODEL.arrays())
     state = pbm_ts.init(params, 5, 3, rng)
@@ -24,17 +24,17 @@ def test_it_shows_what_is_best_under_its_draw() -> None:
 
 
 @pytest.mark.parametrize("kappa", [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-9, 1e-9, 1e-9]])
-def test_invisible_positions_do_no_harm(kappa: list[float]) -> None:
-    """kappa of 0 where clicks were counted: impossible by the model, and still a number comes out."""
+def test_positions_with_kappa_0_give_finite_draws(kappa: list[float]) -> None:
+    """Even with clicks where kappa is 0, which the model excludes."""
     rng = np.random.default_rng(1)
     params = make_params(pbm_ts, {"model": Model(np.zeros(4), np.array(kappa))}, None)
     state = pbm_ts.init(params, 4, 3, rng)
     for clicks in ([0, 0, 0], [1, 1, 1], [0, 1, 0]):
         for _ in range(20):
             pbm_ts.update(params, state, np.array([0, 1, 2]), np.array(clicks))
-    theta, seen = np.empty(4), np.empty(3)
+    theta, kappa_out = np.empty(4), np.empty(3)
     for _ in range(200):
-        pbm_ts.score(params, state, rng, theta, seen)
+        pbm_ts.score(params, state, rng, theta, kappa_out)
         assert ((theta >= 0) & (theta <= 1)).all()
 
 
@@ -46,7 +46,7 @@ def test_without_an_oracle_it_still_learns(kappa: str) -> None:
 
 
 def test_it_is_as_good_as_bc_mpts() -> None:
-    """Both know kappa; on 10 paired runs their regrets differ by less than either's size."""
+    """Both know kappa. Over 10 paired runs, the difference of their regrets is smaller than either regret."""
     ours, theirs = (sw.simulate(policy, MODEL, rounds=2000, runs=10) for policy in ("pbm_ts", "bc_mpts"))
     gap = ours.difference(theirs)
     assert abs(gap.mean[-1]) < 5 * gap.standard_error[-1] + 0.25 * theirs.mean()[-1]

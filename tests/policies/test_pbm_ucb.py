@@ -1,4 +1,4 @@
-"""PBM-UCB against a plain reading of its index."""
+"""PBM-UCB, compared with a plain implementation of its index."""
 
 import math
 
@@ -29,7 +29,7 @@ def plain_with(epsilon: float):
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
-def test_it_does_what_its_index_says(epsilon: float) -> None:
+def test_it_follows_its_index(epsilon: float) -> None:
     shown = replay(pbm_ucb, plain_with(epsilon), MODEL, rounds=400, epsilon=epsilon)
     assert {item for display in shown[:3] for item in display} == set(range(5))  # every item is shown early
 

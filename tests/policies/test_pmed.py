@@ -1,4 +1,4 @@
-"""PMED: its estimate, its split into displays and its queue, step by step."""
+"""PMED: its estimate, the decomposition into displays, and its queue, step by step."""
 
 import numpy as np
 import pytest
@@ -13,26 +13,26 @@ from slotwise.inference.estimation.ordered_em import most_likely, pool
 from slotwise.policies import pmed
 from slotwise.policies._policy_module import make_params
 
-# the policy's own kernels uncompiled, all that they call compiled: they do the same, and the tests start sooner
+# the policy's own kernels run uncompiled, with the same results: so the tests start sooner
 init, choose, update = (getattr(kernel, "py_func", kernel) for kernel in (pmed.init, pmed.choose, pmed.update))
 IN_ORDER = np.arange(2)
 
 
 def start(n_items: int, n_positions: int, model: Model = UNKNOWN, **params: float) -> tuple[pmed.Params, pmed.State]:
-    made = make_params(pmed, params, model)
-    return made, init(made, n_items, n_positions, np.random.default_rng(0))
+    settings = make_params(pmed, params, model)
+    return settings, init(settings, n_items, n_positions, np.random.default_rng(0))
 
 
 def count_arrays(clicks: Floats, skips: Floats) -> CountArrays:
-    shown = np.array([(clicks + skips)[:, 0].sum()])
-    return CountArrays(clicks, skips, skips.T.copy(), clicks.sum(axis=1), clicks.sum(axis=0), shown)
+    displays = np.array([(clicks + skips)[:, 0].sum()])
+    return CountArrays(clicks, skips, skips.T.copy(), clicks.sum(axis=1), clicks.sum(axis=0), displays)
 
 
 def queued(state: pmed.State) -> list[list[int]]:
     return state.queue[state.queue_range[0] : state.queue_range[1]].tolist()
 
 
-def play(params: pmed.Params, state: pmed.State, model: sw.PBM, rounds: int) -> list[list[int]]:
+def run_rounds(params: pmed.Params, state: pmed.State, model: sw.PBM, rounds: int) -> list[list[int]]:
     visitors, rng = np.random.default_rng(1), np.random.default_rng(2)
     display = np.empty(model.kappa.size, np.int64)
     shown = []
@@ -47,12 +47,12 @@ def play(params: pmed.Params, state: pmed.State, model: sw.PBM, rounds: int) -> 
 def displays_of(required: Floats) -> tuple[Ints, Floats]:
     most = max_displays(*required.shape)
     displays, weights = np.empty((most, required.shape[1]), np.int64), np.empty(most)
-    found = decompose(required.copy(), displays, weights)
-    return displays[:found], weights[:found]
+    n_displays = decompose(required.copy(), displays, weights)
+    return displays[:n_displays], weights[:n_displays]
 
 
-def test_a_split_sums_to_what_was_required_along_single_cycles() -> None:
-    """100 random sums of displays: put together again, off the diagonal, they are what they were."""
+def test_a_decomposition_sums_to_the_required_counts_along_single_cycles() -> None:
+    """100 random sums of displays: off the diagonal, the displays of the decomposition have the same sum."""
     rng = np.random.default_rng(0)
     for _ in range(100):
         n_items = int(rng.integers(2, 9))
@@ -73,18 +73,18 @@ def test_a_split_sums_to_what_was_required_along_single_cycles() -> None:
 
 
 def single_cycle(display: Ints) -> bool:
-    """Whether, starting from the item out of place that pushes first, every other one out of place is met."""
+    """Whether all displaced items form one cycle: following displacements from the first reaches all others."""
     moved = [position for position in range(display.size) if display[position] != position]
     outside = [position for position in moved if display[position] >= display.size]
     position, met = (outside or moved)[0], 0
     while position in moved and met < len(moved):
         met += 1
-        onward = [p for p in moved if display[p] == position]  # where the item pushed out of here went
+        onward = [p for p in moved if display[p] == position]  # where the item displaced from here went
         position = onward[0] if onward else -1
     return met == len(moved)
 
 
-def test_nothing_asked_is_no_display() -> None:
+def test_zero_required_counts_give_no_display() -> None:
     assert displays_of(np.zeros((4, 2)))[1].size == 0
     assert displays_of(np.zeros((1, 1)))[1].size == 0
 
@@ -94,12 +94,12 @@ def test_shares_out_of_order_are_pooled() -> None:
     kappa = np.array([0.4, 0.8, 0.1, 0.3])
     pool(counts, np.arange(4), kappa, np.empty(4))
     assert kappa == pytest.approx([0.7, 0.7, 0.2, 0.2])
-    pool(counts, np.array([3, 2, 1, 0]), kappa, np.empty(4))  # the other way round all four are out of order
+    pool(counts, np.array([3, 2, 1, 0]), kappa, np.empty(4))  # reversed: all four are out of order
     assert kappa == pytest.approx([0.5333333333] * 4)
 
 
-def test_the_estimate_is_the_most_likely_one_in_order() -> None:
-    """Against scipy's constrained maximum of the log-likelihood, on counts whose free maximum is out of order."""
+def test_the_estimate_is_the_most_likely_ordered_one() -> None:
+    """Compared with scipy's constrained maximum of the likelihood, for counts whose free maximum is out of order."""
     rng = np.random.default_rng(4)
     views = np.full((4, 3), 60.0)
     clicks = rng.binomial(60, np.outer([0.5, 0.4, 0.2, 0.1], [0.9, 0.4, 0.5])).astype(float)
@@ -118,7 +118,7 @@ def test_the_estimate_is_the_most_likely_one_in_order() -> None:
 
 
 def test_an_early_click_does_not_trap_the_estimate() -> None:
-    """After a click in the first display theta is 1, where EM alone would stay whatever follows."""
+    """After a click in the first display theta is 1, and EM alone would never leave that value."""
     first = count_arrays(np.array([[1.0]]), np.array([[0.0]]))
     theta, kappa = np.full(1, 0.5), np.full(1, 0.5)
     most_likely(first, np.arange(1), 100, 1e-9, theta, kappa)
@@ -127,50 +127,50 @@ def test_an_early_click_does_not_trap_the_estimate() -> None:
     assert theta[0] * kappa[0] == pytest.approx(0.1, abs=1e-3)
 
 
-def test_the_cycle_queues_what_was_shown_too_seldom() -> None:
+def test_the_cycle_queues_displays_that_are_too_rare() -> None:
     queue = np.zeros((20, 2), np.int64)
     counts = count_arrays(np.zeros((3, 2)), np.array([[2.0, 2.0], [2.0, 1.0], [2.0, 2.0]]))
     assert pmed.queue_cycle(1.0, counts, IN_ORDER, queue) == 0
     assert pmed.queue_cycle(2.0, counts, IN_ORDER, queue) == 1
-    assert queue[0].tolist() == [0, 1]  # item 1 was shown once at position 1
+    assert queue[0].tolist() == [0, 1]  # item 1 had one display at position 1
     assert pmed.queue_cycle(3.0, counts, IN_ORDER, queue) == 3
     assert queue[:3].tolist() == [[0, 1], [1, 2], [2, 0]]
     assert pmed.queue_cycle(3.0, counts, IN_ORDER[::-1].copy(), queue) == 3
     assert queue[:3].tolist() == [[1, 0], [2, 1], [0, 2]]  # the first of the cycle on the most visible position
 
 
-def owed(q: Floats, shown: Floats, items: list[int]) -> list[list[int]]:
+def queued_for(q: Floats, shown: Floats, items: list[int]) -> list[list[int]]:
     counts = count_arrays(np.zeros_like(shown), shown)
     queue = np.zeros((40, 2), np.int64)
     end = pmed.queue_missing(2.0, q, counts, np.array(items), IN_ORDER, queue, 0)
     return queue[:end].tolist()
 
 
-def test_what_is_owed_is_queued_until_the_counts_cover_it() -> None:
-    q = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.5]])  # the third best at position 1, 1.5 x log t = 3 times
-    items = [2, 0, 1]  # by attractiveness: so the third best is item 1
+def test_required_displays_are_queued_until_the_counts_cover_them() -> None:
+    q = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.5]])  # the third-best item at position 1, 1.5 x log t = 3 times
+    items = [2, 0, 1]  # by attractiveness: the third-best item is item 1
     shown = np.zeros((3, 2))
-    assert owed(q, shown, items) == [[2, 1]]
+    assert queued_for(q, shown, items) == [[2, 1]]
     shown[1, 1] = 2.9
-    assert owed(q, shown, items) == [[2, 1]]
+    assert queued_for(q, shown, items) == [[2, 1]]
     shown[1, 1] = 3.0
-    assert owed(q, shown, items) == []
+    assert queued_for(q, shown, items) == []
 
 
 def test_rounds_cover_one_display_only() -> None:
-    """Two displays need item 2 at position 0: the swap-through with 0 moved down, and the plain replacement."""
+    """Two displays need item 2 at position 0: one moves item 0 down to position 1, the other removes it."""
     q = np.array([[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]])  # item 2 at position 0 twice, and once item 0 goes to position 1
     shown = np.zeros((3, 2))
-    both = owed(q, shown, [0, 1, 2])
+    both = queued_for(q, shown, [0, 1, 2])
     assert sorted(both) == [[2, 0], [2, 1]]
     shown[2, 0], shown[0, 1] = 2.0, 2.0  # enough for one of the two
-    assert len(owed(q, shown, [0, 1, 2])) == 1
+    assert len(queued_for(q, shown, [0, 1, 2])) == 1
     shown[2, 0] = 4.0
-    assert owed(q, shown, [0, 1, 2]) == []
+    assert queued_for(q, shown, [0, 1, 2]) == []
 
 
 def test_the_queue_step_by_step() -> None:
-    """Round 1: log t = 0 asks for nothing. Round 2: the whole cycle. Then nothing is planned until all is played."""
+    """Round 1: log t = 0 requires nothing. Round 2 queues the whole cycle. No plan follows until all are shown."""
     params, state = start(3, 2)
     display, rng = np.empty(2, np.int64), np.random.default_rng(0)
     choose(params, state, rng, display)
@@ -181,7 +181,7 @@ def test_the_queue_step_by_step() -> None:
     assert display.tolist() == [1, 2]  # [0, 1] was shown once, which is more than sqrt(log 2)
     planned = queued(state)
     assert planned[0] == [2, 0]
-    # what looks best comes last: item 0 was clicked, item 1 was not, and item 2 is still as it was guessed
+    # the best estimate comes last: item 0 was clicked, item 1 was not, and item 2 still has its initial estimate
     assert planned[-1] == state.items[:2].tolist() == [0, 2]
     for remaining in range(len(planned), 0, -1):
         assert len(queued(state)) == remaining
@@ -191,11 +191,11 @@ def test_the_queue_step_by_step() -> None:
     assert queued(state) == []
 
 
-def test_the_best_display_is_played_in_the_end_whatever_the_order_of_positions() -> None:
+def test_the_best_display_is_shown_in_the_end_for_any_order_of_positions() -> None:
     model = sw.PBM([0.1, 0.8, 0.4, 0.05], [0.5, 1.0])
     params, state = start(4, 2, model.arrays())
     assert state.positions.tolist() == [1, 0]
-    shown = play(params, state, model, 1500)
+    shown = run_rounds(params, state, model, 1500)
     assert model.best_display().tolist() == [2, 1]
     assert sum(display == [2, 1] for display in shown[-500:]) > 400
     every = (state.counts.clicks + state.counts.skips).min()
@@ -205,16 +205,16 @@ def test_the_best_display_is_played_in_the_end_whatever_the_order_of_positions()
 def test_without_a_model_positions_are_in_order() -> None:
     model = sw.PBM([0.1, 0.8, 0.4, 0.05], [1.0, 0.5])
     params, state = start(4, 2)
-    shown = play(params, state, model, 1500)
+    shown = run_rounds(params, state, model, 1500)
     assert sum(display == [1, 2] for display in shown[-500:]) > 400
 
 
 @pytest.mark.parametrize(("n_items", "n_positions"), [(1, 1), (3, 1), (3, 3), (7, 6)])
 @pytest.mark.parametrize("chance", [0.0, 0.3, 1.0], ids=["no clicks", "all alike", "only clicks"])
-def test_extreme_pages_are_played(n_items: int, n_positions: int, chance: float) -> None:
+def test_extreme_models(n_items: int, n_positions: int, chance: float) -> None:
     model = sw.PBM([chance] * n_items, [1.0] * n_positions)
     params, state = start(n_items, n_positions)
-    for display in play(params, state, model, 60):
+    for display in run_rounds(params, state, model, 60):
         assert len(set(display)) == n_positions
     assert np.isfinite(state.program.q).all()
     assert np.isfinite(state.theta).all()

@@ -1,4 +1,4 @@
-"""Slot TS: its sampler is tested against the exact posterior; here, what the policy makes of it."""
+"""Slot TS: the displays that it makes from its draws; the sampler has its tests in inference/sampling."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [0.2, 1.0, 0.5])
 
 
 @pytest.mark.parametrize("prior", ["uniform", "learnt"])
-def test_it_shows_what_is_best_under_one_draw_from_the_posterior(prior: str) -> None:
+def test_it_shows_the_best_display_under_one_draw_from_the_posterior(prior: str) -> None:
     """A plain implementation: sample a copy of the chain with the same random numbers, and sort."""
     visitors, rng = generators(3, run=0)
     params = make_params(slot_ts, {"prior": prior, "sweeps": 3}, MODEL.arrays())
@@ -41,14 +41,14 @@ def test_it_shows_what_is_best_under_one_draw_from_the_posterior(prior: str) -> 
 
 @pytest.mark.parametrize("kappa", [[1.0, 0.5, 0.2], [0.2, 0.5, 1.0]], ids=["most visible first", "last"])
 def test_it_finds_the_most_visible_position_itself(kappa: list[float]) -> None:
-    """Ten runs of 3,000 rounds lose far less than chance, wherever the most visible position is."""
+    """Ten runs of 3,000 rounds lose far less than random displays, for any place of the most visible position."""
     model = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], kappa)
     ours, chance = (sw.simulate(policy, model, rounds=3000, runs=10).mean()[-1] for policy in ("slot_ts", "uniform"))
     assert ours < 0.1 * chance
 
 
-def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
-    """After a restore the chain may start anywhere: within 300 sweeps it agrees with the counts."""
+def test_a_chain_that_starts_far_from_the_posterior_reaches_it() -> None:
+    """After a restore the chain may start at any point: within 300 sweeps it agrees with the counts."""
     counts = counts_after("slot_ts", sw.PBM([0.3, 0.2, 0.1, 0.05], [1.0, 0.5]), 20_000)
     params = make_params(slot_ts, {}, None)
     rng = np.random.default_rng(0)
@@ -64,8 +64,8 @@ def test_a_chain_far_from_all_that_the_counts_allow_comes_back() -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), [("theta", 1.5), ("kappa", -0.1), ("beta", 0.0)])
-def test_a_damaged_chain_in_a_saved_page_is_refused(tmp_path: Path, field: str, value: float) -> None:
-    """A prior or a chain state that no sampler can produce would stay wrong forever."""
+def test_a_damaged_chain_in_a_saved_page_is_rejected(tmp_path: Path, field: str, value: float) -> None:
+    """From a prior or a chain state that no sampler can produce, the chain might never recover."""
     page = sw.Recommender(["hat", "tie", "bag"], ["hero", "side"])
     page.save(tmp_path / "page.json")
     saved = json.loads((tmp_path / "page.json").read_text())

@@ -1,4 +1,4 @@
-"""A policy from outside the package that shows what the oracle shows, and wastes randomness on the way."""
+"""A policy from outside the package that shows the displays of the oracle, but also draws unused random numbers."""
 
 from typing import NamedTuple
 

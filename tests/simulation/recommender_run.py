@@ -1,4 +1,4 @@
-"""One run of a simulation played one call at a time, as a page does it; as a program, the displays as JSON."""
+"""One run of a simulation, one call at a time, as a page does it. Run as a program, it prints the displays as JSON."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ SEED, RUN = 21, 2
 
 
 @dataclass
-class Played:
+class OneByOneRun:
     displays: list[list[int]] = field(default_factory=list)
     regret: list[float] = field(default_factory=list)
 
@@ -24,25 +24,27 @@ def expected_clicks(truth: sw.PBM, display: list[int]) -> float:
     return total
 
 
-def play(reference: str, rounds: int, seed: int = SEED, run: int = RUN) -> Played:
-    """Drive a Recommender with the visitors and the randomness that the simulator gives to this run."""
+def run_recommender(reference: str, rounds: int, seed: int = SEED, run: int = RUN) -> OneByOneRun:
+    """Run a Recommender with the visitors and the randomness that the simulator uses for this run."""
     visitors, rng = generators(seed, run)
     truth = MODEL.shuffled(visitors)
     items, positions = [f"item {k}" for k in range(6)], ["left", "middle", "right"]
     page = sw.Recommender(items, positions, policy="pb_mhb", params={"reference": reference}, seed=rng)
     best = expected_clicks(truth, truth.best_display().tolist())
-    played, lost = Played(), 0.0
+    done, lost = OneByOneRun(), 0.0
     for _ in range(rounds):
         named = page.recommend()
         display = [items.index(named[position]) for position in positions]
-        looks = [visitors.random() for _ in positions]
-        clicks = [looks[k] < truth.theta[item] * truth.kappa[k] for k, item in enumerate(display)]
+        draws = [visitors.random() for _ in positions]
+        clicks = [draws[k] < truth.theta[item] * truth.kappa[k] for k, item in enumerate(display)]
         page.learn(named, clicked=[position for position, clicked in zip(positions, clicks, strict=True) if clicked])
         lost += best - expected_clicks(truth, display)
-        played.displays.append(display)
-        played.regret.append(lost)
-    return played
+        done.displays.append(display)
+        done.regret.append(lost)
+    return done
 
 
 if __name__ == "__main__":
-    json.dump({reference: play(reference, int(sys.argv[1])).displays for reference in ("first", "none")}, sys.stdout)
+    json.dump(
+        {reference: run_recommender(reference, int(sys.argv[1])).displays for reference in ("first", "none")}, sys.stdout
+    )

@@ -1,4 +1,4 @@
-"""Results: their statistics by hand, the way to a file and back, and which of them can be paired."""
+"""Results: statistics compared with values computed by hand, saving and loading, and pairing."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,21 +28,21 @@ def result(regret: np.ndarray = REGRET, **changed: object) -> Result:
 
 
 def test_statistics_over_runs_by_hand() -> None:
-    one = result(np.array([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]]), rounds=np.array([5, 50]))
-    assert one.runs == 3
-    assert one.mean().tolist() == [3.0, 30.0]
-    # squares of the deviations of 1, 2, 6 from 3 add up to 14; two degrees of freedom, three runs
-    assert one.standard_error() == pytest.approx([(14 / 2 / 3) ** 0.5, 10 * (14 / 2 / 3) ** 0.5])
-    assert one.quantiles([0.0, 0.25, 0.5, 1.0]).tolist() == [[1.0, 10.0], [1.5, 15.0], [2.0, 20.0], [6.0, 60.0]]
-    assert one.microseconds == pytest.approx(1e6 * 0.12345678901234568 / (3 * 50))
+    three_runs = result(np.array([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]]), rounds=np.array([5, 50]))
+    assert three_runs.runs == 3
+    assert three_runs.mean().tolist() == [3.0, 30.0]
+    # the squared deviations of 1, 2, 6 from 3 sum to 14; two degrees of freedom, three runs
+    assert three_runs.standard_error() == pytest.approx([(14 / 2 / 3) ** 0.5, 10 * (14 / 2 / 3) ** 0.5])
+    assert three_runs.quantiles([0.0, 0.25, 0.5, 1.0]).tolist() == [[1.0, 10.0], [1.5, 15.0], [2.0, 20.0], [6.0, 60.0]]
+    assert three_runs.microseconds == pytest.approx(1e6 * 0.12345678901234568 / (3 * 50))
 
 
-def test_a_single_run_cannot_tell_its_error() -> None:
-    one = result(REGRET[:1])
-    assert one.mean().tolist() == REGRET[0].tolist()
-    assert np.isnan(one.standard_error()).all()
-    assert one.standard_error().shape == (3,)
-    assert np.isnan(one.difference(one).standard_error).all()
+def test_a_single_run_has_no_standard_error() -> None:
+    single = result(REGRET[:1])
+    assert single.mean().tolist() == REGRET[0].tolist()
+    assert np.isnan(single.standard_error()).all()
+    assert single.standard_error().shape == (3,)
+    assert np.isnan(single.difference(single).standard_error).all()
 
 
 def test_a_difference_is_taken_run_by_run() -> None:
@@ -51,7 +51,7 @@ def test_a_difference_is_taken_run_by_run() -> None:
     gap = result(mine, rounds=rounds).difference(result(other, rounds=rounds, policy="uniform", params={}, delay=0))
     assert gap.rounds.tolist() == [9]
     assert gap.mean.tolist() == [2.0]
-    # the gaps 1, 2, 3 vary far less than the regrets: an unpaired error would be near 17
+    # the differences 1, 2, 3 vary far less than the regrets: an unpaired error would be near 17
     assert gap.standard_error == pytest.approx([(2 / 2 / 3) ** 0.5])
 
 
@@ -66,19 +66,19 @@ def test_a_difference_is_taken_run_by_run() -> None:
         pytest.param(result(kappa=np.array([0.5])), "seed and the same click model", id="other kappa"),
     ],
 )
-def test_unlike_results_are_not_paired(other: Result, says: str) -> None:
+def test_results_of_different_simulations_are_not_paired(other: Result, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         result().difference(other)
 
 
-def test_a_saved_result_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
-    one = result()
-    one.save(tmp_path / "result.json")
+def test_a_saved_result_loads_bit_for_bit(tmp_path: Path) -> None:
+    saved = result()
+    saved.save(tmp_path / "result.json")
     again = Result.load(str(tmp_path / "result.json"))
     for name in ("policy", "params", "seed", "delay", "seconds"):
-        assert getattr(again, name) == getattr(one, name)
+        assert getattr(again, name) == getattr(saved, name)
     for name in ("theta", "kappa", "rounds", "regret"):
-        mine, theirs = getattr(one, name), getattr(again, name)
+        mine, theirs = getattr(saved, name), getattr(again, name)
         assert mine.dtype == theirs.dtype
         assert mine.tolist() == theirs.tolist()
 

@@ -1,4 +1,4 @@
-"""Simulations: the same result by every way of running them, against slow readings of the rules."""
+"""Simulations: every way of running them gives the same result, which slow implementations of the rules confirm."""
 
 import json
 import math
@@ -50,17 +50,17 @@ def test_the_number_of_threads_changes_nothing(threads: int) -> None:
 @pytest.mark.parametrize("policy", ["pb_mhb", TWIN], ids=["pb_mhb", "a policy given by its path"])
 def test_other_processes_change_nothing(policy: str, processes: Executor) -> None:
     here = sw.simulate(policy, MODEL, rounds=300, runs=3, seed=9, params={}, delay=2)
-    there = sw.simulate(policy, MODEL, rounds=300, runs=3, seed=9, params={}, delay=2, executor=processes)
-    assert here.regret.tolist() == there.regret.tolist()
-    assert here.policy == there.policy
-    assert here.params == there.params
+    elsewhere = sw.simulate(policy, MODEL, rounds=300, runs=3, seed=9, params={}, delay=2, executor=processes)
+    assert here.regret.tolist() == elsewhere.regret.tolist()
+    assert here.policy == elsewhere.policy
+    assert here.params == elsewhere.params
 
 
 def test_a_pool_of_threads_may_be_the_executor() -> None:
     here = sw.simulate("pb_mhb", MODEL, rounds=300, runs=3, seed=9)
     with ThreadPoolExecutor(2) as pool:
-        there = sw.simulate("pb_mhb", MODEL, rounds=300, runs=3, seed=9, executor=pool)
-    assert here.regret.tolist() == there.regret.tolist()
+        elsewhere = sw.simulate("pb_mhb", MODEL, rounds=300, runs=3, seed=9, executor=pool)
+    assert here.regret.tolist() == elsewhere.regret.tolist()
 
 
 def test_another_seed_is_another_result_and_every_run_differs() -> None:
@@ -76,7 +76,7 @@ def test_more_runs_leave_the_first_ones_as_they_are() -> None:
     assert many.regret[:2].tolist() == few.regret.tolist()
 
 
-def test_a_range_of_runs_is_a_part_of_the_whole(processes: Executor) -> None:
+def test_a_range_of_runs_has_the_same_results_as_all_runs(processes: Executor) -> None:
     every = sw.simulate("uniform", MODEL, rounds=50, runs=6, seed=1)
     late = sw.simulate("uniform", MODEL, rounds=50, runs=2, seed=1, first_run=3)
     far = sw.simulate("uniform", MODEL, rounds=50, runs=2, seed=1, first_run=3, executor=processes)
@@ -121,21 +121,21 @@ def test_the_oracle_loses_nothing() -> None:
 
 
 def uniform_z(model: sw.PBM, judged_by: sw.PBM, rounds: int = 100, runs: int = 200) -> float:
-    """How far the regret of uniform displays is from its expectation, in standard deviations of the mean."""
+    """The deviation of the regret of uniform displays from its expectation, in standard deviations of the mean."""
     displays = permutations(range(judged_by.theta.size), judged_by.kappa.size)
     clicks = [float(judged_by.theta[list(display)] @ judged_by.kappa) for display in displays]
     loss, spread = max(clicks) - np.mean(clicks), np.std(clicks)
-    found = sw.simulate("uniform", model, rounds=rounds, runs=runs, seed=4).mean()[-1]
-    return float(abs(found - rounds * loss) / (spread * math.sqrt(rounds / runs)))
+    measured = sw.simulate("uniform", model, rounds=rounds, runs=runs, seed=4).mean()[-1]
+    return float(abs(measured - rounds * loss) / (spread * math.sqrt(rounds / runs)))
 
 
 def test_the_regret_of_uniform_displays_is_its_expectation() -> None:
-    # z is nearly standard normal after 20,000 displays: |z| > 5 comes by chance once in 1.7 million
+    # z is nearly standard normal after 20,000 displays: |z| > 5 has a probability of 1 in 1.7 million
     assert uniform_z(MODEL, judged_by=MODEL) < 5
-    assert uniform_z(MODEL, judged_by=sw.PBM(MODEL.theta, MODEL.kappa * 0.97)) > 5  # a slightly wrong model is seen
+    assert uniform_z(MODEL, judged_by=sw.PBM(MODEL.theta, MODEL.kappa * 0.97)) > 5  # a slightly wrong model is detected
 
 
-# all policies meet the same visitors
+# all policies have the same visitors
 
 
 def counts_after(policy: ModuleType, rounds: int, **params: object) -> sw.Counts:
@@ -164,7 +164,7 @@ def test_the_twin_of_the_oracle_loses_nothing_either() -> None:
 
 
 def slow_delay(rounds: int, delay: int, seed: int) -> list[float]:
-    """The rule read out: when choosing round s, a click of round t is known if s >= t + 1 + delay, else a skip."""
+    """The rule: when round s is chosen, a click of round t counts as a click if s >= t + 1 + delay, else as a skip."""
     visitors, rng = generators(seed, run=0)
     truth = MODEL.shuffled(visitors)
     params = make_params(pb_mhb, {}, None)
@@ -187,7 +187,7 @@ def slow_delay(rounds: int, delay: int, seed: int) -> list[float]:
 
 
 @pytest.mark.parametrize("delay", [0, 1, 4, 200])
-def test_a_click_is_learnt_as_late_as_it_should_be(delay: int) -> None:
+def test_a_click_is_learnt_after_its_delay(delay: int) -> None:
     rounds = 120
     result = sw.simulate("pb_mhb", MODEL, rounds=rounds, runs=1, seed=3, delay=delay, checkpoints=range(1, rounds + 1))
     assert result.delay == delay
@@ -202,9 +202,9 @@ def test_the_delays_above_give_different_results() -> None:
 
 
 @pytest.mark.parametrize("reference", ["first", "none"])
-def test_one_call_at_a_time_is_the_simulation_to_the_last_bit(reference: str) -> None:
+def test_one_call_at_a_time_equals_the_simulation_bit_for_bit(reference: str) -> None:
     rounds = 1500
-    played = recommender_run.play(reference, rounds)
+    single_run = recommender_run.run_recommender(reference, rounds)
     result = sw.simulate(
         "pb_mhb",
         MODEL,
@@ -214,7 +214,7 @@ def test_one_call_at_a_time_is_the_simulation_to_the_last_bit(reference: str) ->
         params={"reference": reference},
         checkpoints=range(1, rounds + 1),
     )
-    assert result.regret[recommender_run.RUN].tolist() == played.regret
+    assert result.regret[recommender_run.RUN].tolist() == single_run.regret
 
 
 def test_plain_python_shows_the_same_displays_as_compiled_code() -> None:
@@ -222,7 +222,7 @@ def test_plain_python_shows_the_same_displays_as_compiled_code() -> None:
     plain = subprocess.run(command, env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, check=True)
     displays = json.loads(plain.stdout)
     for reference in ("first", "none"):
-        assert displays[reference] == recommender_run.play(reference, 250).displays
+        assert displays[reference] == recommender_run.run_recommender(reference, 250).displays
 
 
 # progress, and its cost
@@ -246,17 +246,17 @@ def stop(_: int) -> None:
     raise Stop
 
 
-def test_an_interruption_stops_the_runs_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    played = []
+def test_an_interrupt_stops_the_runs_that_have_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    episodes = []
 
     def episode(*_: object) -> None:
         time.sleep(0.01)
-        played.append(True)
+        episodes.append(True)
 
     monkeypatch.setattr(simulate_module, "episode_of", lambda *_: episode)
     with pytest.raises(Stop):
         sw.simulate("uniform", MODEL, rounds=10, runs=10_000, threads=1, progress=stop)
-    assert len(played) < 5_000  # progress is reported several times a second; all runs take 100 s
+    assert len(episodes) < 5_000  # progress is reported several times a second; all runs take 100 s
 
 
 class Broken(Executor):
@@ -266,13 +266,13 @@ class Broken(Executor):
         return future
 
 
-def test_a_run_that_fails_elsewhere_fails_the_simulation() -> None:
+def test_a_run_that_fails_in_an_executor_fails_the_simulation() -> None:
     with pytest.raises(Stop):
         sw.simulate("uniform", MODEL, rounds=10, runs=2, executor=Broken())
 
 
 @pytest.mark.parametrize("executor", [None, "threads"])
-def test_seconds_leave_compilation_out(executor: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_exclude_compilation(executor: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
 
     def episode(*_: object) -> None:
@@ -301,7 +301,7 @@ def test_many_runs_keep_only_their_checkpoints() -> None:
     assert peak < 4_000_000  # every round of every run would be 12 million bytes
 
 
-def test_the_result_says_what_was_played() -> None:
+def test_the_result_describes_the_simulation() -> None:
     result = sw.simulate("pb_mhb", MODEL, rounds=20, runs=2, seed=5, params={"width": 10, "reference": "none"}, delay=1)
     assert result.policy == "pb_mhb"
     assert result.params == {"width": 10.0, "sweeps": 1, "start": "warm", "reference": "none"}

@@ -1,4 +1,4 @@
-"""The load generator on a real service: its measurements, and that its rounds are those of `simulate`."""
+"""The load generator on a real service: its measurements, and rounds identical to those of `simulate`."""
 
 import asyncio
 import os
@@ -30,8 +30,8 @@ MODEL = sw.PBM(theta=[0.1, 0.9, 0.5, 0.3], kappa=[0.4, 1.0])
 ITEMS, POSITIONS = ["item1", "item2", "item3", "item4"], ["position1", "position2"]
 
 
-def made(url: str, plan: LoadPlan) -> LoadGenerator:
-    """A load generator, with a new page for it."""
+def make_generator(url: str, plan: LoadPlan) -> LoadGenerator:
+    """A load generator for a new page."""
     with HttpClient(url) as remote:
         pages.create_numbered_page(remote, plan.page, MODEL)
     return LoadGenerator(ServiceAddress.of(url), Visitors(MODEL, ITEMS, POSITIONS, seed=5), plan)
@@ -61,28 +61,28 @@ async def listening(folder: Path) -> AsyncIterator[str]:
 
 @pytest.mark.parametrize("delay", [0, 7])
 def test_one_connection_runs_the_loop_of_simulate(quick_store: Path, delay: int) -> None:
-    """Every round has the display of the plain loop: choose, then learn the clicks of `delay` rounds ago."""
+    """Every round has the same display as a plain loop that chooses, then learns the clicks of `delay` rounds ago."""
 
     async def over_http() -> float:
         async with listening(quick_store.parent / "http") as url:
             plan = LoadPlan("twin", rounds=200, connections=1, delay=delay)
-            load = await asyncio.to_thread(made, url, plan)
+            load = await asyncio.to_thread(make_generator, url, plan)
             await load.run(lambda _: None)
             return load.curve.regret
 
     async def plain_loop(folder: Path, delay: int) -> float:
         folder.mkdir()
         visitors, waiting, lost = Visitors(MODEL, ITEMS, POSITIONS, seed=5), deque[list[dict]](), 0.0
-        async with open_client(folder) as one:
-            await one.ok("PUT", "/v1/pages/twin", {"positions": POSITIONS})
-            await one.ok("POST", "/v1/pages/twin/items:batch", {"items": [{"item": item} for item in ITEMS]})
+        async with open_client(folder) as server:
+            await server.ok("PUT", "/v1/pages/twin", {"positions": POSITIONS})
+            await server.ok("POST", "/v1/pages/twin/items:batch", {"items": [{"item": item} for item in ITEMS]})
             for _ in range(200):
-                shown = await one.recommend("twin")
+                shown = await server.recommend("twin")
                 visit = visitors.visit((row["position"], row["item"]) for row in shown["items"])
                 lost += visit.regret
                 waiting.append([{"type": "click", "display": shown["id"], "position": at} for at in visit.clicked])
                 if len(waiting) > delay and (due := waiting.popleft()):
-                    await one.send(*due)
+                    await server.send(*due)
         return lost
 
     regret = asyncio.run(over_http())
@@ -91,7 +91,7 @@ def test_one_connection_runs_the_loop_of_simulate(quick_store: Path, delay: int)
 
 
 def test_the_report_agrees_with_the_service(service: Process, page: str) -> None:
-    report = run(made(service.address, LoadPlan(page, rounds=300, connections=4, delay=20)))
+    report = run(make_generator(service.address, LoadPlan(page, rounds=300, connections=4, delay=20)))
     assert (report.rounds, report.recommendations.answered, report.stopped) == (300, 300, "")
     assert report.problems() == []
     assert report.clicks == report.events.answered == report.event_statuses["accepted"]
@@ -103,17 +103,17 @@ def test_the_report_agrees_with_the_service(service: Process, page: str) -> None
     assert report.regret < 0.7 * report.regret_at_random
 
 
-def test_at_a_rate_latency_counts_from_when_a_round_was_due(tmp_path: Path) -> None:
-    """A stall of 0.6 s at 100 rounds per second delays sixty visitors, although a single connection waits."""
-    with process(tmp_path / "store.db") as one:
-        load = made(one.address, LoadPlan("stall", rounds=150, rate=100.0, connections=1))
+def test_at_a_rate_latency_counts_from_the_scheduled_time(tmp_path: Path) -> None:
+    """A stall of 0.6 s at 100 rounds per second delays sixty visitors, although only one connection waits."""
+    with process(tmp_path / "store.db") as server:
+        load = make_generator(server.address, LoadPlan("stall", rounds=150, rate=100.0, connections=1))
 
         async def run_with_stall() -> None:
             running_load = asyncio.create_task(load.run(lambda _: None))
             await rounds_of(load, 30)
-            os.kill(one.process.pid, signal.SIGSTOP)
+            os.kill(server.process.pid, signal.SIGSTOP)
             await asyncio.sleep(0.6)
-            os.kill(one.process.pid, signal.SIGCONT)
+            os.kill(server.process.pid, signal.SIGCONT)
             await running_load
 
         asyncio.run(run_with_stall())
@@ -123,15 +123,17 @@ def test_at_a_rate_latency_counts_from_when_a_round_was_due(tmp_path: Path) -> N
     assert report.seconds >= 1.49  # no round was early
 
 
-def test_a_service_that_goes_away_ends_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with process(tmp_path / "store.db") as one:
-        load = made(one.address, LoadPlan("gone", rate=100.0))
+def test_the_load_ends_when_the_service_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with process(tmp_path / "store.db") as server:
+        load = make_generator(server.address, LoadPlan("gone", rate=100.0))
 
         async def run_until_killed() -> None:
             running_load = asyncio.create_task(load.run(lambda _: None))
             await rounds_of(load, 20)
-            monkeypatch.setattr(generator, "RESPONSE_TIMEOUT", 1.0)  # not before: a busy machine may be slower
-            one.kill()
+            monkeypatch.setattr(
+                generator, "RESPONSE_TIMEOUT", 1.0
+            )  # only from here on: the earlier rounds may be slow on a busy machine
+            server.kill()
             await running_load
 
         asyncio.run(run_until_killed())
@@ -142,7 +144,7 @@ def test_a_service_that_goes_away_ends_the_load(tmp_path: Path, monkeypatch: pyt
 
 
 def test_errors_are_counted(service: Process, page: str) -> None:
-    load = made(service.address, LoadPlan(page, rounds=5, connections=1))
+    load = make_generator(service.address, LoadPlan(page, rounds=5, connections=1))
     assert service.http.delete(f"/v1/pages/{page}").status_code == 204
     report = run(load)
     assert report.rounds == 0
@@ -150,8 +152,8 @@ def test_errors_are_counted(service: Process, page: str) -> None:
     assert len(report.problems()) == 1
 
 
-def test_an_item_that_the_click_model_lacks_ends_the_load(service: Process, page: str) -> None:
-    load = made(service.address, LoadPlan(page, rounds=500))
+def test_an_item_missing_in_the_click_model_ends_the_load(service: Process, page: str) -> None:
+    load = make_generator(service.address, LoadPlan(page, rounds=500))
     service.http.put(f"/v1/pages/{page}/items/new", json={})
     with pytest.raises(BadInput, match="'new'"):
         run(load)

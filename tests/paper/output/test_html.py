@@ -83,13 +83,13 @@ def test_every_chart_is_drawn_without_network_requests(width: int, address: str)
     page, messages = browse(f"{address}/probe.html?{width}", [f"--window-size={width + 200},900", *scheme])
     match = re.search("FOUND(.*?)END", page.rpartition("<pre>")[2], flags=re.DOTALL)
     assert match, messages
-    found = json.loads(html.unescape(match[1]))
+    measured = json.loads(html.unescape(match[1]))
     assert messages == ""
-    assert found["charts"] == found["pictures"] == CHARTS
-    assert found["drawn"] == "fig-warm-log-x"  # after a click on the button below it
-    assert found["requests"] == []
-    assert found["wide"] <= found["width"] <= width  # no horizontal scrolling
-    assert found["narrowest"] > 0.7 * width - 100
+    assert measured["charts"] == measured["pictures"] == CHARTS
+    assert measured["drawn"] == "fig-warm-log-x"  # after a click on the button below it
+    assert measured["requests"] == []
+    assert measured["wide"] <= measured["width"] <= width  # no horizontal scrolling
+    assert measured["narrowest"] > 0.7 * width - 100
 
 
 def test_the_report_has_all_that_a_reader_needs(folder: Path) -> None:

@@ -12,7 +12,7 @@ RECEIVE_BYTES = 1 << 20
 
 
 class Responses(NamedTuple):
-    """What a server responded under load: the total time, the time of each response, and the bodies if kept."""
+    """The responses of a server under load: the total time, the time of each response, and the bodies if kept."""
 
     seconds: float
     latencies: np.ndarray

@@ -1,7 +1,7 @@
 """Time and peak memory of counting a log in the KDD Cup 2012 format, relative to plain DuckDB SQL for the same counts.
 
-Each measurement is a process of its own, so that it has its own peak memory. The two alternate, so that a slow phase of
-the machine affects both.
+Each measurement runs in a separate process, so that it has its own peak memory. The two contenders alternate, so that a
+slow phase of the machine affects both.
 """
 
 import json

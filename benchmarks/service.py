@@ -1,4 +1,4 @@
-"""The speed of the service. The yardstick is a constant of the same size, served by the same router and endpoint."""
+"""The speed of the service, relative to a constant response of the same size from the same router and endpoint."""
 
 import asyncio
 import json

@@ -32,7 +32,7 @@ KEEP_SECONDS = 30 * 24 * 3600
 
 numba_config: Any = numba.config
 _STARTED = time.time()
-_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # their sources are never edited
+_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # not followed: never edited
 _numba_config_lock = threading.Lock()
 
 
@@ -53,8 +53,8 @@ def kernel(
 
     `inline` inlines it into its callers: numba counts references to every array argument of a call that is not
     inlined, which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes
-    over; their sources become part of the cache key. With `nogil=False` the kernel keeps the GIL: a kernel that takes
-    microseconds and is called from a busy thread would wait longer for the GIL than it runs.
+    over; the cache key then includes their sources. With `nogil=False` the kernel keeps the GIL: in a process with busy
+    threads, a kernel that takes microseconds would wait longer to get the GIL back than it runs.
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports: numba pickles the
     types of the arguments into the cache by name, and a class from any other file may be renamed without a new digest.
@@ -196,8 +196,8 @@ def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
     for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                parts = alias.name.split(".")
-                names |= {".".join(parts[: k + 1]) for k in range(len(parts))}
+                components = alias.name.split(".")
+                names |= {".".join(components[: k + 1]) for k in range(len(components))}
         elif isinstance(node, ast.ImportFrom):
             try:
                 base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)

@@ -1,4 +1,4 @@
-"""Documentation and docstrings use the words of the glossary (docs/concepts.md), and none of the retired ones."""
+"""Documentation, docstrings and comments use the words of the glossary (docs/concepts.md), and no retired ones."""
 
 import ast
 import io
@@ -12,8 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
-ALLOWED = {"CHANGELOG.md": {"variant"}, "migrations.py": {"variant"}}  # they name the old word to replace it
+SOURCES = sorted(
+    path for folder in ("src", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
+)
+# these files name the old word because they replace it
+ALLOWED = {"CHANGELOG.md": {"variant"}, "migrations.py": {"variant"}, "test_migrations.py": {"variant"}}
 
 
 class Retired(NamedTuple):

@@ -12,7 +12,7 @@ def learning_chart(
 ) -> Any:
     """Regret per round, with the regret of random displays as a dashed line.
 
-    A point is a round and the mean regret per round since the point before.
+    A point is a round and the mean regret per round since the previous point.
     """
     import altair as alt
 

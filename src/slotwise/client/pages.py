@@ -36,8 +36,8 @@ def fetch_page(client: HttpClient, page: str) -> tuple[Any, str | None]:
 
 def fetch_existing_page(client: HttpClient, page: str) -> Any:
     """A page. Raises BadInput with the known names when it does not exist."""
-    found, _ = fetch_page(client, page)
-    return found if found is not None else one_of("page", page, page_names(client))
+    definition, _ = fetch_page(client, page)
+    return definition if definition is not None else one_of("page", page, page_names(client))
 
 
 def outline(page: Any, now: float | None = None) -> PageOutline:

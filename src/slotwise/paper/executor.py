@@ -49,7 +49,7 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
         return  # the first run compiles it just as fast
     code = "import sys; from slotwise.paper.chunks import compile_policies; compile_policies(sys.argv[1:])"
     groups = [uncompiled[k::jobs] for k in range(min(jobs, len(uncompiled)))]
-    # in sessions of their own, so that Ctrl-C reaches only this process, which then kills them
+    # in separate sessions, so that Ctrl-C reaches only this process, which then kills them
     processes = [subprocess.Popen([sys.executable, "-c", code, *group], start_new_session=True) for group in groups]
     try:
         for process in processes:

@@ -41,7 +41,7 @@ def ratio(one: Result, other: Result, *, median: bool = False) -> Measurement:
 
 
 def growth_exponent(result: Result) -> Measurement:
-    """The p of a mean regret that grows like a + b t^p in the last decade: 1 if it is linear, 0 if logarithmic.
+    """The p for which mean regret grows like a + b t^p in the last decade: 1 is linear, 0 is logarithmic.
 
     The regret before that decade (a) cancels out: the increments of t^p in the two halves of the decade have the ratio
     10^(p/2).

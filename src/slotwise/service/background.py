@@ -14,7 +14,7 @@ _THREAD_NAME = "slotwise-background"
 
 
 async def run_in_background(function: Callable[[Unpack[Arguments]], Returned], *arguments: *Arguments) -> Returned:
-    """Call a function on a thread of its own. asyncio's own threads would keep the process from ending."""
+    """Call a function on a new thread. The threads of asyncio's executor would keep the process from ending."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Returned] = loop.create_future()
 
@@ -42,7 +42,7 @@ async def run_in_background(function: Callable[[Unpack[Arguments]], Returned], *
 def exit_if_busy() -> None:
     """End the process at once if background work is still running. Call it last.
 
-    The usual way of ending would tear the interpreter down while the compiler runs.
+    A normal exit would shut down the interpreter while the compiler runs.
     """
     if any(thread.name == _THREAD_NAME for thread in threading.enumerate()):
         sys.stdout.flush()

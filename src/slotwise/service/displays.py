@@ -15,7 +15,7 @@ from slotwise.service.store.interface import Display, Event, RecordedEvents, Sto
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a repeated id gets its display at once
-MOST_WAITING = 10_000  # displays that wait for the disk; beyond that new ones are not learnt
+MOST_WAITING = 10_000  # displays that wait for the disk; above this limit new ones are not learnt
 
 
 class IssuedDisplay(NamedTuple):
@@ -36,7 +36,7 @@ class Displays:
         self._recent: OrderedDict[str, Display] = OrderedDict()
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
-        """A display for one page view; with `fill_all`, TooFewItems rather than one that leaves positions out."""
+        """A display for one page view; with `fill_all`, TooFewItems if it would leave positions out."""
         model = self._pages.by_name(page)
         if model is None or not self._pages.ready:
             model = await self._pages.current_model(page)

@@ -15,7 +15,7 @@ class RandomIds:
         self._bytes, self._used = b"", 0
 
     def display_id(self, now: float) -> str:
-        """26 letters, digits, dashes and underscores, of which the last 16 are random.
+        """26 letters, digits, dashes and underscores; the last 16 are random.
 
         Ids of the same time have the same prefix, so they are neighbours in the index of a store. Fully random ids
         would each change another page of the index.

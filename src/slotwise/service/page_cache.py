@@ -70,7 +70,7 @@ class PageCache:
         return model
 
     async def current_model(self, name: str) -> PageModel:
-        """The same, but certainly the one that is in memory when this returns: it may be evicted during a load."""
+        """The same, but the result is certainly in memory: `model` may return one that was evicted during its load."""
         model = self._by_name.get(name)
         while model is None or not self.ready or self._by_name.get(name) is not model:
             model = await self.model(name)

@@ -1,7 +1,7 @@
 """The service while it runs: pages in memory over a store, on one event loop.
 
-Memory changes on the thread of the loop only, and only as the store commits: results of the store are applied by
-callbacks in the order of the groups. A page that is loaded in between has therefore each change exactly once.
+Pages in memory change only on the thread of the loop, and only after the store has committed a change: callbacks apply
+the results of the store in the order of the groups. A page that is loaded in between thus has each change exactly once.
 """
 
 import asyncio
@@ -140,7 +140,7 @@ class Service:
     def recommend(
         self, page: str, request: RecommendationRequest, fill_all: bool = False
     ) -> Coroutine[Any, Any, IssuedDisplay]:
-        """A display for one page view; with `fill_all`, TooFewItems rather than one that leaves positions out."""
+        """A display for one page view; with `fill_all`, TooFewItems if it would leave positions out."""
         return self._displays.recommend(page, request, fill_all)
 
     def token(self, display: Display) -> str:

@@ -24,7 +24,7 @@ class StoreHealth:
     async def check(self, store: Store) -> None:
         """Write to the store, unless that was done a moment ago; StoreDown if it fails.
 
-        Without this a disk that fills up between two requests would not be noticed.
+        Without this check, a disk that fills up between two requests would not be detected.
         """
         if self.degraded:
             raise StoreDown

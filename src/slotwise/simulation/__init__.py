@@ -1,1 +1,1 @@
-"""Playing policies against click models."""
+"""Simulations of policies on click models."""

@@ -1,4 +1,4 @@
-"""Simulate many runs of one policy against one click model, on threads or on any executor."""
+"""Simulate many runs of one policy on one click model, on threads or on any executor."""
 
 import os
 import re
@@ -91,7 +91,8 @@ def simulate(
 
 
 def generators(seed: int, run: int) -> Generators:
-    """The visitors' and the policy's randomness of one run: apart, so that all policies meet the same visitors."""
+    """The random generators of the visitors and of the policy in one run: separate, so that all policies have the same
+    visitors."""
     visitors, policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
     return np.random.default_rng(visitors), np.random.default_rng(policy)
 
@@ -129,7 +130,7 @@ class _RunJob:
         params = make_params(module, self.params, model.arrays())
         state = module.init(params, model.theta.size, model.kappa.size, rng)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
-        clickmodel = sys.modules[type(model.arrays()).__module__]  # a fitted model's class is in another module
+        clickmodel = sys.modules[type(model.arrays()).__module__]  # not type(model): the class of a fit is elsewhere
         episode = episode_of(module, clickmodel)
         started = time.thread_time()
         episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
@@ -179,7 +180,7 @@ def _run_on_threads(
 def _run_on_executor(
     job: _RunJob, runs: range, executor: Executor, progress: Progress | None
 ) -> list[tuple[Floats, float]]:
-    # one task per run: smaller tasks than that would only cost messages
+    # one task per run: smaller tasks would only add messages
     futures = [executor.submit(_run_in_worker, job, run) for run in runs]
     try:
         for done in _until_done(futures):
@@ -233,7 +234,7 @@ def counts_after(
     params: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Counts:
-    """The counts of a policy after one run, with items and positions in the order of the model: realistic data."""
+    """The counts of a policy after one run, as realistic data. Items and positions are in the order of the model."""
     module = find(policy)
     _check_model(model)
     if not keeps_counts(module):

@@ -1,7 +1,7 @@
 """FastConnection: HTTP/1.1 on an asyncio protocol, for very many requests.
 
 It implements only the subset of HTTP that a slotwise service uses. A general client library (aiohttp) takes three
-times as long per request, and a load generator that is busy itself measures itself.
+times as long per request, and a load generator that is itself the bottleneck does not measure the service.
 """
 
 import asyncio

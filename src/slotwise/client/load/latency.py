@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.checks import Ints
 
-SMALLEST, STEP = 1e-6, math.log(1.01)  # seconds; each bin is 1 % wider than the one before
+SMALLEST, STEP = 1e-6, math.log(1.01)  # seconds; each bin is 1 % wider than the previous one
 BINS = 2100  # up to a quarter of an hour
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 

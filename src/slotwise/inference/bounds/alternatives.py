@@ -1,4 +1,4 @@
-"""The nearest alternative: another (theta, kappa) with the same products on the best display, but another best display.
+"""The nearest alternative: a (theta, kappa) with the same products on the best display, but another best display.
 
 Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias".
 An alternative keeps theta'_l kappa'_l on the best display, so that x = log theta' determines it. Showing item i at

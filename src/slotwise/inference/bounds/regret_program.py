@@ -25,7 +25,7 @@ MIN_COST = 1e-9  # the cost of displays that cost nothing: without a cost their 
 
 
 class RegretProgram(NamedTuple):
-    """The last solution and the alternatives that the next one starts from; they stay valid when the model changes."""
+    """The last solution, and the alternatives that the next solution starts from; they are valid for any model."""
 
     q: Floats  # N x L; q_ll is 0
     alternatives: Floats  # capacity x N-1: the nearest alternative at each tie, then those of the cuts

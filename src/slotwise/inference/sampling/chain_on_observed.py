@@ -30,7 +30,7 @@ class ChainOnObserved:
             self._chain.stopped = True
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without a record, in steps that get away from any start."""
+        """Update the state without a record, by steps that work from any start."""
         if self._chain is not None:
             self._chain.burn_in(sweeps)
             self.sweeps += sweeps

@@ -7,9 +7,9 @@ accepted.
 Slice sampling takes the step instead where the conditional has its mass against 1, or where Newton's method has not
 come near the mode. The choice depends only on the other coordinates and the counts, so both kinds of step leave the
 posterior invariant.
-Every `slice_every`-th step is a slice step too. Far from the bulk of the posterior, where only a bad start leads, the
-proposal can have so much lighter tails than the conditional that no proposal is ever accepted. A slice step gets away
-from anywhere.
+Every `slice_every`-th step is a slice step too. Far from the bulk of the posterior, where a chain is only after a bad
+start, the tails of the proposal can be so much lighter than those of the conditional that no proposal is ever
+accepted. A slice step always moves.
 """
 
 import math

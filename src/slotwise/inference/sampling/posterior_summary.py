@@ -27,14 +27,14 @@ class Summary:
     note: str
 
     def __str__(self) -> str:
-        wide = max(len(row.name) for row in self.rows)
+        name_width = max(len(row.name) for row in self.rows)
         heads = ("mean", "sd", f"{100 * (1 - self.level) / 2:g} %", f"{100 * (1 + self.level) / 2:g} %", "ess", "R-hat")
-        lines = [" " * wide + "".join(f"{head:>{width}}" for head, width in zip(heads, _WIDTHS, strict=True))]
-        lines += [_line(row, wide) for row in self.rows]
+        lines = [" " * name_width + "".join(f"{head:>{width}}" for head, width in zip(heads, _WIDTHS, strict=True))]
+        lines += [_line(row, name_width) for row in self.rows]
         return "\n".join([*lines, f"{100 * self.level:g} % intervals; {self.note}"])
 
 
-def _line(row: Row, wide: int) -> str:
+def _line(row: Row, name_width: int) -> str:
     cells = [f"{value:.4g}" for value in row[1:5]]
     cells += [f"{row.ess:,.0f}", f"{row.r_hat:.3f}"] if row.ess == row.ess else ["-", "-"]
-    return f"{row.name:{wide}}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    return f"{row.name:{name_width}}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))

@@ -42,7 +42,7 @@ class Judgement(NamedTuple):
 
 
 def judge(claim: Claim, results: Results) -> Judgement:
-    """The claim holds when every criterion does, does not hold when none does, and else holds in part."""
+    """A claim holds if all its criteria hold, does not hold if none does, and otherwise holds in part."""
     criteria = claim.evaluate(results)
     holding = sum(criterion.holds for criterion in criteria)
     verdict = HOLDS if holding == len(criteria) else IN_PART if holding else NOT

@@ -19,11 +19,11 @@ from slotwise.paper.output.tables import (
 )
 from slotwise.paper.reproduce import Reproduction
 
-TIMES = "times"  # a folder of its own: these numbers differ between reproductions
+TIMES = "times"  # a separate folder: these numbers differ between reproductions
 
 
 def write_data(reproduction: Reproduction, folder: Path) -> None:
-    """Write every table. Times, and claims judged by them, go into a folder of their own."""
+    """Write every table. Times, and claims judged by them, go into a separate folder."""
     (folder / TIMES).mkdir(parents=True, exist_ok=True)
     for name, rows in tables(reproduction):
         if rows:

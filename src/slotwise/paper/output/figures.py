@@ -51,15 +51,15 @@ class Figure(NamedTuple):
 def figures(experiment: Experiment, results: Results, quick: bool) -> list[Figure]:
     """All figures of an experiment."""
     notes = [QUICK] if quick else []
-    drawn = _spread(experiment, results, notes) if experiment.name == "fig-spread" else []
+    all_figures = _spread(experiment, results, notes) if experiment.name == "fig-spread" else []
     if experiment.name != "fig-spread" and "curves" in experiment.run_sets:
         for setting in panels(experiment.run_sets["curves"]):
-            drawn += _regret(experiment, setting, results, notes)
+            all_figures += _regret(experiment, setting, results, notes)
     if "tuning" in experiment.run_sets:
-        drawn.append(_choice(experiment, results, notes))
+        all_figures.append(_choice(experiment, results, notes))
     if experiment.name == "tab-time":
-        drawn += _times(experiment, results, notes)
-    return drawn
+        all_figures += _times(experiment, results, notes)
+    return all_figures
 
 
 def _regret(experiment: Experiment, setting: str, results: Results, notes: list[str]) -> list[Figure]:
@@ -74,7 +74,7 @@ def _regret(experiment: Experiment, setting: str, results: Results, notes: list[
         f"{label}: {format_mean(result)}"
         for label, result in sorted(panel.items(), key=lambda pair: pair[1].mean()[-1])
     )
-    drawn = []
+    all_figures = []
     for axes, log_regret in (("", True), ("log-x", False)):
         chart = regret_chart(
             list(panel.values()),
@@ -86,8 +86,8 @@ def _regret(experiment: Experiment, setting: str, results: Results, notes: list[
             colours=LINE_COLOURS,
         )
         alt_text = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
-        drawn.append(Figure(f"{name}-{axes}" if axes else name, chart, alt_text, title, axes))
-    return drawn
+        all_figures.append(Figure(f"{name}-{axes}" if axes else name, chart, alt_text, title, axes))
+    return all_figures
 
 
 def _label_with_c(label: str, result: Result) -> str:

@@ -18,16 +18,16 @@ _FILES = (pages, items, recommendations, events, insights, state, log, operation
 
 
 def make_app(service: Service, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:
-    """The application of a running service; benchmarks add routes of their own."""
+    """The application of a running service; benchmarks add their own routes."""
     routes = [*(route for file in _FILES for route in file.ROUTES), *extra_routes]
     routes += [*_description_routes(routes), _ROOT]
-    routes.sort(key=lambda route: not route.hot)  # the router tries one path after the other
+    routes.sort(key=lambda route: not route.hot)  # the router tries the paths in order
     by_path: dict[str, list[Route[Any]]] = {}
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
     resources = [Resource(path, listed, service) for path, listed in by_path.items()]
     router = Router(resources, redirect_slashes=False, default=not_found)
-    return router.app  # not `router` itself, which calls this one through its middleware, and has none
+    return router.app  # not `router` itself, which adds a layer for middleware, and there is none
 
 
 async def _redirect_to_docs(call: Call[None]) -> Response:

@@ -87,8 +87,8 @@ class Connection(HttpToolsProtocol):
     def _feed(self, data: memoryview) -> memoryview:
         """Feed the parser, and return what it has not read.
 
-        After a head that offers a protocol upgrade, the parser takes the body for data of the other protocol. The offer
-        is declined: a new parser reads the same head without it, and goes on with the body.
+        After a head that offers a protocol upgrade, the parser treats the body as data of the other protocol. The offer
+        is declined: a new parser reads the same head without the offer, and then the body.
         """
         try:
             self.parser.feed_data(data)

@@ -45,7 +45,7 @@ class Endpoint:
             response = await self._handle(Call(self._service, path, query, headers, body))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
                 response = Response(response.status, _encode(response.content), response.headers, response.media_type)
-        except asyncio.CancelledError:  # the server stops, and has waited for this request as long as it waits
+        except asyncio.CancelledError:  # the server stops, and the request did not finish within its shutdown timeout
             detail = "the service is stopping: the request may have been carried out, or not"
             response = Problem(503, detail, headers={"connection": "close"}).response()
         except Exception as error:

@@ -73,7 +73,7 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """The HTTP error for any exception; one that is not expected becomes a 500, and its traceback is logged."""
+    """The HTTP error for an exception; an unexpected exception becomes a 500, and its traceback is logged."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, ServiceError):

@@ -46,7 +46,7 @@ class BodyReader:
     async def _receive_rest(self, message: Message, receive: Receive) -> bytes:
         """The body that starts with this message.
 
-        One that is too large is read to its end: a client that is cut off while it sends misses the response.
+        A body that is too large is read to its end: a client that is disconnected while it sends misses the response.
         """
         chunks, size = [], 0
         while True:

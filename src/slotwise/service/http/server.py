@@ -26,14 +26,14 @@ ACCEPTED_AT_ONCE = 16  # before the first of them is handled, and rejected if th
 KEEP_ALIVE_SECONDS = 75  # longer than the timeout of most proxies, so that the proxy closes idle connections
 COMPILE_NOTICE_SECONDS = 2.0  # of compiling before the service reports it
 SHUTDOWN_SECONDS = 5  # for requests in progress when the service stops
-SWITCH_SECONDS = 0.0005  # at most that long does the writer's thread keep the GIL while the event loop waits for it
+SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
 GC_THRESHOLD = (10_000, 20, 20)  # allocations between collections; requests leave no cycles
 
 
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket on this port; 0 takes any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # with the protocol given, asyncio sets TCP_NODELAY on accepted connections; else small responses are delayed
+    # asyncio sets TCP_NODELAY only if the protocol of the socket is given; without it, small responses are delayed
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or []:
-            listener.listen(BACKLOG)  # asyncio has one number for the backlog and for the connections accepted at once
+            listener.listen(BACKLOG)  # asyncio uses the same number for the backlog and for accepting at once
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -108,7 +108,7 @@ class Insights(Struct):
 
 
 class InsightInputs(NamedTuple):
-    """What insights are computed from: a copy, made on the thread of the loop, that another thread can work on."""
+    """The data that insights are computed from: a copy made on the event loop's thread, for use on another thread."""
 
     page: str
     version: int
@@ -176,7 +176,7 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
     labels = Labels(names, columns, active, tuple(groups))
-    burn_in = min(BURN_IN, draws)  # a page too large for all of it has too few draws for intervals as well
+    burn_in = min(BURN_IN, draws)  # shorter only on pages so large that they have too few draws for intervals anyway
     ess = min(LEAST_ESS, draws / 2)
     return posterior(counts, draws, "falling", ess=ess, budget=budget, labels=labels, burn_in=burn_in)
 

@@ -1,4 +1,4 @@
-"""Checks of what people define, beyond the types of its fields: pages, items, and how much a page may hold."""
+"""Checks of definitions beyond the types of their fields: pages, items, and the size of a page."""
 
 from collections import Counter
 

@@ -19,7 +19,7 @@ from slotwise.service.store.interface import Display, Operation, ResultT, StoreC
 from slotwise.service.store.ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
-LINGER_SECONDS = 0.1  # displays are collected that long, as no caller waits for them: waking the thread costs more
+LINGER_SECONDS = 0.1  # displays are collected this long: no caller waits for them, and waking the thread is costly
 PROBE_SECONDS = 0.5  # the interval at which a store that failed is tried again
 MOST_WAITING = 50_000
 

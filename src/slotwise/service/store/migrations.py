@@ -92,7 +92,7 @@ def check_current(connection: sqlite3.Connection, where: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
-    """Bring the tables to the current version, each migration in a transaction of its own."""
+    """Bring the tables to the current version, each migration in its own transaction."""
     for step in range(_version(connection, where), len(MIGRATIONS)):
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")

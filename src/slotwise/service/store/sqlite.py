@@ -58,7 +58,7 @@ class SqliteStore:
             raise StoreDown from error
 
     def peek(self, id: str) -> Display | None:
-        """On this thread, because a lookup in the index takes less time than handing it to another one."""
+        """On this thread, because a lookup in the index takes less time than passing it to another thread."""
         try:
             if self._reader is None:
                 self._reader = SqliteLedger(connect_to_read(self._path))

@@ -138,7 +138,7 @@ ACTIVE = np.array([True, True, True, False])
         pytest.param([1, 3], [], [1], id="eligible and active"),
         pytest.param([], [], [], id="none eligible"),
         pytest.param(None, [0], [1, 2], id="not excluded"),
-        pytest.param([0, 1], [0, 3], [1], id="excluded beats eligible"),
+        pytest.param([0, 1], [0, 3], [1], id="excluded overrides eligible"),
     ],
 )
 def test_allowed_items(eligible: list[int] | None, excluded: list[int], allowed: list[int]) -> None:
@@ -151,7 +151,7 @@ def test_allowed_items(eligible: list[int] | None, excluded: list[int], allowed:
     ("pinned", "excluded", "page_pins", "valid"),
     [
         pytest.param({0: 1}, [], {}, {0: 1}, id="a pin"),
-        pytest.param({0: 1}, [1], {}, {}, id="excluded beats pinned"),
+        pytest.param({0: 1}, [1], {}, {}, id="excluded overrides pinned"),
         pytest.param({0: 3, 1: 3}, [3], {}, {}, id="an excluded item is not checked"),
         pytest.param({}, [], {0: 1, 1: 2}, {0: 1, 1: 2}, id="pins of the page"),
         pytest.param({0: 2}, [], {0: 1, 1: 2}, {0: 2}, id="the request comes first"),

@@ -167,7 +167,7 @@ RECOMMENDER_ROWS: dict[str, Row] = {
     "late for nothing": (lambda: page().late_click({"hero": "tie"}, ["hero"]), ("no skip of 'tie' at 'hero'",)),
     "late on nothing": (lambda: page().late_click({"side": "tie"}, ["hero"]), ("position 'hero' was clicked, but",)),
     "late and empty": (lambda: page().late_click({}, ["hero"]), ("hero", "shows nothing there")),
-    "there already": (lambda: page().add("sock", "hat"), ("item 'hat' is there already",)),
+    "already on the page": (lambda: page().add("sock", "hat"), ("item 'hat' is already on the page",)),
     "added twice": (lambda: page().add("sock", "sock"), ("item 'sock' is given twice",)),
     "nothing added": (lambda: page().add(), ("no items given",)),
     "a number added": (lambda: page().add(3), ("3 in items is not a name",)),
@@ -272,7 +272,7 @@ def test_a_policy_file_can_be_corrected_after_it_failed(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_keeps_no_counts_cannot_learn_late(tmp_path: Path) -> None:
-    (tmp_path / "forgetful.py").write_text(POLICY.replace("counts: CountArrays", "tally: CountArrays"))
+    (tmp_path / "forgetful.py").write_text(POLICY.replace("counts: CountArrays", "totals: CountArrays"))
     message = refusal(lambda: simulate(str(tmp_path / "forgetful.py"), delay=2))
     assert "forgetful keeps no counts, so it cannot learn with a delay of 2 rounds" in message
 

@@ -63,19 +63,19 @@ def test_every_position_gets_a_different_item() -> None:
             {"eligible": ["hat", "tie", "bag", "belt"], "excluded": ["hat"]},
             {"tie", "bag", "belt"},
             {},
-            id="excluded beats eligible",
+            id="excluded overrides eligible",
         ),
         pytest.param(
             {"eligible": ["hat", "tie"], "pinned": {"left": "bag"}},
             {"hat", "tie", "bag"},
             {"left": "bag"},
-            id="pinned beats eligible",
+            id="pinned overrides eligible",
         ),
         pytest.param(
             {"excluded": ["bag"], "pinned": {"left": "bag"}},
             {"hat", "tie", "belt"},
             {},
-            id="excluded beats pinned",
+            id="excluded overrides pinned",
         ),
         pytest.param(
             {"eligible": ["hat", "tie", "bag"], "excluded": ["tie"], "pinned": {"left": "tie", "hero": "belt"}},

@@ -1,6 +1,7 @@
 """From scores to a display: the most attractive items on the most visible positions.
 
-The rules for constraints exist only here: excluded beats pinned, pinned beats eligible, eligible beats the scores.
+The rules for constraints exist only here: exclusions override pins, pins override eligibility, and eligibility
+overrides the scores.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ _LOW_BITS = (1 << 32) - 1
 
 
 class InvalidPin(BadInput):
-    """A pin that cannot hold: its item is not active, or (`twice`) is pinned at another position too."""
+    """An invalid pin: its item is not active, or (`twice`) is pinned at another position too."""
 
     def __init__(self, position: int, item: int, twice: bool) -> None:
         super().__init__(f"item {item} " + ("is pinned at two positions" if twice else "is not active"))
@@ -48,9 +49,10 @@ def valid_pins(
 ) -> dict[int, int]:
     """The pins that hold, as {position: item}.
 
-    `pinned` are the pins of one request. A pin of an excluded item is ignored, whatever else is wrong with it. Any
-    other must name an active item, and no item twice, or InvalidPin is raised. `page_pins` apply to all requests: they
-    hold at positions that the request does not name, if their item is active, not excluded and not pinned already.
+    `pinned` are the pins of one request. A pin of an excluded item is ignored, even if it is invalid. Any other pin
+    must name an active item that no second pin names; otherwise InvalidPin is raised. `page_pins` apply to all
+    requests. They hold at positions that the request does not name, if their item is active, not excluded and not
+    pinned already.
     """
     pins: dict[int, int] = {}
     excluded = frozenset(excluded)

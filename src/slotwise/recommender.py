@@ -127,7 +127,7 @@ class Recommender:
         """The display to show now, as {position: item}.
 
         Only `eligible` items (None: all) that are not `excluded` are shown. `pinned` maps positions to items that are
-        shown there, whether eligible or not. Excluded beats pinned: a pin of an excluded item is ignored. When items
+        shown there, whether eligible or not. A pin of an excluded item is ignored. When items
         run out, the least visible positions are left out.
         """
         eligible_items = None if eligible is None else [self._item(name) for name in string_list("eligible", eligible)]
@@ -171,7 +171,7 @@ class Recommender:
         added = _names("item", items)
         for name in added:
             if name in self._items and self._active[self._items[name]]:
-                raise BadInput(f"item {name!r} is there already")
+                raise BadInput(f"item {name!r} is already on the page")
         new = [name for name in added if name not in self._items]
         for name in added:
             if name in self._items:

@@ -19,7 +19,7 @@ from tests.waiting import until
 
 @contextmanager
 def responding(*responses: bytes) -> Iterator[str]:
-    """A server that sends one response to each of the first connections, whatever the request, and closes it."""
+    """A server that sends one response to each of the first connections, for any request, and closes it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:

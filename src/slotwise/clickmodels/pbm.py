@@ -91,7 +91,7 @@ def expected_clicks(model: Model, display: Ints) -> float:
 
 @kernel(inline=True)
 def click(model: Model, display: Ints, visitors: np.random.Generator, clicks: Ints) -> None:
-    """Draw the clicks of one visitor: one uniform number per position, whatever its item (Eq. 1)."""
+    """Draw the clicks of one visitor (Eq. 1), with one uniform number per position for any display."""
     theta, kappa = model.theta, model.kappa
     for position in range(display.size):
         chance = theta[display[position]] * kappa[position]

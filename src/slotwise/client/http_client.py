@@ -44,7 +44,7 @@ class HttpClient:
         self._http.close()
 
     def request(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
-        """Send one request and return the reply, whatever its status."""
+        """Send one request and return the reply, also one with an error status."""
         content = None if body is None else msgspec.json.encode(body)
         all_headers = {
             "Content-Type": "application/json",

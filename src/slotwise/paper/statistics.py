@@ -24,18 +24,18 @@ class Measurement(NamedTuple):
         return f"{_format_number(self.value)} [{_format_number(self.low)}, {_format_number(self.high)}]"
 
 
-def paired_difference(one: Result, other: Result) -> Measurement:
-    """Mean regret of `one` minus that of `other` at the last round, paired by run, with 2 standard errors."""
-    difference = one.difference(other)
+def paired_difference(result: Result, other: Result) -> Measurement:
+    """Mean regret of `result` minus that of `other` at the last round, paired by run, with 2 standard errors."""
+    difference = result.difference(other)
     mean, error = float(difference.mean[-1]), float(difference.standard_error[-1])
     return Measurement(mean, mean - 2 * error, mean + 2 * error)
 
 
-def ratio(one: Result, other: Result, *, median: bool = False) -> Measurement:
-    """Mean (or median) regret of `one` at the last round divided by that of `other`; runs are resampled in pairs."""
+def ratio(result: Result, other: Result, *, median: bool = False) -> Measurement:
+    """Mean (or median) regret of `result` at the last round divided by that of `other`; runs are resampled in pairs."""
     statistic = np.median if median else np.mean
     return _resampled(
-        np.stack([one.regret[:, -1], other.regret[:, -1]]),
+        np.stack([result.regret[:, -1], other.regret[:, -1]]),
         lambda rows: np.asarray(statistic(rows[0], axis=-1) / statistic(rows[1], axis=-1)),
     )
 
@@ -62,9 +62,9 @@ def unlucky_runs(result: Result) -> NDArray[np.bool_]:
     return np.asarray(result.regret[:, -1] > growth * result.regret[:, start])
 
 
-def divergence_round(one: Result, other: Result) -> int | None:
-    """The round from which the mean regret of `one` stays above that of `other` by more than 2 standard errors."""
-    difference = one.difference(other)
+def divergence_round(result: Result, other: Result) -> int | None:
+    """The round from which the mean regret of `result` stays above that of `other` by more than 2 standard errors."""
+    difference = result.difference(other)
     above = difference.mean > 2 * difference.standard_error
     if not above[-1]:
         return None

@@ -47,5 +47,5 @@ def _max_error(fitted: PBM, truth: PBM) -> float:
     return max(_max_difference(fitted.theta, truth.theta), _max_difference(fitted.kappa, truth.kappa))
 
 
-def _max_difference(one: Floats, other: Floats) -> float:
-    return float(np.abs(one - other).max())
+def _max_difference(first: Floats, second: Floats) -> float:
+    return float(np.abs(first - second).max())

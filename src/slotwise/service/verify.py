@@ -33,7 +33,7 @@ def verify(path: Path) -> Verification:
     try:
         check_ours(connection, str(path))
         check_current(connection, str(path))
-        connection.execute("BEGIN")  # one consistent snapshot, whatever is committed meanwhile
+        connection.execute("BEGIN")  # one consistent snapshot, even if other groups are committed meanwhile
         return _verify(connection)
     except sqlite3.Error as error:
         raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None

@@ -93,10 +93,10 @@ ASKS = {
     "pinned": (
         {"pinned": {"left": "sock"}, "eligible": ["hat", "tie"]}, {"hat", "tie", "sock"}, {"left": "sock"}, "eligible",
     ),
-    "excluded beats pinned": (
+    "excluded overrides pinned": (
         {"pinned": {"left": "sock"}, "excluded": ["sock", "belt"]}, {"hat", "tie", "bag"}, {}, "learnt",
     ),
-    "excluded beats eligible": (
+    "excluded overrides eligible": (
         {"eligible": ["hat", "tie", "bag", "sock"], "excluded": ["sock"]}, {"hat", "tie", "bag"}, {}, "eligible",
     ),
 }  # fmt: skip

@@ -182,7 +182,7 @@ def test_an_exported_state_can_be_imported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    [{"item": "nothing"}, {"position": "nowhere"}, {"layout": "nolayout"}, {"segment": "nobody"}, {"clicks": -1}],
+    [{"item": "nothing"}, {"position": "nowhere"}, {"layout": "nolayout"}, {"segment": "nosegment"}, {"clicks": -1}],
 )
 def test_a_state_that_does_not_fit_the_page_is_rejected(tmp_path: Path, cell: dict) -> None:
     async def scenario(client: Client) -> None:

@@ -150,7 +150,7 @@ def assert_degraded(server: Process, early: list[dict[str, Any]], seconds: float
             assert answer.headers["content-type"] == "application/problem+json"
             assert int(answer.headers["retry-after"]) > 0
         read = server.http.get("/v1/pages/shop/state")
-        assert read.status_code == 200, "reading works, and must not be taken as a sign that the disk is back"
+        assert read.status_code == 200, "reading works, but does not show that the disk is writable again"
         shown.append(recommend(server))
         assert shown[-1]["degraded"]
         assert server.http.get("/livez").status_code == 200

@@ -41,7 +41,7 @@ class FastConnection:
         try:
             return await protocol.response
         except BaseException:
-            protocol.transport.abort()  # a late response must not be taken for that of the next request
+            protocol.transport.abort()  # a late response must not be read as that of the next request
             raise
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 The missing data is whether the visitor examined a skipped item. Given theta and kappa, F_il skips contain
 A_il = F_il kappa_l (1 - theta_i) / (1 - kappa_l theta_i) examinations on average. Given the examinations, theta and
-kappa are ratios of counts (Chuklin et al. 2015). One pass is O(N L), whatever the number of displays.
+kappa are ratios of counts (Chuklin et al. 2015). One pass is O(N L) for any number of displays.
 """
 
 from slotwise.checks import Floats

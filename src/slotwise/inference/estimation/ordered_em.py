@@ -12,7 +12,7 @@ from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
-START_MARGIN = 1e-4  # EM cannot leave 1, whatever the later counts are, so it starts at least this far below 1
+START_MARGIN = 1e-4  # EM cannot leave 1 even if later counts contradict it, so it starts at least this far below 1
 
 
 @kernel

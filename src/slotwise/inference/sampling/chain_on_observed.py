@@ -1,7 +1,8 @@
 """A chain on the observed items and positions; the others are drawn from their prior.
 
-Without counts a theta is Beta(a, b) and a kappa is uniform whatever the data, so they can be drawn directly. In a chain
-they would slow down mixing where a and b are learnt: all thetas depend on a and b, and a and b on all thetas.
+Given a and b, a theta without counts is Beta(a, b) and a kappa without counts is uniform for any data, so they can be
+drawn directly. In a chain they would slow down mixing where a and b are learnt: all thetas depend on a and b, and a and
+b on all thetas.
 """
 
 import numpy as np

@@ -96,7 +96,7 @@ def slide(
     exponent). The width of a step depends on counts and prior alone. Where kappa is fixed, the rest of its component
     moves the other way instead: the same products change.
 
-    The arrays are arguments of their own: in one tuple each they made a round of `slot_ts` 3 % slower.
+    The arrays are separate arguments: grouped in tuples, they made a round of `slot_ts` 3 % slower.
     """
     for position in range(scan.first, kappa.size, scan.stride):
         information, exponent, volume, highest = _exponents(clicks, skips, theta, main_positions, position, prior)

@@ -52,7 +52,7 @@ async def put(call: Call[PageSpec]) -> Response:
     """Define a page, or redefine it; its counts are kept."""
     name, spec = call.path["page"], call.body
     _check(spec)
-    await call.service.prepare(spec)  # until then the page is served as it was
+    await call.service.prepare(spec)  # until this returns, the page is served by its old definition
     saved, is_new = await call.service.save_page(name, lambda page: _body(page).with_spec(spec), call.if_match())
     return await _page_response(call, saved, 201 if is_new else 200)
 

@@ -68,7 +68,7 @@ class Route(Generic[Body]):
     parameters: tuple[Parameter, ...] = ()
     max_bytes: int = SMALL
     body_optional: bool = False  # without a body, the handler gets `body()`
-    names_new: str = ""  # the path parameter that may name something new, and so must be a valid name
+    names_new: str = ""  # the path parameter that may name something new: it must be a valid name
     tag: str = "pages"
     hot: bool = False  # called for every page view: the router tries it first
 

@@ -38,7 +38,7 @@ class Compiler:
 
 
 def compile_kernels(like: PageSpec = TRIAL) -> None:
-    """Compile, or load from the cache, the kernels of a page's policy, whatever the values of its params."""
+    """Compile, or load from the cache, the kernels of a policy; they do not depend on the values of its params."""
     spec = msgspec.structs.replace(TRIAL, policy=like.policy, params=like.params)
     page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))

@@ -10,7 +10,10 @@ ItemNames = Annotated[list[ItemName], Meta(max_length=MOST_NAMED)]
 
 
 class RecommendationRequest(Struct, forbid_unknown_fields=True):
-    """The constraints on a display: excluded beats pinned beats eligible. The same id always gives the same display."""
+    """The constraints on a display: `excluded` overrides `pinned`, which overrides `eligible`.
+
+    The same id always gives the same display.
+    """
 
     id: Identifier | None = None
     layout: Name | None = None

@@ -144,7 +144,9 @@ class GroupCommit:
                 return
             if _is_store_failure(error):
                 error = self._mark_down(error)
-            failed = [_Completion(one.complete, None, error) for one in group if isinstance(one, _WaitingOperation)]
+            failed = [
+                _Completion(entry.complete, None, error) for entry in group if isinstance(entry, _WaitingOperation)
+            ]
             self._call_on_loop(lambda: _complete(failed))
             return
         wrote = self._connection.total_changes > changes  # a group that only read does not show that the disk is back
@@ -163,20 +165,20 @@ class GroupCommit:
         self._call_on_loop(deliver)
 
     def _apply(self, group: list[Display | _WaitingOperation]) -> list[_Completion]:
-        """Run everything in order. An operation that refuses has changed nothing, and the others stand."""
+        """Run everything in order. An operation that raises a domain error has changed nothing; the others are kept."""
         completions: list[_Completion] = []
         displays: list[Display] = []
-        for one in group:
-            if isinstance(one, Display):
-                displays.append(one)
+        for entry in group:
+            if isinstance(entry, Display):
+                displays.append(entry)
                 continue
             if displays:
                 self._ledger.add(displays)
                 displays = []
             try:
-                completions.append(_Completion(one.complete, one.operation(self._ledger), None))
+                completions.append(_Completion(entry.complete, entry.operation(self._ledger), None))
             except (BadInput, ServiceError) as refusal:
-                completions.append(_Completion(one.complete, None, refusal))
+                completions.append(_Completion(entry.complete, None, refusal))
         if displays:
             self._ledger.add(displays)
         return completions

@@ -60,7 +60,7 @@ class SqliteLedger(DisplayLog):
             "WHERE page = ?",
             (displays, self._last_number() + 1, page),
         )
-        self._cached.clear()  # the cached displays would go on counting
+        self._cached.clear()  # the cached displays would still count
         return int(revision) + 1
 
     def prune(self, now: float, most: int) -> int:

@@ -78,7 +78,7 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
     """Run a read-only operation, whether or not a service owns the store."""
     connection = connect_to_read(path)
     try:
-        connection.execute("BEGIN")  # one consistent snapshot, whatever is committed meanwhile
+        connection.execute("BEGIN")  # one consistent snapshot, even if other groups are committed meanwhile
         return operation(SqliteLedger(connection))
     finally:
         connection.close()
@@ -102,7 +102,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
 
 def _lock(path: Path) -> IO[bytes]:
     """A lock that the operating system releases when the process ends, even by a crash."""
-    file = path.resolve()  # a store has one lock, whichever link leads to it
+    file = path.resolve()  # a store has one lock, even if several links lead to it
     try:
         handle = file.with_name(file.name + ".lock").open("wb")
     except OSError as error:

@@ -145,7 +145,7 @@ class GroupCommit:
             if _is_store_failure(error):
                 error = self._mark_down(error)
             failed = [
-                _Completion(entry.complete, None, error) for entry in group if isinstance(entry, _WaitingOperation)
+                _Completion(queued.complete, None, error) for queued in group if isinstance(queued, _WaitingOperation)
             ]
             self._call_on_loop(lambda: _complete(failed))
             return
@@ -168,17 +168,17 @@ class GroupCommit:
         """Run everything in order. An operation that raises a domain error has changed nothing; the others are kept."""
         completions: list[_Completion] = []
         displays: list[Display] = []
-        for entry in group:
-            if isinstance(entry, Display):
-                displays.append(entry)
+        for queued in group:
+            if isinstance(queued, Display):
+                displays.append(queued)
                 continue
             if displays:
                 self._ledger.add(displays)
                 displays = []
             try:
-                completions.append(_Completion(entry.complete, entry.operation(self._ledger), None))
+                completions.append(_Completion(queued.complete, queued.operation(self._ledger), None))
             except (BadInput, ServiceError) as refusal:
-                completions.append(_Completion(entry.complete, None, refusal))
+                completions.append(_Completion(queued.complete, None, refusal))
         if displays:
             self._ledger.add(displays)
         return completions

@@ -47,7 +47,7 @@ YARDSTICK = Route(
 
 
 def start(store: Path) -> RunningServer:
-    """A service with the yardstick."""
+    """A service with the constant route."""
     return RunningServer([sys.executable, "-m", "benchmarks.service", "--serve", str(store)])
 
 

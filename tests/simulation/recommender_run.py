@@ -12,7 +12,7 @@ SEED, RUN = 21, 2
 
 
 @dataclass
-class OneByOneRun:
+class RecommenderRun:
     displays: list[list[int]] = field(default_factory=list)
     regret: list[float] = field(default_factory=list)
 
@@ -24,14 +24,14 @@ def expected_clicks(truth: sw.PBM, display: list[int]) -> float:
     return total
 
 
-def run_recommender(reference: str, rounds: int, seed: int = SEED, run: int = RUN) -> OneByOneRun:
+def run_recommender(reference: str, rounds: int, seed: int = SEED, run: int = RUN) -> RecommenderRun:
     """Run a Recommender with the visitors and the randomness that the simulator uses for this run."""
     visitors, rng = generators(seed, run)
     truth = MODEL.shuffled(visitors)
     items, positions = [f"item {k}" for k in range(6)], ["left", "middle", "right"]
     page = sw.Recommender(items, positions, policy="pb_mhb", params={"reference": reference}, seed=rng)
     best = expected_clicks(truth, truth.best_display().tolist())
-    done, lost = OneByOneRun(), 0.0
+    done, lost = RecommenderRun(), 0.0
     for _ in range(rounds):
         named = page.recommend()
         display = [items.index(named[position]) for position in positions]
@@ -46,5 +46,6 @@ def run_recommender(reference: str, rounds: int, seed: int = SEED, run: int = RU
 
 if __name__ == "__main__":
     json.dump(
-        {reference: run_recommender(reference, int(sys.argv[1])).displays for reference in ("first", "none")}, sys.stdout
+        {reference: run_recommender(reference, int(sys.argv[1])).displays for reference in ("first", "none")},
+        sys.stdout,
     )

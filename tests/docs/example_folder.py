@@ -80,7 +80,7 @@ class ExampleFolder:
             self.run(line)
 
     def run(self, line: str, dask: str = "") -> None:
-        """Run a line of a shell and assert that it succeeds. Programs that install are not run; `make` needs a target."""
+        """Run a line of a shell, which must succeed. Programs that install are not run; `make` needs a target."""
         words = shlex.split(line, comments=True)
         if not words or words[0] in NOT_RUN:
             return

@@ -39,19 +39,27 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # the script would fetch each page that it found, which browsers refuse from file://
 
-# pages of the site that show a file of the repository's root
+# files of the root, and the pages of the site that show them
 ROOT_FILES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
 
 def link_to_pages(*event: Any) -> None:
-    """Let links to files of the root lead to the pages that show them. Both events end with the text, in a list."""
+    """Let links to files of the root lead to the pages that show them. The event ends with the text, in a list."""
     text = event[-1]
     for name, page in ROOT_FILES.items():
         text[0] = re.sub(rf"\]\((?:\.\./)*{re.escape(name)}", f"](/{page}", text[0])
 
 
+def link_from_root(*event: Any) -> None:
+    """The same in a file of the root that a page includes. Its links to source files start at the root, too."""
+    link_to_pages(*event)
+    text = event[-1]
+    text[0] = re.sub(r"\]\((src|tests|examples)/", r"](../\1/", text[0])
+
+
 def setup(app: Any) -> None:
-    """Change links in pages, and in the files that they include."""
+    """Change links before the pages are parsed."""
     app.connect("source-read", link_to_pages)
-    app.connect("include-read", link_to_pages)
+    app.connect("include-read", link_from_root)

@@ -79,7 +79,7 @@ class ExampleFolder:
         for line in SETTING_UP:
             self.run(line)
 
-    def run(self, line: str, dask: str = "") -> None:
+    def run(self, line: str) -> None:
         """Run a line of a shell, which must succeed. Programs that install are not run; `make` needs a target."""
         words = shlex.split(line, comments=True)
         if not words or words[0] in NOT_RUN:
@@ -93,10 +93,10 @@ class ExampleFolder:
             )
         else:
             assert words[0] == "slotwise", f"tests do not know how to run {line!r}"
-            result = self._slotwise(words[1:], dask)
+            result = self._slotwise(words[1:])
             assert result.exit_code == 0, f"{line}\n{result.stderr}"
 
-    def _slotwise(self, words: list[str], dask: str) -> CommandResult:
+    def _slotwise(self, words: list[str]) -> CommandResult:
         command = command_of(words)
         assert command, f"slotwise {shlex.join(words)} is no command"
         words = [*words, *LESS_WORK.get(command.name, "").split()]
@@ -104,8 +104,6 @@ class ExampleFolder:
             words += ["--url", self._service.address]
         if command.name == "verify":
             words += ["--store", f"sqlite:///{self._service.store}"]
-        if "--dask" in words:
-            words += ["--dask", dask]
         if command.name == "serve":
             return self._serve(words)
         if (key := tuple(words)) not in self._results:  # several examples become the same with less work

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,21 +45,34 @@ def folder(tmp_path_factory: pytest.TempPathFactory, service: Process) -> Exampl
 
 @pytest.fixture(scope="module")
 def dask() -> Iterator[str]:
-    """The address of a scheduler."""
-    distributed = pytest.importorskip("distributed", reason="no Dask here: pip install 'slotwise[cluster]'")
+    """The address of a Dask scheduler with one worker."""
+    import distributed
+
     with distributed.LocalCluster(
-        n_workers=1, processes=False, dashboard_address=None, host="127.0.0.1", silence_logs=50
+        n_workers=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address=None, silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address
 
 
+@pytest.fixture
+def run(folder: ExampleFolder, request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Runs a line; the scheduler that one of the examples needs is started when it is needed."""
+
+    def run_line(line: str) -> None:
+        if "--dask" in line:
+            line = re.sub(r"--dask \S+", f"--dask {request.getfixturevalue('dask')}", line)
+        folder.run(line)
+
+    return run_line
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page: Path, folder: ExampleFolder, dask: str) -> None:
+def test_the_examples_of_a_page_run(page: Path, folder: ExampleFolder, run: Callable[[str], None]) -> None:
     names: dict[str, object] = {}
     for block in examples(page):
         if block.language == "sh":
             for line in block.text.splitlines():
-                folder.run(line, dask)
+                run(line)
         else:
             with contextlib.chdir(folder.folder):
                 exec(compile(block.text, page.name, "exec"), names)
@@ -84,10 +97,10 @@ def test_commands_within_sentences_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_examples_in_the_help_run(name: str, folder: ExampleFolder, dask: str) -> None:
+def test_the_examples_in_the_help_run(name: str, run: Callable[[str], None]) -> None:
     assert COMMANDS[name].examples
     for line in COMMANDS[name].examples:
-        folder.run(line, dask)
+        run(line)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.epoll_client import encode_request, repeat, send_requests
 from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
+from slotwise.paper.named_click_models import setting
 
 LIMIT = 1.03  # this checkout / the other one
 PROGRAM_TURNS, SERVICE_TURNS = 5, 9
@@ -38,10 +39,9 @@ slotwise.policies()
 print(time.process_time() - started)
 """
 SIMULATE = """
-import sys
+import json, sys
 import slotwise as sw
-from slotwise.paper.named_click_models import setting
-policy, model = sys.argv[1], setting(sys.argv[2])
+policy, model = sys.argv[1], sw.PBM(**json.loads(sys.argv[2]))
 sw.simulate(policy, model, rounds=1_000, runs=1, threads=1)  # compiles
 print(min(sw.simulate(policy, model, rounds=100_000, runs=1, seed=k % 3, threads=1).microseconds for k in range(9)))
 """
@@ -96,7 +96,8 @@ class Comparison(NamedTuple):
 def compare_programs(checkouts: list[Checkout]) -> Iterator[Comparison]:
     yield Comparison("import slotwise", "s", _alternate(checkouts, lambda checkout: checkout.number(IMPORT)))
     for policy, name in SIMULATED:
-        arguments = (SIMULATE, policy, name)
+        model = setting(name)
+        arguments = (SIMULATE, policy, json.dumps({"theta": list(model.theta), "kappa": list(model.kappa)}))
         values = _alternate(checkouts, lambda checkout, arguments=arguments: checkout.number(*arguments))
         yield Comparison(f"a round of simulate, {policy}, {name}", "us", values)
     with tempfile.TemporaryDirectory() as folder:

@@ -57,7 +57,7 @@ WALKS = {
         PLAIN_LOG_ODDS,
         BROKEN_LOG_ODDS,
         LOG_ODDS_CASES,
-        ["nothing shown", "few, kappa_1 = 1", "near one"],
+        ["no counts", "few, kappa_1 = 1", "near one"],
         [0.3, 1.0, 3.0, 30.0, 300.0],  # the way back from an end is 35 long: a width of 0.01 needs millions of sweeps
         1000,
         (1e-300, 1e-12, 1e-3, 1.0, 1e3, 1e300),

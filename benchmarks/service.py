@@ -23,7 +23,7 @@ from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import running
 from slotwise.service.store.interface import Event, RecordedEvents
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CONNECTIONS = 8
 REQUESTS = 4_000  # in a turn

@@ -2,13 +2,14 @@
 
 import http.client
 import time
+from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.address import ServiceAddress, status_text
+from slotwise.client.address import ServiceAddress
 from slotwise.service.errors import STARTING
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
@@ -98,6 +99,14 @@ class HttpClient:
 def path_of(*segments: str) -> str:
     """The path under /v1 with these segments, quoted."""
     return "/v1/" + "/".join(quote(segment, safe=":") for segment in segments)
+
+
+def status_text(status: int) -> str:
+    """A status with its phrase: 404 Not Found."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
 
 
 def error_detail(body: Any) -> str:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from slotwise.checks import BadInput
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.deltas import Deltas
-from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.migrations import check_current, check_ours
 from slotwise.service.store.sqlite import connect_to_read
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CHUNK = 5_000  # displays at a time: memory does not grow with the log
 _MOST_LISTED = 20

@@ -15,7 +15,7 @@ import pytest
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK
 from slotwise.service.pages.request import RecommendationRequest
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 

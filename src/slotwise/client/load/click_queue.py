@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.client.address import status_text
+from slotwise.client.http_client import status_text
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency
 from slotwise.service.pages.limits import MOST_EVENTS

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.address import ServiceAddress, status_text
-from slotwise.client.http_client import path_of
+from slotwise.client.address import ServiceAddress
+from slotwise.client.http_client import path_of, status_text
 from slotwise.client.load.click_queue import ClickQueue
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.output.tables import (
+from slotwise.paper.output.result_rows import (
     Row,
     choice_rows,
     curve_rows,

@@ -10,7 +10,7 @@ import numba
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Judgement
 from slotwise.paper.experiments import Experiment
 from slotwise.paper.output.figures import Figure, figures
-from slotwise.paper.output.tables import choice_rows, data_rows, final_rows, fit_rows, time_rows
+from slotwise.paper.output.result_rows import choice_rows, data_rows, final_rows, fit_rows, time_rows
 from slotwise.paper.reproduce import Reproduction
 
 SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}

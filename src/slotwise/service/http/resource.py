@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.endpoint import Endpoint
 from slotwise.service.http.problems import Problem
-from slotwise.service.http.response import send_response
+from slotwise.service.http.send_response import send_response
 from slotwise.service.service import Service
 
 _FULL = Match.FULL  # looked up once: access to members of an Enum is slow

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
 from slotwise.service.store.interface import Display, Operation, ResultT, StoreCallbacks
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
 LINGER_SECONDS = 0.1  # displays are collected this long: no caller waits for them, and waking the thread is costly

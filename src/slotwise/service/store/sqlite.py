@@ -10,8 +10,8 @@ from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, ResultT, StoreCallbacks
-from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.migrations import check_ours, migrate
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 PREFIX = "sqlite:///"
 

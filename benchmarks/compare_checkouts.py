@@ -1,4 +1,4 @@
-"""This checkout against another one: `python -m benchmarks.compare ../other --python ../other/.venv/bin/python`.
+"""Compare this checkout with another: `python -m benchmarks.compare_checkouts ../other --python PYTHON`.
 
 The two alternate in one run, so that a slow phase of the machine affects both. Only public interfaces are used (names
 that `slotwise` exports, the command line, HTTP), so that any two versions can be compared.
@@ -163,7 +163,7 @@ def _record_clicks(server: RunningServer) -> dict[str, float]:
 def main() -> bool:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path, help="the root of the other checkout")
-    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="a Python with its dependencies")
+    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="a Python that has its dependencies")
     options = parser.parse_args()
     this = Checkout(Path(__file__).parents[1], Path(sys.executable))
     checkouts = [Checkout(options.other.resolve(), options.python.absolute()), this]

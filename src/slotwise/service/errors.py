@@ -15,7 +15,7 @@ class FieldError(Struct, frozen=True):
 
 
 class ServiceError(Exception):
-    """A request that the service does not carry out. It has changed nothing."""
+    """The service does not carry out a request, and has changed nothing."""
 
     def __init__(self, detail: str, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(detail)
@@ -44,7 +44,7 @@ class DoesNotFit(ServiceError):
 
 
 class StaleVersion(ServiceError):
-    """What the caller wants to change has changed since the caller read it."""
+    """The page or its counts have changed since the caller read them."""
 
     def __init__(self) -> None:
         super().__init__("changed since it was read: the given version is not the current one")
@@ -65,6 +65,6 @@ class StoreDown(ServiceError):
 
 
 def raise_field_errors(errors: Sequence[FieldError]) -> None:
-    """Raise `DoesNotFit` if there is any error; its detail is that of the first one."""
+    """Raise `DoesNotFit` if there are errors. The detail of the first error becomes its own."""
     if errors:
         raise DoesNotFit(errors[0].detail, errors)

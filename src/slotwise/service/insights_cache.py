@@ -1,4 +1,4 @@
-"""Insights of pages, computed in the background for one page at a time, and kept for some seconds."""
+"""Insights of pages, computed in the background for one page at a time, and kept for a few seconds."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The pages in memory: loaded from the store when they are needed, and changed as the store commits changes."""
+"""The pages in memory: loaded from the store when needed, and updated when the store has committed a change."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, Sto
 
 
 class _PageContent(NamedTuple):
-    """What a page model is made of."""
+    """The data that a page model is built from."""
 
     page: StoredPage
     items: list[tuple[str, ItemSpec]]
@@ -25,7 +25,7 @@ class _PageContent(NamedTuple):
 
 
 class PageCache:
-    """Pages by name and by number. It does nothing until the kernels are compiled: `ready`."""
+    """Pages by name and by number. It cannot be used until `ready`, which is set when the kernels are compiled."""
 
     def __init__(self, store: Store, clock: Clock, metrics: Metrics, seed: int | None) -> None:
         self._store, self._clock, self._metrics = store, clock, metrics
@@ -52,15 +52,15 @@ class PageCache:
         return list(self._by_name.values())
 
     def by_name(self, name: str) -> PageModel | None:
-        """A page that is in memory."""
+        """A page, or None if it is not in memory."""
         return self._by_name.get(name)
 
     def by_number(self, number: int) -> PageModel | None:
-        """A page that is in memory."""
+        """A page, or None if it is not in memory."""
         return self._by_number.get(number)
 
     async def model(self, name: str) -> PageModel:
-        """A page, loaded from the store if it is not in memory; NotFound if it does not exist."""
+        """A page, loaded from the store if it is not in memory. Raises NotFound if it does not exist."""
         self._check_ready()
         model = self._by_name.get(name)
         if model is None:
@@ -70,14 +70,17 @@ class PageCache:
         return model
 
     async def current_model(self, name: str) -> PageModel:
-        """The same, but the result is certainly in memory: `model` may return one that was evicted during its load."""
+        """Like `model`, but the page is certainly in memory.
+
+        `model` may return a page that was evicted while it loaded.
+        """
         model = self._by_name.get(name)
         while model is None or not self.ready or self._by_name.get(name) is not model:
             model = await self.model(name)
         return model
 
     def evict(self, name: str) -> None:
-        """Load the page again when it is next needed."""
+        """Drop a page from memory. It is loaded again when it is next needed."""
         model = self._by_name.pop(name, None)
         if model is not None:
             del self._by_number[model.page.number]
@@ -105,7 +108,7 @@ class PageCache:
                 kernels = self._compiler.kernels(content.page.body.spec)
                 if kernels.done():
                     break
-                await asyncio.shield(kernels)  # then read again: commits in the meantime were applied to no model
+                await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not applied
             model = PageModel(*content, self._rng)
             self._by_name[name] = self._by_number[model.page.number] = model
             self._metrics.pages.set(len(self._by_name))
@@ -122,9 +125,9 @@ class PageCache:
     async def save_page(
         self, name: str, change: Callable[[StoredPage | None], PageBody], expected: int | None, archived: bool = False
     ) -> tuple[StoredPage, bool]:
-        """Replace a page by what `change` makes of it. Returns it, and whether it is new or was archived.
+        """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before.
 
-        StaleVersion if its version is not `expected`; None accepts any.
+        Raises StaleVersion if the page's version is not `expected`; None accepts any version.
         """
         now = self._clock()
 
@@ -146,7 +149,7 @@ class PageCache:
         return await commit_and_apply(self._store, operation, lambda _: self.evict(name))
 
     async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
-        """Add or change items. The result has, for each, whether it is new, or why the page cannot take it."""
+        """Add or change items. For each item, returns whether it is new, or the reason why the page cannot take it."""
         name, number = model.page.name, model.page.number
 
         def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
@@ -176,7 +179,7 @@ class PageCache:
         )
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
-        """Let the counts of a page fade if an epoch has passed."""
+        """Fade the counts of a page if an epoch has passed."""
         passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
         if passed <= 0:
             return

@@ -1,7 +1,7 @@
-"""The service while it runs: pages in memory over a store, on one event loop.
+"""The running service: pages in memory and a store, on one event loop.
 
-Pages in memory change only on the thread of the loop, and only after the store has committed a change: callbacks apply
-the results of the store in the order of the groups. A page that is loaded in between thus has each change exactly once.
+Pages in memory change only on the thread of the loop, and only after the store has committed a change. Callbacks apply
+the changes in the order of the commits, so a page that is loaded in between has each change exactly once.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class Service:
 
     @property
     def degraded(self) -> bool:
-        """Whether the store is down: displays are issued, but not learnt."""
+        """Whether the store is down. The service then issues displays, but does not learn from them."""
         return self._health.degraded
 
     @property
@@ -100,7 +100,7 @@ class Service:
         await self._health.check(self.store)
 
     def _recovered(self) -> None:
-        """Load every page again: what was issued while the store was down is not in the store."""
+        """Load every page again, because displays issued while the store was down are not in the store."""
         self._pages.clear()
         self._displays.forget_all()
         self._health.set_degraded(False)
@@ -108,7 +108,7 @@ class Service:
     # pages
 
     async def model(self, name: str) -> PageModel:
-        """A page by its name; NotFound if it does not exist."""
+        """A page by its name. Raises NotFound if it does not exist."""
         return await self._pages.model(name)
 
     async def prepare(self, spec: PageSpec) -> None:
@@ -132,7 +132,7 @@ class Service:
         return await self._pages.import_counts(model, cells, displays, expected)
 
     async def insights(self, model: PageModel) -> Insights:
-        """What a page has learnt, at most some seconds old."""
+        """What a page has learnt; the result is at most a few seconds old."""
         return await self._insights.insights(model)
 
     # displays
@@ -140,7 +140,7 @@ class Service:
     def recommend(
         self, page: str, request: RecommendationRequest, fill_all: bool = False
     ) -> Coroutine[Any, Any, IssuedDisplay]:
-        """A display for one page view; with `fill_all`, TooFewItems if it would leave positions out."""
+        """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         return self._displays.recommend(page, request, fill_all)
 
     def token(self, display: Display) -> str:
@@ -158,7 +158,7 @@ class Service:
 
 @asynccontextmanager
 async def running(path: Path, clock: Clock = machine_clock, seed: int | None = None) -> AsyncIterator[Service]:
-    """A service over this store until the block ends, when the service commits what is queued."""
+    """Run a service on this store until the block ends. At the end it commits everything that waits."""
     service = Service(path, clock, seed)
     try:
         await service.open()

@@ -17,7 +17,7 @@ _MOST_LISTED = 20
 
 
 class Verification(NamedTuple):
-    """How much was recomputed, and every difference between log and counts."""
+    """How much was recomputed, and every difference between the log and the counts."""
 
     displays: int
     events: int

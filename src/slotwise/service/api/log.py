@@ -20,7 +20,7 @@ _FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is 
 
 
 class LogLine(Struct):
-    """An item at a position. `shown` is 0 for a display that is discarded or does not count; `clicked` is 0 or 1."""
+    """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1."""
 
     display: str
     issued: float
@@ -68,7 +68,7 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
 
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
-    """The whole log in a temporary file: Parquet ends with its index, so it cannot be sent while it is written."""
+    """Write the whole log to a temporary file first: Parquet ends with its index, so it cannot be streamed."""
     import pyarrow
     from pyarrow import parquet
 

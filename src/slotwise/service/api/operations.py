@@ -8,7 +8,7 @@ from slotwise.version import __version__
 
 
 class Health(Struct):
-    """No problem is known."""
+    """The body of a successful health check."""
 
     status: str = "ok"
 
@@ -20,7 +20,7 @@ class Version(Struct):
 
 
 async def livez(call: Call[None]) -> Response:
-    """Respond."""
+    """Report that the process answers."""
     return Response(200, Health())
 
 

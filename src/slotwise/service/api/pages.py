@@ -147,7 +147,7 @@ def _check(spec: PageSpec) -> None:
 
 
 def _current_body(page: StoredPage | None) -> PageBody:
-    """The page in the store. Another request may have archived it since it was looked up; then it stays archived."""
+    """The body of a page in the store. Raises NotFound if another request has archived the page in the meantime."""
     if page is None or page.archived:
         raise NotFound("the page was archived meanwhile")
     return page.body

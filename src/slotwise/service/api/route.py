@@ -16,7 +16,10 @@ Body = TypeVar("Body")
 
 
 class Response(NamedTuple):
-    """What is sent back. Bytes are sent as they are, an async generator of bytes is streamed, the rest becomes JSON."""
+    """A response.
+
+    Bytes are sent as they are, an async generator of bytes is streamed, and any other content becomes JSON.
+    """
 
     status: int
     content: Any = b""
@@ -34,7 +37,7 @@ class Call(NamedTuple, Generic[Body]):
     body: Body
 
     def if_match(self) -> int | None:
-        """The version in the If-Match header; None without one (any version will do), -1 if it is not a version."""
+        """The version in the If-Match header. None means any version; -1 means that the header is not a version."""
         value = self.headers.get(b"if-match", b"*").decode("latin-1").strip()
         if value == "*":
             return None

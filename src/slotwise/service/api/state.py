@@ -15,7 +15,7 @@ Count = Annotated[float, Meta(ge=0.0, le=1e12)]
 
 
 class StateCell(Struct, forbid_unknown_fields=True):
-    """Clicks and skips of an item at a position. The segment null is that of requests without a segment."""
+    """Clicks and skips of an item at a position. `segment` is null for requests without a segment."""
 
     item: ItemName
     layout: Name
@@ -35,7 +35,7 @@ class PageState(Struct, forbid_unknown_fields=True):
 
 
 async def get(call: Call[None]) -> Response:
-    """Export the counts; the ETag is their revision."""
+    """Export the counts. The ETag is the revision of the counts."""
     name = (await call.service.model(call.path["page"])).page.name
 
     def operation(ledger: Ledger) -> tuple[StoredPage, list[str], PageCounts]:
@@ -60,7 +60,7 @@ async def get(call: Call[None]) -> Response:
 
 
 async def put(call: Call[PageState]) -> Response:
-    """Replace all counts; displays issued before no longer count."""
+    """Replace all counts. Displays that were issued before the import no longer count."""
     model, state = await call.service.model(call.path["page"]), call.body
     body = model.page.body
     columns = {column: number for number, column in enumerate(body.columns)}
@@ -80,7 +80,7 @@ def _cell(
     columns: Mapping[tuple[str, str], int],
     segments: Mapping[str, int],
 ) -> CellCounts:
-    """The cell with numbers in place of names; `k` is its index in the request."""
+    """A cell with numbers instead of names. `k` is its index in the request."""
     if cell.item not in items:
         detail = f"there is no item {cell.item!r} on this page"
         raise DoesNotFit(detail, [FieldError(f"/counts/{k}/item", "unknown item")])

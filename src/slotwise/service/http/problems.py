@@ -45,7 +45,10 @@ class ProblemBody(Struct):
 
 
 class Problem(Exception):
-    """An HTTP error. Only code in `http` raises it, for errors of the transport; others raise domain errors."""
+    """An HTTP error.
+
+    Only code in `http` raises it, for errors of the transport. All other code raises domain errors.
+    """
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """The HTTP error for an exception; an unexpected exception becomes a 500, and its traceback is logged."""
+    """The HTTP error for an exception. An unexpected exception becomes a 500, and its traceback is logged."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, ServiceError):

@@ -18,7 +18,7 @@ _NO_MATCH: tuple[Match, Scope] = (Match.NONE, {})
 
 
 class Resource(BaseRoute):
-    """One path with an endpoint for each method; it responds to OPTIONS, and with 405 to all other methods."""
+    """One path with an endpoint for each method. It also responds to OPTIONS; other methods get 405."""
 
     def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service) -> None:
         pattern = "".join(

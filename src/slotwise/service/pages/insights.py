@@ -21,12 +21,12 @@ DRAWS, LEAST_DRAWS = 1000, 20
 LEAST_ESS = 400.0  # an interval is given if the effective sample size is at least this
 LEVEL = 0.9
 _CELLS_SWEPT = 50_000_000  # of the count matrix: the budget of one computation, about a second
-_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, which get fewer draws; some seconds
-_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB and some copies of it; a page with more rows gets fewer draws
+_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, which get fewer draws: a few seconds
+_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB and a few copies; a page with more rows gets fewer draws
 
 
 class IntervalEstimate(Struct):
-    """A theta or kappa: its mean, and its 90 % interval, which is null until the draws support one."""
+    """A theta or kappa: its mean and its 90 % interval. `low` and `high` are null until the estimate is `ready`."""
 
     mean: float
     low: float | None
@@ -43,7 +43,7 @@ class ThetaEstimate(IntervalEstimate, kw_only=True):
 
 
 class KappaEstimate(IntervalEstimate, kw_only=True):
-    """The visibility of a position of a layout, relative to the most visible one of the page."""
+    """The visibility of a position of a layout, relative to the most visible position of the page."""
 
     layout: str
     position: str
@@ -133,7 +133,7 @@ def insight_inputs(model: PageModel, now: float) -> InsightInputs:
 
 
 def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
-    """Sample the posterior and summarise it; takes up to some seconds."""
+    """Sample the posterior and summarise it. This can take several seconds."""
     result = Insights(
         inputs.page,
         inputs.version,
@@ -205,10 +205,11 @@ def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
 
 
 def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[KappaEstimate]:
-    """The positions that the page has now.
+    """The estimates of the positions that the page has now.
 
-    An effective sample size of NaN means that kappa is 1 by convention: as the most visible of its component, which is
-    an estimate like any other, or because no count links the position to another one, which says nothing about it.
+    An effective sample size of NaN means that kappa is 1 by convention, for one of two reasons. The position is the
+    most visible one of its component: then 1 is an estimate like any other. Or no count links the position to another
+    one: then nothing is known about it.
     """
     intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective_sample_sizes[len(inputs.rows) :]
     _, component = components(counts.arrays())

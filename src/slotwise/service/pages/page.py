@@ -46,7 +46,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     half_life: Seconds | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
-        """Every layout by name. Requests that name none get the first one."""
+        """Every layout by name. A request that names no layout gets the first one."""
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
@@ -59,7 +59,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         return max(longest, self.click_window)
 
     def epochs_since(self, began: float, now: float) -> tuple[int, float]:
-        """How many epochs have passed since one began, and when the current one began; none without a half-life."""
+        """How many epochs have passed since `began`, and when the current one began. Without a half-life, none pass."""
         if self.half_life is None:
             return 0, began
         step = self.half_life / EPOCHS_PER_HALF_LIFE

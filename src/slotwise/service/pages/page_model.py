@@ -64,7 +64,7 @@ class PageModel:
     def choose(
         self, request: RecommendationRequest, id: str, nonce: int, now: float, degraded: bool = False
     ) -> Display:
-        """A display for one request. If it counts from its issue, its skips are counted at once.
+        """Choose a display for one request. If displays count when they are issued, its skips are counted at once.
 
         A degraded display never counts.
         """
@@ -235,13 +235,13 @@ class PageModel:
         return self._sampler.counts()
 
     def cells(self) -> list[CellCounts]:
-        """The counts above zero as the store has them."""
+        """The counts above zero, in the store's form."""
         return self._sampler.cells()
 
     # items
 
     def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
-        """Add or change items by their numbers, new ones in order; takes effect at once."""
+        """Add or change items, identified by number. New items must come in the order of their numbers."""
         size_before, priors_before = len(self.specs), dict[int, ItemPrior | None]()
         for number, name, spec in items:
             if number == len(self.specs):

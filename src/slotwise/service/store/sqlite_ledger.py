@@ -1,4 +1,4 @@
-"""The operations of the SQLite store, which run inside a group's transaction on the thread that owns the connection."""
+"""The operations of the SQLite store. They run inside a group's transaction, on the thread that owns the connection."""
 
 from slotwise.service.errors import StaleVersion
 from slotwise.service.fading import weight
@@ -11,7 +11,7 @@ KEEP_RATES = 90 * 24  # hours
 
 
 class SqliteLedger(DisplayLog):
-    """Reads and writes the tables. Call `forget` after a failed transaction. `Ledger` describes the operations."""
+    """Reads and writes the tables. `Ledger` describes the operations. Call `forget` after a failed transaction."""
 
     def close(self) -> None:
         self._connection.close()

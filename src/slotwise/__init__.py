@@ -72,7 +72,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: numba takes longer to import than everything else."""
+    """Import a public name when it is first used, because importing numba takes longer than everything else."""
     if name not in _MODULES:
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
     value = getattr(import_module(_MODULES[name]), name)

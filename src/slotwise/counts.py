@@ -1,4 +1,4 @@
-"""Counts: clicks and skips per item and position, all that a PBM policy learns from, and the kernels on them."""
+"""Counts: clicks and skips per item and position, which are all that a PBM policy learns from, and their kernels."""
 
 import os
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _MOST = 1e300
 
 
 class CountArrays(NamedTuple):
-    """Counts as the kernels hold them. Kernels change them in place and keep the redundant sums up to date."""
+    """Counts in the form that the kernels use. Kernels change them in place and keep the redundant sums up to date."""
 
     clicks: Floats  # N x L
     skips: Floats  # N x L
     skips_by_position: Floats  # L x N: the transpose, so that loops over items run along memory
     item_clicks: Floats  # N
     position_clicks: Floats  # L
-    displays: Floats  # one number: the displays counted, from which policies derive the round t
+    displays: Floats  # one number: the displays counted; policies compute the round t from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def skip_to_click(counts: CountArrays, item: int, position: int) -> None:
 
 @kernel(inline=True)
 def shift(counts: CountArrays, item: int, position: int, clicks: float, skips: float) -> None:
-    """Add to one cell amounts that may be negative; rounding errors never make a count negative."""
+    """Add amounts, which may be negative, to one cell. Rounding errors never make a count negative."""
     counts.skips[item, position] = max(counts.skips[item, position] + skips, 0.0)
     counts.skips_by_position[position, item] = counts.skips[item, position]
     counts.clicks[item, position] = max(counts.clicks[item, position] + clicks, 0.0)
@@ -142,7 +142,7 @@ def shift(counts: CountArrays, item: int, position: int, clicks: float, skips: f
 def shift_many(
     counts: CountArrays, items: Ints, positions: Ints, clicks: Floats, skips: Floats, displays: float
 ) -> None:
-    """Add to many cells, and to the number of displays, amounts that may be negative."""
+    """Add amounts, which may be negative, to many cells and to the number of displays."""
     for k in range(items.size):
         shift(counts, items[k], positions[k], clicks[k], skips[k])
     counts.displays[0] = max(counts.displays[0] + displays, 0.0)

@@ -1,8 +1,8 @@
 """The @kernel decorator, and a compile cache that is never stale.
 
-numba's own disk cache checks only the file that defines a function: after an edit of a helper that this file imports,
+numba's own disk cache checks only the file that defines a function. After a change to a helper that this file imports,
 numba silently loads the old machine code. Here every kernel is cached in a folder named after a digest of all source
-files that it can reach by imports, so that another source means another folder. Folders unused for a month are deleted.
+files that it can reach by imports, so a changed source leads to another folder. Folders unused for a month are deleted.
 """
 
 import ast
@@ -49,12 +49,12 @@ def kernel(
     depends: tuple[ModuleType, ...] = (),
     nogil: bool = True,
 ) -> Function | Callable[[Function], Function]:
-    """Compile a function with numba: without the GIL, cached on disk; plain Python under NUMBA_DISABLE_JIT=1.
+    """Compile a function with numba, without the GIL and cached on disk. NUMBA_DISABLE_JIT=1 keeps it plain Python.
 
-    `inline` inlines it into its callers: numba counts references to every array argument of a call that is not
-    inlined, which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes
-    over; the cache key then includes their sources. With `nogil=False` the kernel keeps the GIL: in a process with busy
-    threads, a kernel that takes microseconds would wait longer to get the GIL back than it runs.
+    `inline` inlines it into its callers: numba counts references to every array argument of a call that is not inlined,
+    which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes over; the
+    cache key then includes their sources. With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes
+    microseconds in a process with busy threads: getting the GIL back would take longer than the kernel itself.
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports: numba pickles the
     types of the arguments into the cache by name, and a class from any other file may be renamed without a new digest.
@@ -85,7 +85,7 @@ def direct(function: Function) -> Function:
 
 
 def cache_folder(*modules: str) -> Path | None:
-    """The cache folder of kernels that can reach these modules; None when caching would not be safe."""
+    """The cache folder of kernels that can reach these modules, or None if caching would not be safe."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     sources = dict(_reachable(modules))
     if any(name not in sources or name == "__main__" for name in modules):
@@ -98,7 +98,7 @@ def cache_folder(*modules: str) -> Path | None:
 
 
 def source_digest(*modules: str) -> str:
-    """A digest of everything that results of these modules depend on: reachable sources, numba and numpy versions."""
+    """A digest of what the results of these modules depend on: reachable sources, and the numba and numpy versions."""
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
     for name, path in sorted(dict(_reachable(modules)).items()):
         digest.update(name.encode() + b"\0" + _content(path) + b"\0")
@@ -160,7 +160,7 @@ def _find(name: str) -> str | None:
     if parent:
         search = getattr(sys.modules.get(parent), "__path__", None)
         if search is None:
-            return None  # `from module import function`: a name in a file that is included anyway
+            return None  # `from module import function`: the file of the module is included anyway
     spec = importlib.machinery.PathFinder.find_spec(name, search)
     return spec.origin if spec else None
 

@@ -73,10 +73,10 @@ class Recommender:
     ) -> "Recommender":
         """A page that starts from a fit of a log. `fit` is one fit, or a file or list of fits that contains `query`.
 
-        The page starts with the clicks and skips of the log, faded to the weight of at most `displays` displays (None:
-        not faded). `items` are the items of the page, by default those of the fit. Items that the fit does not know
-        start without counts. Items of the fit that the page does not have are retired: their counts still inform about
-        the visibility of positions.
+        The page starts with the clicks and skips of the log, scaled down to the weight of at most `displays` displays
+        (None keeps their full weight). `items` are the items of the page, by default those of the fit. Items that the
+        fit does not know start without counts. Items of the fit that the page does not have are retired: their counts
+        still inform about the visibility of positions.
         """
         model = select_fit(fit, query, "query=")
         counts = model.faded(displays)

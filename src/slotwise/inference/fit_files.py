@@ -33,7 +33,7 @@ def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str])
 
 
 def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
-    """Load what `save_fits` wrote as .json; a null becomes NaN."""
+    """Load a .json file that `save_fits` wrote. A null becomes NaN."""
     saved = load_document(path, "fit", FORMAT_VERSION, _SavedFits)
     fits = []
     for query in saved.queries:
@@ -47,7 +47,10 @@ def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
 
 
 def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
-    """The fit of the query of that name, or the only fit; `option` is the option that an error asks for."""
+    """The fit of this query, or the only fit if `query` is None.
+
+    `option` is the option that the error message suggests.
+    """
     fits = load_fits(source) if isinstance(source, str | os.PathLike) else fit_list(source)
     if query is None and len(fits) == 1:
         return fits[0]
@@ -63,7 +66,7 @@ def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
 
 
 def fit_list(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
-    """One fit or many as a list; BadInput for anything else."""
+    """One fit or many, as a list. Raises BadInput for anything else."""
     listed = [fits] if isinstance(fits, QueryFit) or not isinstance(fits, Iterable) else list(fits)
     for fit in listed:
         if not isinstance(fit, QueryFit):

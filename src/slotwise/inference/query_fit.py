@@ -12,10 +12,10 @@ from slotwise.counts import Counts
 
 
 class GoodnessOfFit(msgspec.Struct, frozen=True):
-    """How far the clicks of a query are from a position-based model, and the cell that contributes most to it."""
+    """How far the clicks of a query deviate from a position-based model, and the cell that deviates most."""
 
     deviance: float
-    degrees: int  # of freedom
+    degrees: int  # degrees of freedom
     p_value: float  # the probability of a deviance at least as large if the position-based model is true
     size: float  # the root mean squared relative error of the click rates, without noise
     item: str
@@ -26,16 +26,16 @@ class GoodnessOfFit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QueryFit(PBM):
-    """A PBM with names, estimated from the counts of one query; it can be simulated like any other PBM.
+    """A PBM with names, estimated from the counts of one query.
 
-    Unlike a PBM made by hand it may have fewer items than positions; then it cannot be simulated.
+    It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
     """
 
     name: str
     items: list[str]
     positions: list[str]
     method: str
-    level: float  # of the intervals
+    level: float  # the probability of the intervals
     theta_error: Floats  # standard errors, or posterior standard deviations; NaN or infinite if not known
     theta_interval: Floats  # N x 2: lower and upper ends, NaN where there is no interval
     kappa_error: Floats

@@ -1,4 +1,4 @@
-"""What all charts share: colours, logarithmic axes, titles with notes, and the frame."""
+"""The common parts of all charts: colours, logarithmic axes, titles with notes, and the frame."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Save charts as files; the suffix of the name is the format."""
+"""Save charts as files. The suffix of the name selects the format."""
 
 import os
 from html import escape
@@ -37,7 +37,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
 
 
 def _with_title(html: str, chart: Any) -> str:
-    """The page with the chart's title as its own, and the viewport of the device."""
+    """The page with the title of the chart, and with the viewport of the device."""
     title = chart.to_dict().get("title", "")
     text = title.get("text", "") if isinstance(title, dict) else title
     head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def fit_chart(fits: QueryFit | Iterable[QueryFit], title: str = "") -> Any:
-    """Theta of each item of the first queries with its interval, and kappa of every query over the positions.
+    """The thetas of the first queries with their intervals, and the kappas of every query over the positions.
 
     Up to 12 queries have a panel and a line each. If there are more, the first 12 have panels, and kappa is drawn as
     quantiles over all queries.
@@ -174,7 +174,7 @@ def _quantiles(
 
 
 def _shortened(name: str) -> str:
-    """A name on one line; a long one loses its middle, since ids and addresses differ at their ends."""
+    """A name on one line. A long name loses its middle, because ids and addresses differ at their ends."""
     line, half = _one_line(name), MAX_NAME_LENGTH // 2
     return line if len(line) <= MAX_NAME_LENGTH else f"{line[: half - 1]}…{line[-half:]}"
 

@@ -15,7 +15,7 @@ BAR_HEIGHT = 0.85  # of the highest bar, in rows
 
 
 def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[str] = ()) -> Any:
-    """The distribution of regret over runs, on a logarithmic axis: `finals` maps names to the regret of each run."""
+    """The distribution of regret over runs, on a logarithmic axis. `finals` maps names to the regret of each run."""
     import altair as alt
 
     values = np.concatenate(list(finals.values())) if finals else np.zeros(0)

@@ -1,4 +1,4 @@
-"""Measured times: per recommendation of each policy, and per round against the number of steps."""
+"""Charts of measured times: per recommendation for each policy, and per round against the number of steps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def growth_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
 
 
 def _points(alt: Any, rows: Rows, column: str, kinds: Sequence[str], style: dict[str, float]) -> Any:
-    """Filled points, each kind of `column` with its own colour and shape."""
+    """Filled points, with one colour and shape for each value of `column`."""
     colours = alt.Scale(domain=kinds, range=COLOURS[: len(kinds)])
     return (
         alt.Chart(alt.InlineData(values=rows))

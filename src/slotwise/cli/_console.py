@@ -18,12 +18,12 @@ AddBar = Callable[[str, int], Callable[[int], None]]
 
 
 def print_line(text: str) -> None:
-    """Print text as it is on stdout: no markup, and no line breaks at the width of the console."""
+    """Print text on stdout as it is, without markup and without line breaks at the width of the console."""
     stdout.print(text, markup=False, soft_wrap=True)
 
 
 def print_note(text: str) -> None:
-    """Print something on stderr that is no error but that the user should know."""
+    """Print a note for the user on stderr. It is not an error."""
     stderr.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
 
 
@@ -33,14 +33,14 @@ def print_error(text: str) -> None:
 
 
 def make_progress(quiet: bool, **settings: Any) -> Progress:
-    """Progress bars with the time left on stderr; disabled when `quiet`, or when stderr is not a terminal."""
+    """Progress bars with the time left, on stderr. Disabled when `quiet`, or when stderr is not a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
     return Progress(*columns, console=stderr, disable=quiet or not stderr.is_terminal, **settings)
 
 
 @contextmanager
 def progress_bars(count: int, quiet: bool) -> Iterator[AddBar]:
-    """A function that adds one of `count` bars: given a label and a total, it returns a callback for the work done."""
+    """A function that adds one of `count` bars. Given a label and a total, it returns a callback for the work done."""
     with make_progress(quiet, transient=count > 8) as progress:
 
         def add_bar(label: str, total: int) -> Callable[[int], None]:

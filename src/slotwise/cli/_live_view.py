@@ -15,7 +15,7 @@ HEIGHT, MOST_COLUMNS, AXIS_WIDTH = 8, 72, 8
 
 @contextmanager
 def live_view(quiet: bool) -> Iterator[Callable[[LoadGenerator], None]]:
-    """A callback that redraws a load on stderr; it does nothing when `quiet`, or when stderr is not a terminal."""
+    """A callback that redraws a load on stderr. It does nothing when `quiet`, or when stderr is not a terminal."""
     if quiet or not console.stderr.is_terminal:
         yield lambda _: None
         return

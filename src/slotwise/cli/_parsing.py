@@ -1,4 +1,4 @@
-"""Parsing of what users type: click models, policies with their settings, numbers, names of files."""
+"""Parsing of options: click models, policies with their settings, numbers, names of files."""
 
 import json
 import math

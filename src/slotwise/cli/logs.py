@@ -57,7 +57,7 @@ def synth(
     queries: Annotated[
         int, typer.Option(help="Number of queries; the k-th is 1/k times as frequent as the first.")
     ] = 1000,
-    items: Annotated[int, typer.Option(help="Most items of a query.")] = 20,
+    items: Annotated[int, typer.Option(help="Largest number of items of a query.")] = 20,
     positions: Annotated[int, typer.Option(help="Positions of each query; kdd2012 has 3.")] = 3,
     setting: Annotated[
         str | None,
@@ -89,7 +89,7 @@ def synth(
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":
-    """The queries of a setting, with equally many displays of every item at every position, about `lines` in all."""
+    """The queries of a setting. Every item has equally many displays at every position, about `lines` in all."""
     import numpy as np
 
     from slotwise.logs.traffic import KnownQuery

@@ -162,7 +162,10 @@ def _format_number(number: float, noun: str) -> str:
 
 
 def _format_estimate(row: dict[str, Any] | None) -> str:
-    """A mean with its interval. Callers pass None where nothing was counted: the interval is then only the prior's."""
+    """A mean with its interval.
+
+    Callers pass None where nothing was counted, because the interval would only reflect the prior.
+    """
     if row is None or not row["ready"]:
         return UNKNOWN
     return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"

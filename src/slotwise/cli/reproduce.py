@@ -82,7 +82,10 @@ def reproduce(
 
 
 class _ProgressListener:
-    """An overall progress bar with the time left, and a bar for each experiment. Messages appear also when quiet."""
+    """An overall progress bar with the time left, and a bar for each experiment.
+
+    Messages are printed even when quiet.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -107,7 +110,10 @@ class _ProgressListener:
 
 
 def _command() -> str:
-    """The command line, for the report; of paths only the file names, so that it does not depend on the machine."""
+    """The command line, for the report.
+
+    Paths are shortened to file names, so that it does not depend on the machine.
+    """
     words = [os.path.basename(word) if "/" in word else word for word in sys.argv[1:]]  # noqa: PTH119
     return shlex.join(["slotwise", *words])
 
@@ -132,7 +138,7 @@ def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
 
 
 def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
-    """Print the verdict on each claim, the time of each experiment, and the paths of what was written."""
+    """Print the verdict on each claim, the time of each experiment, and the paths of the output."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
     from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts

@@ -15,7 +15,7 @@ class ServiceAddress(NamedTuple):
     host: str
     port: int
     secure: bool
-    prefix: str  # of every path, for a service behind a proxy: /learn
+    prefix: str  # the start of every path, for a service behind a proxy: /learn
 
     @classmethod
     def of(cls, url: str) -> "ServiceAddress":

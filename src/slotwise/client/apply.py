@@ -1,4 +1,4 @@
-"""Apply a page file to a running service: change only what differs."""
+"""Apply a page file to a running service, changing only what differs."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from slotwise.service.pages.page import ItemSpec, PageSpec
 
 
 class Applied(NamedTuple):
-    """The changes made, and the items and pins of the page that the file does not name, one line each."""
+    """The changes that were made, and the items and pins of the page that the file does not name; one line each."""
 
     changes: list[str]
     unnamed: list[str]
@@ -100,7 +100,7 @@ def _remaining_pins(spec: PageSpec, pins: Pins) -> Pins:
 
 
 def _apply_pins(client: HttpClient, file: PageFile, current: Pins, extra: list[tuple[str, str]]) -> list[str]:
-    """Remove pins before adding any: an item can be pinned to only one position of a layout."""
+    """Remove pins, then add pins, because an item can be pinned to only one position of a layout."""
     moved = [
         (layout, position)
         for layout, pinned in file.pins.items()

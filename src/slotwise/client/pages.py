@@ -24,7 +24,7 @@ def page_names(client: HttpClient) -> list[str]:
 def fetch_page(client: HttpClient, page: str) -> tuple[Any, str | None]:
     """A page and its ETag, or (None, None) when it does not exist."""
     if not page:
-        raise BadInput("the name of the page is empty")  # its path would be that of all pages
+        raise BadInput("the name of the page is empty")  # its path would be the path of the list of pages
     path = path_of("pages", page)
     reply = client.request("GET", path)
     if reply.status == 404:

@@ -81,7 +81,7 @@ class ServerProcess:
 
 
 def _port_or_any(port: int) -> int:
-    """The port if it is free, else 0, which means any free port."""
+    """The port if it is free; otherwise 0, which means any free port."""
     try:
         bind(HOST, port).close()
     except BadInput:

@@ -35,7 +35,7 @@ class _Chunk(NamedTuple):
 def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -> list[BadLine]:
     """The first `count` malformed lines, in order.
 
-    The same expressions that count the log find them, on chunks of lines read one after the other. That is slow.
+    They are found with the same expressions that count the log, on one chunk of lines after another. This is slow.
     """
     bad_lines: list[BadLine] = []
     connection = ibis.duckdb.connect()
@@ -68,7 +68,7 @@ def _chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
 
 
 def _table(rows: list[list[str | None] | None], log_files: LogFiles) -> pa.Table:
-    """The rows in the form the engines give them: text columns, all null where the number of columns is wrong."""
+    """The rows as the engines return them: text columns, which are all null if the number of columns is wrong."""
     columns = {
         name: pa.array([None if row is None else row[k] for row in rows], pa.string())
         for k, name in enumerate(log_files.read.values())

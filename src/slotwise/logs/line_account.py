@@ -40,7 +40,10 @@ class LineAccount(NamedTuple):
 def account_for_lines(
     log_files: LogFiles, filters: Sequence[Filter], lines: Mapping[int, int], max_bad: int | float
 ) -> LineAccount:
-    """The account of the number of lines by status. Raises BadInput when more than `max_bad` lines are malformed."""
+    """The account of the lines, given their number by status.
+
+    Raises BadInput when more than `max_bad` are malformed.
+    """
     if isinstance(max_bad, bool) or not isinstance(max_bad, int | float) or not max_bad >= 0:
         raise BadInput(f"max_bad = {max_bad!r} is not a number of lines, or a share of them below 1")
     bad = {LineStatus(code): lines[code] for code in sorted(lines) if code not in WELL_FORMED}

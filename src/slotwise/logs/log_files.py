@@ -38,7 +38,10 @@ class LogFiles(NamedTuple):
 
 
 def find_files(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
-    """The files that match paths and globs, and the name of their format: `format`, or that of the first suffix."""
+    """The files that match paths and globs, and the name of their format.
+
+    Without `format`, the first suffix decides.
+    """
     files: list[str] = []
     for path in paths:
         files += [path] if "://" in path else _expand_glob(path)
@@ -156,7 +159,10 @@ def check_complete(file: str) -> None:
 
 
 def check_quotes(file: str, schema: Schema) -> None:
-    """Raise BadInput when a quoted field spans lines: with malformed lines, the end of such a field is ambiguous."""
+    """Raise BadInput when a quoted field spans lines.
+
+    In a log with malformed lines, the end of such a field is ambiguous.
+    """
     if not schema.quote:
         return
     with readable(file), open_text(file) as text:

@@ -22,8 +22,8 @@ from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parque
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 
-MAX_CELLS = 5_000_000  # that fit into memory as Python objects; `count_log` has no limit
-_LISTED_COLUMNS = 20  # of a file, in an error message
+MAX_CELLS = 5_000_000  # more cells do not fit into memory as Python objects; `count_log` has no limit
+_LISTED_COLUMNS = 20  # the number of columns that an error message lists
 
 
 class Log(NamedTuple):
@@ -48,7 +48,7 @@ DEFAULT_OPTIONS = CountOptions()
 
 
 class CountedLog(NamedTuple):
-    """The cells of a log in the engine that counted them, with columns query, item, position, shown and clicked."""
+    """A counted log. `cells` is a table in the engine, with columns query, item, position, shown and clicked."""
 
     engine: Engine
     cells: ir.Table
@@ -127,7 +127,7 @@ def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Sche
 def _check_query_column(file: str, columns: list[str]) -> None:
     """Raise BadInput when the column of the query is probably the one called `page`.
 
-    Websites and the service call it so. A file that has neither column gets its error where all columns are checked.
+    Websites and the service use this name. A file with neither column is reported when all columns are checked.
     """
     if "query" in columns or "page" not in columns:
         return
@@ -139,7 +139,7 @@ def _check_query_column(file: str, columns: list[str]) -> None:
 
 
 def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
-    """The cells, from the first of the engine's readings that succeeds."""
+    """The cells, counted with the first of the engine's readings that succeeds."""
     schema, failure = log_files.schema, BadInput("no way to read this log")
     for lines in engine.readings(log_files):
         try:

@@ -20,7 +20,7 @@ Pending = dict["Future[ChunkResult]", Chunk]
 
 
 class Workers(NamedTuple):
-    """Where chunks run: on `jobs` threads (None: one per core), or on the cluster of the scheduler at `dask`."""
+    """Where chunks run: on `jobs` threads (None: one per core), or on the cluster whose scheduler is at `dask`."""
 
     jobs: int | None = None
     dask: str | None = None
@@ -43,7 +43,7 @@ class Workers(NamedTuple):
 
 
 def compile_ahead(policies: Iterable[str], jobs: int) -> None:
-    """Compile policies in `jobs` processes: within one process, numba compiles one function at a time."""
+    """Compile policies in `jobs` processes, because within one process numba compiles one function at a time."""
     uncompiled = sorted({policy for policy in policies if not is_compiled(policy)})
     if len(uncompiled) < 2 or jobs < 2:
         return  # the first run compiles it just as fast
@@ -63,7 +63,8 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
 def run_chunks(chunks: Sequence[Chunk], executor: Executor, on_done: OnDone) -> None:
     """Run the chunks and call `on_done` in this thread with each result as it arrives.
 
-    On Ctrl-C, chunks that have not started are dropped; local ones that are running finish within seconds and are kept.
+    On Ctrl-C, chunks that have not started are dropped. Local chunks that are running finish within seconds and are
+    kept.
     """
     pending: Pending = {executor.submit(run_chunk, chunk): chunk for chunk in chunks}
     try:

@@ -47,7 +47,10 @@ def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC)
 
 
 def needed_runs(curves: Iterable[PlannedCurve]) -> Iterator[NeededRuns]:
-    """Every run once. A later experiment that needs more runs of a configuration gets only the additional ones."""
+    """Every run, listed once.
+
+    A later experiment that needs more runs of a configuration gets only the additional ones.
+    """
     planned: dict[str, int] = {}
     for curve in curves:
         key = curve.config.key()
@@ -68,7 +71,7 @@ def missing_chunks(curves: Iterable[PlannedCurve], store: ResultStore) -> list[t
 def collect_results(
     results: Results, experiments: Iterable[Experiment], curves: Iterable[PlannedCurve], store: ResultStore
 ) -> None:
-    """Copy the stored runs into the results, and pool settings where the experiment does."""
+    """Copy the stored runs into the results, and pool settings if the experiment asks for it."""
     for curve in curves:
         key = (curve.experiment, curve.run_set, curve.setting, curve.label)
         results.simulations[key] = store.result(curve.config, curve.runs)

@@ -66,9 +66,9 @@ def keeps_counts(module: ModuleType) -> bool:
 
 
 def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
-    """The policy's Params: `params` and defaults, each value converted to its annotated type.
+    """The policy's Params, from `params` and defaults. Each value is converted to its annotated type.
 
-    A setting of type Model is the true model, for oracles: `model`, or UNKNOWN when it is None.
+    A setting of type Model, which oracles have, is set to `model`, or to UNKNOWN if that is None.
     """
     hints = get_type_hints(module.Params)
     settings = dict(string_mapping("params", {} if params is None else params))
@@ -89,7 +89,7 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
 
 
 def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The settings for a real page: its most visible position is unknown, so the default reference is none."""
+    """The settings for a real page. `reference` defaults to "none", because the most visible position is unknown."""
     settings = dict(string_mapping("params", {} if params is None else params))
     if "reference" in module.Params._fields:
         settings.setdefault("reference", "none")

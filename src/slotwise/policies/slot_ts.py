@@ -1,4 +1,4 @@
-"""Slot TS: Thompson sampling for the PBM with a well-mixing sampler; kappa and its order are unknown to it.
+"""Slot TS: Thompson sampling for the PBM with a well-mixing sampler. It knows neither kappa nor its order.
 
 It chooses displays as PB-MHB does: Algorithm 1 of Gauthier, Gaudel and Fromont,
 "Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing` replaces its Algorithm 2.

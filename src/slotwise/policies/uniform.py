@@ -1,4 +1,4 @@
-"""Uniform: a random display in every round, without learning. The upper bound of every regret plot in the paper.
+"""Uniform: it shows a random display in every round and learns nothing. Its regret is the upper end of every plot.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """

@@ -16,7 +16,7 @@ Episode = Callable[..., None]
 
 
 def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
-    """The compiled loop for this policy and this click model, rebuilt when either module was reloaded."""
+    """The compiled loop for this policy and this click model. It is rebuilt if either module was reloaded."""
     return _build(policy, clickmodel, policy.choose, policy.update, clickmodel.click)
 
 
@@ -27,9 +27,9 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
 
     @kernel(depends=(policy, clickmodel))
     def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
-        """Simulate until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k].
+        """Simulate until the last checkpoint. regret[k] becomes the expected pseudo-regret (Eq. 3) at checkpoints[k].
 
-        progress[0] is the number of rounds so far; another thread sets progress[1] to stop at the next checkpoint.
+        progress[0] is the number of rounds so far. Another thread can set progress[1] to stop at the next checkpoint.
         """
         display = np.empty(best.size, np.int64)
         clicks = np.zeros(best.size, np.int64)

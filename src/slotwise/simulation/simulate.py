@@ -43,10 +43,11 @@ def simulate(
     """Simulate `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
 
     The policy is a name, the path of a .py file, or a module. The runs use `threads` threads (None: one per core), or
-    `executor`, a process pool or a cluster, which gets them pickled. The same seed gives the same result either way. A
-    click arrives `delay` rounds late; its position counts as skipped until then. `progress` is called several times a
-    second with the number of rounds so far, summed over all runs. Runs are numbered from `first_run` on. Run r of
-    a seed does not depend on the other runs, so that a long simulation can be split into several calls.
+    an `executor` such as a process pool or a cluster, to which they are sent pickled. The same seed gives the same
+    result either way. A click arrives `delay` rounds late; its position counts as skipped until then. `progress` is
+    called several times a second with the number of rounds so far, summed over all runs. Runs are numbered from
+    `first_run` on. Run r of a seed does not depend on the other runs, so a long simulation can be split into several
+    calls.
     """
     _check_model(model)
     if executor is not None and not isinstance(executor, Executor):
@@ -91,8 +92,10 @@ def simulate(
 
 
 def generators(seed: int, run: int) -> Generators:
-    """The random generators of the visitors and of the policy in one run: separate, so that all policies have the same
-    visitors."""
+    """The random generators of the visitors and of the policy in one run.
+
+    They are separate, so that all policies have the same visitors.
+    """
     visitors, policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
     return np.random.default_rng(visitors), np.random.default_rng(policy)
 
@@ -137,7 +140,7 @@ class _RunJob:
         return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
-        """Simulate no round at all, so that compiling does not count as the time of a run."""
+        """Compile the loop by simulating no round at all, so that compiling does not count as the time of a run."""
         try:
             self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
         except Exception as error:  # any error in a policy from outside is reported to its author in one line
@@ -206,7 +209,7 @@ def _progress_cells(runs: int) -> Ints:
 
 
 def _until_done(futures: Sequence[Future[Any]]) -> Iterator[int]:
-    """Yield the number of finished futures several times a second until all are; raise the first error."""
+    """Yield the number of finished futures several times a second until all are finished. Raise the first error."""
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=0.1)

@@ -1,8 +1,8 @@
 """LoadGenerator: simulated visitors who request displays from a running service and click.
 
-At a given rate, each round has a scheduled time, and its latency counts from then: when a service stalls, every visitor
-who would have come in the meantime adds to the latency. Without a rate, each connection runs its rounds one after the
-other and waits until the clicks that are due are learnt; on a single connection that is the loop of `simulate`.
+At a given rate, each round has a scheduled time, and its latency counts from then. So if the service stalls, the
+latency of every visitor who arrives in the meantime increases. Without a rate, each connection runs its rounds one
+after the other, and waits until due clicks are acknowledged. On a single connection, this is the loop of `simulate`.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class LoadGenerator:
 
     @property
     def seconds(self) -> float:
-        """From the first round to the last response."""
+        """The time from the first round to the last response."""
         return max(self._last_response - self._start, 1e-9)
 
     def stop(self, reason: str = "stopped") -> None:
@@ -157,7 +157,7 @@ class LoadGenerator:
 def run_until_interrupted(main: Callable[[], Coroutine[Any, Any, T]], on_interrupt: Callable[[], None]) -> T:
     """Run `main` on an event loop with precise timers.
 
-    The first Ctrl-C or SIGTERM calls `on_interrupt`; a second one has its default effect.
+    The first Ctrl-C or SIGTERM calls `on_interrupt`. A second one has its default effect.
     """
 
     async def with_signal_handlers() -> T:

@@ -11,7 +11,7 @@ from slotwise.client.load.learning_curve import CurvePoint
 
 
 class RequestStatistics(Struct):
-    """Requests of one kind: the number answered, quantiles of their latency, and the errors of the others by reason."""
+    """Requests of one kind: the number answered, quantiles of their latency, and the number of errors by reason."""
 
     answered: int
     milliseconds: dict[str, float | None]

@@ -1,4 +1,4 @@
-"""Engines run the counting. Each reads files into a table; the expressions on that table are the same for all."""
+"""Engines, which count logs. Each reads files into a table; the expressions on this table are always the same."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,14 +17,14 @@ _INTERVAL = 0.2  # seconds between two progress reports
 
 
 class Unreadable(BadInput):
-    """This reading of a log failed; a slower, more tolerant one may succeed."""
+    """This reading of a log failed. A slower, more tolerant reading may succeed."""
 
 
 class Engine(Protocol):
     """Runs expressions on the lines of a log."""
 
     def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
-        """Ways to read the lines: the fastest first, each more tolerant of malformed lines than the one before.
+        """Ways to read the lines, the fastest first. Each is more tolerant of malformed lines than the one before.
 
         A table has the columns that are read, by internal name. Where a line can have the wrong number of columns, it
         also has the boolean column `wrong_columns`.

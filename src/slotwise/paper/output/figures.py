@@ -45,7 +45,7 @@ class Figure(NamedTuple):
     chart: Any
     alt_text: str
     title: str
-    axes: str = ""  # not empty: the same figure on these other axes
+    axes: str = ""  # if not empty, this is the same figure on these other axes
 
 
 def figures(experiment: Experiment, results: Results, quick: bool) -> list[Figure]:

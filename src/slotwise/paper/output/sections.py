@@ -43,7 +43,7 @@ class Provenance(NamedTuple):
 
 
 def make_provenance(command: str) -> Provenance:
-    """Describes the kind of machine, but not its name."""
+    """The provenance of a reproduction. It describes the kind of machine, but not its name."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     versions = f"Python {platform.python_version()}, numba {numba.__version__}"
     return Provenance(time.strftime("%Y-%m-%d"), f"{machine}, {versions}", command)

@@ -65,7 +65,7 @@ class Checkout(NamedTuple):
         return os.environ | {"PYTHONPATH": str(self.root / "src")}
 
     def command(self, *arguments: str) -> str:
-        """What Python prints, started with these arguments."""
+        """The output of Python when it is started with these arguments."""
         command = [str(self.python), *arguments]
         return subprocess.run(command, env=self.environment(), stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -73,7 +73,7 @@ class Checkout(NamedTuple):
         return float(self.command("-c", script, *arguments))
 
     def serve(self, store: Path) -> RunningServer:
-        """`slotwise serve` with a page of 50 items and 5 positions."""
+        """Start `slotwise serve`, with a page of 50 items and 5 positions."""
         serve = ["-m", "slotwise", "serve", "--dev", "--port", "0", "--store", f"sqlite:///{store}", "--seed", "1"]
         server = RunningServer([str(self.python), *serve], self.environment())
         server.define("shop", 50)
@@ -81,7 +81,7 @@ class Checkout(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What was measured: a row for each turn, a column for each checkout, the other one first."""
+    """A measurement: a row for each turn, and a column for each checkout. The other checkout comes first."""
 
     what: str
     unit: str
@@ -125,7 +125,7 @@ def compare_services(checkouts: list[Checkout]) -> Iterator[Comparison]:
 
 
 def _alternate(checkouts: list[Checkout], measure: Callable[[Checkout], float]) -> np.ndarray:
-    """What `measure` returns; the first turn, which compiles, is left out."""
+    """The values that `measure` returns. The first turn, which compiles, is left out."""
     return np.array([[measure(checkout) for checkout in checkouts] for _ in range(PROGRAM_TURNS + 1)])[1:]
 
 
@@ -142,7 +142,7 @@ def _recommend(server: RunningServer) -> dict[str, float]:
 
 
 def _record_clicks(server: RunningServer) -> dict[str, float]:
-    """Batches of clicks on displays that were just issued."""
+    """Send batches of clicks on displays that were just issued."""
     issued = send_requests(server.port, repeat(RECOMMEND, BATCH * BATCHES // 5), CONNECTIONS, keep_bodies=True).bodies
     clicks = [
         {"type": "click", "display": display["id"], "position": item["position"]}

@@ -47,7 +47,10 @@ class Traffic:
             await self.click([Event(EventKind.VIEW, display.id, display.nonce, None, None, None), *events])
 
     async def click(self, events: list[Event]) -> None:
-        """Send until there is an answer. A refused batch had no effect; a batch that timed out may have had one."""
+        """Send until there is an answer.
+
+        A refused batch had no effect; a batch that timed out may have had an effect.
+        """
         times_out = self.rng.random() < 0.2
         for attempt in range(100):
             try:

@@ -1,10 +1,10 @@
-"""Regret over HTTP compared with that of `simulate`: the same policy, setting, rounds and delay of clicks.
+"""Regret over HTTP compared with the regret of `simulate`: the same policy, setting, rounds and delay of clicks.
 
-The logarithm of a run's regret has the mean and the standard deviation s (about 0.18) of the runs of `simulate`. Its
-right tail is heavier than that of a normal distribution.
+Law: the logarithm of a run's regret has the same mean and standard deviation s (about 0.18) as in `simulate`. Its right
+tail is heavier than the tail of a normal distribution.
 
-- One run must lie within log 1.2 + 3.5 s of that mean. Of 3,000 runs of `simulate`, 4 did not. Both seeds are fixed
-  and a single connection runs round by round, so the outcome of this 1-in-750 event does not vary.
+- One run must lie within log 1.2 + 3.5 s of that mean. Of 3,000 runs of `simulate`, 4 did not. Both seeds are fixed and
+  a single connection runs round by round, so the outcome is always the same.
 - `make statistics`: the mean of 20 runs must lie within 20 % of that of `simulate`. Of 20,000 means of 20 runs, drawn
   from 3,000 runs of `simulate`, 1 did not.
 """

@@ -17,8 +17,8 @@ RANK_BINS = 20
 def rank_chart(diagnosis: "Diagnosis", most: int = 12, title: str = "") -> Any:
     """Rank plots of the variables with the smallest effective sample sizes, at most `most` of them.
 
-    The draws of each chain are ranked among those of all chains. If the chains agree, every chain has the same share of
-    draws in each bin of ranks, and its line stays at 1.
+    The draws of each chain are ranked among the draws of all chains. If the chains agree, every chain has the same
+    share of draws in each bin of ranks, and its line stays at 1.
     """
     import altair as alt
 

@@ -133,7 +133,7 @@ def _parse_columns(text: str) -> dict[str, str | None]:
 
 
 def _parse_tolerance(text: str) -> int | float:
-    """'12' lines, or '0.1%' of them."""
+    """Parse a number of lines, '12', or a share of all lines, '0.1%'."""
     error = BadInput(f"--max-bad = {text!r} is neither a whole number of lines such as 12 nor a share such as 0.1%")
     try:
         value = float(text.removesuffix("%"))

@@ -91,7 +91,7 @@ def _known_fields(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _remaining_pins(spec: PageSpec, pins: Pins) -> Pins:
-    """The current pins, without those of positions that the new definition removes."""
+    """The current pins, except at positions that the new definition removes."""
     layouts = spec.all_layouts()
     return {
         layout: {position: item for position, item in pinned.items() if position in layouts.get(layout, [])}

@@ -1,4 +1,4 @@
-"""The plan: which runs the experiments need, and which of them are missing."""
+"""The plan: which runs the experiments need, and which of these runs are missing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class NeededRuns(NamedTuple):
 
 
 def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC) -> Iterator[PlannedCurve]:
-    """All curves of the experiments, except those of contenders whose best c is not chosen yet."""
+    """All curves of the experiments, except for contenders whose best c is not chosen yet."""
     for experiment in experiments:
         for name, run_set in experiment.run_sets.items():
             for setting in run_set.settings:

@@ -68,7 +68,7 @@ class Scope(NamedTuple):
 
 @dataclass
 class ExperimentCost:
-    """The rounds and CPU seconds of an experiment: in total, and those of this call alone (`_now`)."""
+    """The rounds and CPU seconds of an experiment, in total and in this call alone (`_now`)."""
 
     rounds: int = 0
     seconds: float = 0.0

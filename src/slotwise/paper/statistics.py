@@ -25,7 +25,7 @@ class Measurement(NamedTuple):
 
 
 def paired_difference(result: Result, other: Result) -> Measurement:
-    """Mean regret of `result` minus that of `other` at the last round, paired by run.
+    """The mean regret of `result` minus the mean regret of `other` at the last round, paired by run.
 
     The interval is 2 standard errors.
     """
@@ -35,7 +35,7 @@ def paired_difference(result: Result, other: Result) -> Measurement:
 
 
 def ratio(result: Result, other: Result, *, median: bool = False) -> Measurement:
-    """Mean (or median) regret of `result` at the last round, divided by that of `other`.
+    """The mean (or median) regret of `result` divided by that of `other`, at the last round.
 
     Runs are resampled in pairs.
     """

@@ -61,7 +61,7 @@ def can_serve(module: ModuleType) -> bool:
 
 
 def keeps_counts(module: ModuleType) -> bool:
-    """Whether the policy keeps what it learns in the counts of its state, which can be changed and restored."""
+    """Whether the policy learns only into the counts of its state, which can be changed and restored."""
     return "counts" in module.State._fields
 
 

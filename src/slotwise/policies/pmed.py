@@ -94,7 +94,7 @@ update = count_display(__name__)
 
 @kernel
 def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints) -> int:
-    """Queue those of the N displays "items m, m+1, ..." that have an item displayed there less than `least` times.
+    """Of the N displays "items m, m+1, ...", queue those with an item shown less than `least` times at its position.
 
     Returns the number of displays queued.
     """

@@ -23,7 +23,7 @@ class RequestStatistics(Struct):
 
 
 class LoadReport(Struct):
-    """The results of a load. The field names are those of `slotwise load --json`."""
+    """The results of a load. `slotwise load --json` prints the same field names."""
 
     page: str
     rounds: int

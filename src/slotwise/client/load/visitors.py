@@ -18,7 +18,7 @@ class Visit(NamedTuple):
 
 
 class Visitors:
-    """Visitors who click according to a PBM whose items and positions are those of the page, in order."""
+    """Visitors who click according to a PBM. Its items and positions are the page's, in the same order."""
 
     def __init__(self, model: PBM, items: Sequence[str], positions: Sequence[str], seed: int) -> None:
         if len(items) != model.theta.size or len(positions) != model.kappa.size:

@@ -20,7 +20,7 @@ ZERO_TOLERANCE = 1e-13  # by how much a variable may be below 0, relative to the
 
 
 class Dictionary(NamedTuple):
-    """A table of rows. Variables 0 to n - 1 are those of the program; n + r is the surplus of row r, counted from 1."""
+    """A table of rows. Variables 0 to n - 1 belong to the program; n + r is the surplus of row r, counted from 1."""
 
     body: Floats  # rows x n+1: row 0 is the objective, the last column the values
     limit: Floats  # of each row, in the order in which rows were added

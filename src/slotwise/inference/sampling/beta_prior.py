@@ -29,7 +29,7 @@ class Learnt(IntEnum):
 
 @kernel
 def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) -> None:
-    """One slice step for b given a and theta. When both are learnt, the step is for one of them, chosen at random."""
+    """One slice step for b given a and theta. If both are learnt, the step is for a or b, chosen at random."""
     which = 0 if learnt == Learnt.BOTH and rng.random() < 0.5 else 1
     log_sum, product = 0.0, 1.0
     for item in range(theta.size):

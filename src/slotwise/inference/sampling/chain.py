@@ -73,7 +73,7 @@ class Chain:
         self.stopped = False  # another thread sets this to end a recording early
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without a record, by steps that work from any start."""
+        """Update the state without recording it, by steps that work from any start."""
         self._record(sweeps, 1, Draws.empty(1, self.target.shape))
 
     def record(self, draws: int, thin: int) -> None:

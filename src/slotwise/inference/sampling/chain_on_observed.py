@@ -1,4 +1,4 @@
-"""A chain on the observed items and positions; the others are drawn from their prior.
+"""A chain on the observed items and positions. Unobserved ones are drawn from their prior.
 
 Given a and b, a theta without counts is Beta(a, b) and a kappa without counts is uniform, whatever the data are. So
 they can be drawn directly. In a chain they would slow down mixing if a and b are learnt, because all thetas depend on a
@@ -31,7 +31,7 @@ class ChainOnObserved:
             self._chain.stopped = True
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without a record, by steps that work from any start."""
+        """Update the state without recording it, by steps that work from any start."""
         if self._chain is not None:
             self._chain.burn_in(sweeps)
             self.sweeps += sweeps

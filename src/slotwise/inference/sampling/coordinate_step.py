@@ -156,7 +156,7 @@ def _width(factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
 
 @kernel
 def _rise(y: float, x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
-    """The log of the density at y minus that at x; the density is that of `_slice`."""
+    """The log-density at y minus the log-density at x, for the density of `_slice`."""
     rise = factor.clicks * math.log(y / x)
     if factor.skips > 0.0:
         rise += factor.skips * math.log((1.0 - y) / (1.0 - x))

@@ -4,9 +4,9 @@ Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, 
 Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables; the results have one number for
 each variable.
 
-The results are those of ArviZ, with one exception: a variable that never changes has NaN, not the number of its draws,
-so that a stuck chain does not look perfect. Chains with fewer than four draws or with a NaN, and R-hat of a single
-chain, give NaN as well.
+The results agree with ArviZ, with one exception: for a variable that never changes the result is NaN, not the number of
+its draws, so that a stuck chain does not look perfect. Chains with fewer than four draws or with a NaN, and R-hat of a
+single chain, give NaN as well.
 """
 
 import numpy as np

@@ -100,7 +100,7 @@ class PageModel:
             raise TooFewItems(line, [FieldError("", line)])
 
     def left_out(self, display: Display) -> list[str]:
-        """The positions of a display's layout, as it is now, that show no item."""
+        """The positions without an item, in the display's layout as it is now."""
         layout = self._layouts.get(display.layout)
         shown = [entry.position for entry in display.entries]
         if layout is None or shown == layout.positions:

@@ -132,9 +132,11 @@ def _exponents(
 ) -> tuple[float, float, float, float]:
     """The quantities that a slide at a position depends on.
 
-    They are the information on delta; the exponents of e^delta, one from the clicks on products that change and one
-    from the volume of the thetas under the prior; and the largest theta that changes. A cell's information on
-    log(theta kappa) is about clicks x displays / skips.
+    In order, they are:
+    - the information on delta (a cell's information on log(theta kappa) is about clicks x displays / skips),
+    - the exponent of e^delta from the clicks on products that change,
+    - the exponent of e^delta from the volume of the thetas under the prior,
+    - the largest theta that changes.
     """
     information, exponent, volume, highest = 0.0, 0.0, 0.0, 0.0
     for item in range(theta.size):

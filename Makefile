@@ -46,9 +46,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# Two processes: most of the time goes to compilation, which uses one core.
+# Two processes: most of the time goes to compilation, which uses one core. tests/conftest.py groups the tests.
 unit: $(READY)
-	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadgroup
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s

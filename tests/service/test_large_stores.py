@@ -61,7 +61,7 @@ async def fill(path: Path, image: Path, events: int) -> None:
     path.unlink()
 
 
-@pytest.mark.parametrize("events", [50_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("events", [20_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
 def test_it_recovers_quickly_after_a_crash(tmp_path: Path, events: int) -> None:
     """The test measures CPU time, which does not depend on the machine's load, minus the time for an empty store."""
     image = tmp_path / "image.db"

@@ -10,8 +10,6 @@ single chain, give NaN as well.
 """
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
-from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats
 
@@ -58,6 +56,8 @@ def _split(draws: Floats) -> Floats:
 
 def _normalised(draws: Floats) -> Floats:
     """Normal scores of the ranks over all chains: robust to heavy tails, even to laws without a mean."""
+    from scipy.special import ndtri  # type: ignore[import-untyped] # slow to load
+
     count = draws.shape[0] * draws.shape[1]
     ranks = np.empty((count, draws[0, 0].size))
     for variable, values in enumerate(draws.reshape(count, -1).T):
@@ -95,6 +95,8 @@ def _autocovariance(draws: Floats) -> Floats:
 
     Zero padding to twice the length avoids wrap-around.
     """
+    from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped] # slow to load
+
     n = draws.shape[1]
     size = next_fast_len(2 * n, real=True)
     spectrum = rfft(draws - draws.mean(axis=1, keepdims=True), size, axis=1)

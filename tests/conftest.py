@@ -17,7 +17,7 @@ POLICY_TESTS = ("tests/policies/", "tests/simulation/", "tests/test_bad_input.py
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, and those of all files that compile policies too (`--dist loadgroup`)."""
+    """Keep the tests of each file in one process, and likewise all tests that compile policies (`--dist loadgroup`)."""
     for item in items:
         file = item.nodeid.partition("::")[0]
         item.add_marker(pytest.mark.xdist_group("policies" if file.startswith(POLICY_TESTS) else file))

@@ -6,8 +6,8 @@ tail is heavier than the tail of a normal distribution.
 - One run of 5,000 rounds must lie within log 1.2 + 3.5 s of that mean; both come from 60 runs. Of 3,000 runs of
   `simulate`, 11 did not. Both seeds are fixed and a single connection runs round by round, so the outcome is always
   the same.
-- `make statistics`: the mean of 20 runs of 20,000 rounds must lie within 20 % of that of `simulate`. Of 20,000 means of 20 runs, drawn
-  from 3,000 runs of `simulate`, 1 did not.
+- `make statistics`: the mean of 20 runs of 20,000 rounds must lie within 20 % of that of `simulate`. Of 20,000 means
+  of 20 runs, drawn from 3,000 runs of `simulate`, 1 did not.
 """
 
 from pathlib import Path

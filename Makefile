@@ -11,7 +11,7 @@ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise need
 $(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check unit statistics test-spark soak bench figures paper clean help
+.PHONY: run test check unit statistics test-spark soak bench figures paper docs clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -22,6 +22,7 @@ help:
 	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (about an hour)"
 	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
 	@echo "make figures     redraw the figures of the documentation"
+	@echo "make docs        build the documentation site into out/site; it works offline"
 	@echo "make paper       reproduce the paper (half an hour on two cores) and update docs/paper.md"
 
 # .runs: slotwise can run (1 GB on disk); .ready: the tools for tests and development are installed too (1.6 GB)
@@ -64,6 +65,10 @@ bench: $(READY)
 
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures
+
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going -d out/doctrees docs out/site
+	@echo "the documentation site: file://$(CURDIR)/out/site/index.html"
 
 # `make paper PAPER=--quick` is a short trial; the page says so
 PAPER ?=

@@ -13,7 +13,14 @@ Ints = NDArray[np.int64]
 
 
 class BadInput(ValueError):
-    """Invalid input; the message says what is wrong, where, and what would be right."""
+    """Invalid input; the message says what is wrong, where, and what would be right.
+
+    >>> import slotwise as sw
+    >>> sw.PBM(theta=[0.3, 1.3], kappa=[1.0])
+    Traceback (most recent call last):
+        ...
+    slotwise.checks.BadInput: theta[1] = 1.3 is not in [0, 1]
+    """
 
 
 def integer_at_least(name: str, value: Any, least: int) -> int:

@@ -32,6 +32,14 @@ class Counts:
     """Clicks S and skips F per item x position, and the number of displays they come from.
 
     The default of `displays` is the largest number of clicks and skips at one position.
+
+    >>> counts = Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]])
+    >>> counts.displays
+    200.0
+    >>> counts.save("counts.json")
+    >>> Counts.load("counts.json").clicks
+    array([[40., 20.],
+           [20., 10.]])
     """
 
     clicks: Floats

@@ -31,6 +31,13 @@ class Recommender:
     >>> display["side"]
     'tie'
     >>> page.learn(display, clicked=["hero"])
+    >>> page.late_click(display, ["side"])  # this click came later
+    >>> page.counts.displays, page.items
+    (1.0, ['hat', 'tie', 'bag'])
+    >>> page.retire("bag")
+    >>> page.save("page.json")
+    >>> Recommender.load("page.json").items
+    ['hat', 'tie']
     """
 
     def __init__(
@@ -77,6 +84,13 @@ class Recommender:
         (None keeps their full weight). `items` are the items of the page, by default those of the fit. Items that the
         fit does not know start without counts. Items of the fit that the page does not have are retired: their counts
         still inform about the visibility of positions.
+
+        >>> import slotwise as sw
+        >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+        >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+        >>> page = sw.Recommender.from_fit(fits, query="hats", items=["felt", "straw", "velvet"])
+        >>> page.positions, page.counts.displays
+        (['top', 'side'], 100.0)
         """
         model = select_fit(fit, query, "query=")
         counts = model.faded(displays)

@@ -16,6 +16,10 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
     """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, depending on the suffix.
 
     A PNG has `scale` pixels per unit of the chart.
+
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> save_chart(sw.regret_chart([sw.simulate("uniform", visitors, rounds=100, runs=2)]), "regret.svg")
     """
     import vl_convert
 

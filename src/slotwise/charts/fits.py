@@ -24,6 +24,11 @@ def fit_chart(fits: QueryFit | Iterable[QueryFit], title: str = "") -> Any:
 
     Up to 12 queries have a panel and a line each. If there are more, the first 12 have panels, and kappa is drawn as
     quantiles over all queries.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+    >>> sw.save_chart(fit_chart(fits), "fits.json")
     """
     import altair as alt
 

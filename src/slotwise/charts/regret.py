@@ -28,6 +28,11 @@ def regret_chart(
     `bounds` maps names to constants C of regret lower bounds C log T. They are asymptotic, so each is drawn as a slope
     over the last decade, starting on the first curve: it shows how fast regret must grow, not how large it must be.
     `notes` are further lines below the title; `dashes` and `colours` style curves by label.
+
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> results = [sw.simulate(policy, visitors, rounds=100, runs=2) for policy in ("pb_mhb", "uniform")]
+    >>> sw.save_chart(regret_chart(results, title="Three items, two positions"), "regret.json")
     """
     import altair as alt  # takes a third of a second to import
 

@@ -25,6 +25,11 @@ def chart_option(what: str) -> Any:
     return typer.Option(help=f"Draw {what} into a .svg, .png, .pdf, .html or .json file; repeat for more files.")
 
 
+def examples(*commands: str) -> str:
+    """The end of a command's help: examples that work when pasted, each on its own line of at most 78 columns."""
+    return "\n".join(["Examples:", *commands])
+
+
 def with_option_group(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take a dataclass whose fields are options.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEADLESS_ROUNDS = 10_000
 
 
-@app.command(epilog="Examples: slotwise demo; slotwise demo --rounds 5000 --headless")
+@app.command(epilog=options.examples("slotwise demo", "slotwise demo --rounds 5000 --headless"))
 def demo(
     rounds: Annotated[str | None, typer.Option(help="Number of page views; by default it runs until Ctrl-C.")] = None,
     rate: Annotated[str, typer.Option(help="Page views per second, or max.")] = "200",

@@ -69,9 +69,11 @@ class CountsSource:
 
 
 @app.command(
-    epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
-    "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
-    "slotwise diagnose counts.json --prior learnt --json"
+    epilog=options.examples(
+        "slotwise diagnose examples/counts.json --chart ranks.png",
+        "slotwise diagnose examples/counts.json --prior learnt --json",
+        "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk",
+    )
 )
 @options.with_option_group
 def diagnose(

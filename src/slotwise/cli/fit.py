@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 
 @app.command(
-    epilog="Examples: slotwise fit clicks.csv; slotwise fit training.txt --format kdd2012 --output fits.json; "
-    "slotwise fit 'logs/*.parquet' --columns query=search,item=ad --where segment=mobile --chart fits.svg"
+    epilog=options.examples(
+        "slotwise logs synth clicks.csv --setting behavioral",
+        "slotwise fit clicks.csv",
+        "slotwise fit 'clicks*.csv' --output fits.json --chart fits.svg",
+        "slotwise fit clicks.csv --where 'position<=2' --top 3 --method bayes",
+    )
 )
 @options.with_option_group
 def fit(

@@ -22,8 +22,11 @@ INTERRUPTED = 130  # exit code
 
 
 @app.command(
-    epilog="Examples: slotwise load --create --rate 200; "
-    "slotwise load --page shop --model examples/visitors.json --rate max --connections 32 --chart curve.svg"
+    epilog=options.examples(
+        "slotwise load --create --rate 200",
+        "slotwise load --page shop --model examples/visitors.json --rate max",
+        "slotwise load --page shop --model examples/visitors.json --chart curve.svg",
+    )
 )
 @options.with_option_group
 def load(

@@ -19,7 +19,7 @@ logs = typer.Typer(help="Count click logs, or write synthetic ones.", no_args_is
 app.add_typer(logs, name="logs")
 
 
-@logs.command(epilog="Example: slotwise logs count 'logs/*.csv.gz' --output cells.parquet")
+@logs.command(epilog=options.examples("slotwise logs count 'clicks*.csv' --output cells.parquet"))
 @options.with_option_group
 def count(
     log: LogOptions,
@@ -42,8 +42,11 @@ def count(
 
 
 @logs.command(
-    epilog="Examples: slotwise logs synth training.txt --format kdd2012 --lines 1e6; "
-    "slotwise logs synth clicks.ndjson.gz --setting behavioral"
+    epilog=options.examples(
+        "slotwise logs synth clicks.csv --setting behavioral",
+        "slotwise logs synth clicks.ndjson.gz --lines 1e6",
+        "slotwise logs synth training.txt --format kdd2012 --lines 1e6",
+    )
 )
 def synth(
     output: Annotated[Path, typer.Argument(help="File to write; a name that ends in .gz, .zst or .bz2 compresses it.")],

@@ -19,7 +19,7 @@ pages = typer.Typer(help="Define and show the pages of a running service.", no_a
 app.add_typer(pages, name="pages")
 
 
-@pages.command(epilog="Example: slotwise pages apply examples/shop.toml")
+@pages.command(epilog=options.examples("slotwise pages apply examples/shop.toml"))
 def apply(
     file: Annotated[Path, typer.Argument(help="TOML file with the settings, items and pins of a page.")],
     url: options.Url = URL,
@@ -47,7 +47,7 @@ def apply(
         _print_lines(applied.unnamed)
 
 
-@pages.command("list", epilog="Example: slotwise pages list --json")
+@pages.command("list", epilog=options.examples("slotwise pages list", "slotwise pages list --json"))
 def list_pages(url: options.Url = URL, as_json: options.Json = False) -> None:
     """List the pages of the service."""
     from slotwise.client import pages as remote_pages
@@ -81,7 +81,7 @@ def list_pages(url: options.Url = URL, as_json: options.Json = False) -> None:
         console.stdout.print(table)
 
 
-@pages.command(epilog="Example: slotwise pages show shop")
+@pages.command(epilog=options.examples("slotwise pages show shop"))
 def show(
     page: Annotated[str, typer.Argument(help="Name of the page.")],
     url: options.Url = URL,

@@ -24,8 +24,11 @@ COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
 
 
 @app.command(
-    epilog="Examples: slotwise reproduce --quick; slotwise reproduce --only fig-warm,tab-time; "
-    "slotwise reproduce --dask tcp://127.0.0.1:8786"
+    epilog=options.examples(
+        "slotwise reproduce --quick",
+        "slotwise reproduce --only fig-warm,tab-time",
+        "slotwise reproduce --dask tcp://127.0.0.1:8786",
+    )
 )
 def reproduce(
     only: Annotated[

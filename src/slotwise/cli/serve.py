@@ -10,7 +10,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 
 
-@app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
+@app.command(epilog=options.examples("slotwise serve --dev --store sqlite:///shop.db --port 8000"))
 def serve(
     store: options.Store = "sqlite:///slotwise.db",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",

@@ -19,9 +19,12 @@ from slotwise.cli._parsing import PolicyChoice, check_chart_paths, parse_policy,
 
 
 @app.command(
-    epilog="Examples: slotwise simulate --setting near-one --runs 100; "
-    "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
-    "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
+    epilog=options.examples(
+        "slotwise simulate --setting near-one --runs 100",
+        "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg",
+        "slotwise simulate --policies examples/click_share.py,uniform --json",
+        "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --rounds 1e6",
+    )
 )
 @options.with_option_group
 def simulate(

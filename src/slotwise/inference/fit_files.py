@@ -21,7 +21,15 @@ Numbers = list[float | None]  # None stands for NaN and infinity
 
 
 def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str]) -> None:
-    """Save fits as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa."""
+    """Save fits as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+    >>> save_fits(fits, "fits.json")
+    >>> [fit.name for fit in load_fits("fits.json")]
+    ['hats']
+    """
     listed = fit_list(fits)
     suffix = Path(path).suffix.lower() if isinstance(path, str | os.PathLike) else ""
     if suffix not in SUFFIXES:
@@ -33,7 +41,14 @@ def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str])
 
 
 def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
-    """Load a .json file that `save_fits` wrote. A null becomes NaN."""
+    """Load a .json file that `save_fits` wrote. A null becomes NaN.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> save_fits(sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)]), "fits.json")
+    >>> load_fits("fits.json")[0].kappa.round(3)
+    array([1. , 0.5])
+    """
     saved = load_document(path, "fit", FORMAT_VERSION, _SavedFits)
     fits = []
     for query in saved.queries:

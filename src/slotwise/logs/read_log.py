@@ -79,6 +79,15 @@ def read_log(
     fields of the format's `Schema`: {"query": "search", "min_items": 3}. `where` holds comparisons of columns, such as
     "segment=mobile". Up to `max_bad` malformed lines are tolerated: a number of lines, or a share when below 1. `top`
     keeps only the queries with the most displays.
+
+    >>> lines = ["query,item,position,clicked", "hats,felt,1,1", "hats,straw,2,0", "hats,straw,1,0", "hats,felt,2,1"]
+    >>> _ = Path("clicks.csv").write_text("\\n".join(lines))
+    >>> log = read_log("clicks.csv")
+    >>> log.account.good, log.queries[0].name, log.queries[0].items
+    (4, 'hats', ['felt', 'straw'])
+    >>> log.queries[0].counts.clicks
+    array([[1., 1.],
+           [0., 0.]])
     """
     options = CountOptions(where, max_bad, engine, memory, master, progress)
     with count_log(files, format, schema, options) as counted:

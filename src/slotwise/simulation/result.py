@@ -18,7 +18,16 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The regret of one policy: `regret[r, k]` is the regret of run r after `rounds[k]` rounds (Eq. 3)."""
+    """The regret of one policy: `regret[r, k]` is the regret of run r after `rounds[k]` rounds (Eq. 3).
+
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> result = sw.simulate("uniform", visitors, rounds=1_000, runs=3, checkpoints=[10, 1_000])
+    >>> result.rounds, result.regret.shape
+    (array([  10, 1000]), (3, 2))
+    >>> bool(result.mean()[-1] > result.mean()[0])
+    True
+    """
 
     policy: str
     params: dict[str, Any]
@@ -26,9 +35,9 @@ class Result:
     kappa: Floats
     seed: int
     delay: int
-    rounds: Ints  # checkpoints (K,)
-    regret: Floats  # runs x K
-    seconds: float  # in the compiled loop, summed over runs
+    rounds: Ints  #: checkpoints (K,)
+    regret: Floats  #: runs x K
+    seconds: float  #: in the compiled loop, summed over runs
 
     @property
     def runs(self) -> int:

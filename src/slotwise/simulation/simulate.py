@@ -48,6 +48,12 @@ def simulate(
     called several times a second with the number of rounds so far, summed over all runs. Runs are numbered from
     `first_run` on. Run r of a seed does not depend on the other runs, so a long simulation can be split into several
     calls.
+
+    >>> visitors = PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> pb_mhb = simulate("pb_mhb", visitors, rounds=2_000, runs=4)
+    >>> uniform = simulate("uniform", visitors, rounds=2_000, runs=4)
+    >>> bool(pb_mhb.mean()[-1] < uniform.mean()[-1])  # it learns
+    True
     """
     _check_model(model)
     if executor is not None and not isinstance(executor, Executor):

@@ -28,14 +28,21 @@ class Fit(PBM):
     """A PBM estimated from counts, with its uncertainty.
 
     It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
+
+    >>> model = fit(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]))
+    >>> model.identifiable, model.warnings
+    (True, [])
+    >>> model.intervals(level=0.9).theta.round(2)
+    array([[0.33, 0.49],
+           [0.15, 0.27]])
     """
 
-    theta_error: Floats  # standard errors: NaN at the bounds 0 and 1 and with svd, infinite for imputed values
-    kappa_error: Floats  # 0 at the most visible position, whose kappa is 1 by convention
+    theta_error: Floats  #: standard errors: NaN at the bounds 0 and 1 and with svd, infinite for imputed values
+    kappa_error: Floats  #: 0 at the most visible position, whose kappa is 1 by convention
     method: str
-    log_likelihood: float  # without the prior
-    passes: int  # EM passes and Newton steps
-    components: tuple[Ints, Ints]  # the component of each item (-1: never shown) and of each position
+    log_likelihood: float  #: without the prior
+    passes: int  #: EM passes and Newton steps
+    components: tuple[Ints, Ints]  #: the component of each item (-1: never shown) and of each position
     identifiable: bool
     warnings: list[str]
 
@@ -77,7 +84,13 @@ def fit(counts: Counts, method: str = "em", fill: str = "one", prior: float = 0.
 
 
 def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", prior: float = 0.0) -> list[Fit]:
-    """Fit many queries in one compiled call. They may have different numbers of items and positions."""
+    """Fit many queries in one compiled call. They may have different numbers of items and positions.
+
+    >>> pair = Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]])
+    >>> triple = Counts(clicks=[[30], [20], [10]], skips=[[70], [80], [90]])
+    >>> [model.theta.round(3).tolist() for model in fit_many([pair, triple])]
+    [[0.4, 0.2], [0.3, 0.2, 0.1]]
+    """
     queries = list(queries)
     for k, counts in enumerate(queries):
         if not isinstance(counts, Counts):

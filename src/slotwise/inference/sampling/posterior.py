@@ -37,19 +37,27 @@ class Posterior:
 
     Every draw is scaled so that the largest kappa is 1 in each component of the item-position graph. With
     `reference="first"`, the component of the first position has kappa_1 = 1 instead.
+
+    >>> result = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
+    >>> result.theta.shape, result.kappa.shape
+    ((1000, 2), (1000, 2))
+    >>> result.intervals(level=0.9).kappa.shape
+    (2, 2)
+    >>> bool(result.at_position[0, 0] > 0.9)  # the first item almost surely belongs at the first position
+    True
     """
 
     theta: Floats
     kappa: Floats
-    displays: Ints  # draws x L: the best display under each draw; -1 where there are fewer items than positions
-    beta: Floats  # draws x 2: a and b of the prior of theta
-    by_chain: Floats  # chains x draws of each x variables: every theta, then every kappa
-    sweeps: int  # the sweeps of all chains, including discarded ones
-    budget: int  # the limit of sweeps
-    target_ess: float  # the requested effective sample size
+    displays: Ints  #: draws x L: the best display under each draw; -1 where there are fewer items than positions
+    beta: Floats  #: draws x 2: a and b of the prior of theta
+    by_chain: Floats  #: chains x draws of each x variables: every theta, then every kappa
+    sweeps: int  #: the sweeps of all chains, including discarded ones
+    budget: int  #: the limit of sweeps
+    target_ess: float  #: the requested effective sample size
     items: list[str]
     positions: list[str]
-    group_displays: tuple[Ints, ...] = ()  # for each of `Labels.groups`: draws x its positions, like `displays`
+    group_displays: tuple[Ints, ...] = ()  #: for each of `Labels.groups`: draws x its positions, like `displays`
 
     @cached_property
     def effective_sample_sizes(self) -> Floats:

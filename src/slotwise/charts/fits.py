@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, title_with_notes
+from slotwise.charts.axes import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
@@ -25,7 +25,7 @@ def fit_chart(fits: QueryFit | Iterable[QueryFit], title: str = "") -> Any:
     Up to 12 queries have a panel and a line each. If there are more, the first 12 have panels, and kappa is drawn as
     quantiles over all queries.
     """
-    import altair as alt
+    alt = import_altair()
 
     listed = fit_list(fits)
     if not listed:

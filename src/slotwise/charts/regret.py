@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, log_axis
+from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis
 from slotwise.checks import BadInput
 from slotwise.simulation.result import Result
 
@@ -29,7 +29,7 @@ def regret_chart(
     over the last decade, starting on the first curve: it shows how fast regret must grow, not how large it must be.
     `notes` are further lines below the title; `dashes` and `colours` style curves by label.
     """
-    import altair as alt  # takes a third of a second to import
+    alt = import_altair()
 
     if not results:
         raise BadInput("no results to draw; give at least one")

@@ -15,6 +15,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._parsing import choose_model, parse_rate, parse_whole_number
 from slotwise.cli._run_load import print_report, run_load
+from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.client.load.generator import LoadGenerator
@@ -41,6 +42,7 @@ def demo(
     ] = False,
 ) -> None:
     """Run the service with a small shop and simulated visitors, and watch it learn. Ctrl-C ends it."""
+    require("service", "slotwise demo")
     from slotwise.client.server_process import ServerProcess
 
     length = parse_whole_number("--rounds", rounds) if rounds else HEADLESS_ROUNDS if headless else None

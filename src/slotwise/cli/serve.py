@@ -8,6 +8,7 @@ import typer
 from slotwise.checks import BadInput
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
+from slotwise.extras import require
 
 
 @app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
@@ -26,6 +27,7 @@ def serve(
     dev: Annotated[bool, typer.Option("--dev", help="Serve without API keys, to this machine only.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
+    require("service", "slotwise serve")
     from slotwise.service.background import exit_if_busy
     from slotwise.service.http.access import check_address
     from slotwise.service.http.server import serve as run

@@ -43,6 +43,10 @@ class DoesNotFit(ServiceError):
         return cls(detail, [FieldError(pointer, detail)])
 
 
+class FormatNotAvailable(ServiceError):
+    """The service cannot write the requested format, because a package is not installed where it runs."""
+
+
 class StaleVersion(ServiceError):
     """What the caller wants to change has changed since the caller read it."""
 

@@ -55,10 +55,11 @@ class StaleVersion(ServiceError):
 
 
 class NotReady(ServiceError):
-    """The kernels are not compiled yet."""
+    """The kernels are not compiled yet; `compiled` functions are."""
 
-    def __init__(self) -> None:
-        super().__init__(STARTING)
+    def __init__(self, compiled: int = 0) -> None:
+        progress = f"starting: compiling, once on this machine, {compiled:,} functions so far"
+        super().__init__(progress if compiled else STARTING)
 
 
 class StoreDown(ServiceError):

@@ -113,7 +113,9 @@ def arrange_among(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinn
     A pinned item is shown whether it is allowed or not, and only at its position. When items run out, the least visible
     positions stay EMPTY.
     """
-    score = np.where(allowed, theta, -np.inf)
+    score = np.empty(theta.size)
+    for item in range(theta.size):  # a loop: numba takes seconds to compile np.where
+        score[item] = theta[item] if allowed[item] else -np.inf
     free = kappa.copy()
     for position in range(kappa.size):
         if pinned[position] != EMPTY:

@@ -164,16 +164,24 @@ def fade(counts: CountArrays, factor: float) -> None:
 
 @kernel
 def restore(counts: CountArrays, clicks: Floats, skips: Floats, displays: float) -> None:
-    """Set the counts of the first rows and columns, and recompute every redundant sum."""
-    n_items, n_positions = clicks.shape
-    counts.clicks[:n_items, :n_positions] = clicks
-    counts.skips[:n_items, :n_positions] = skips
+    """Set the counts of the first rows and columns, and recompute every redundant sum.
+
+    It uses plain loops: numba takes seconds to compile the assignment of a slice, most of them for its error message.
+    """
+    all_clicks, all_skips = counts.clicks, counts.skips
+    for item in range(clicks.shape[0]):
+        for position in range(clicks.shape[1]):
+            all_clicks[item, position] = clicks[item, position]
+            all_skips[item, position] = skips[item, position]
     counts.displays[0] = displays
-    for item in range(counts.clicks.shape[0]):
-        counts.item_clicks[item] = counts.clicks[item].sum()
-    for position in range(counts.clicks.shape[1]):
-        counts.position_clicks[position] = counts.clicks[:, position].sum()
-        counts.skips_by_position[position] = counts.skips[:, position]
+    for item in range(all_clicks.shape[0]):
+        counts.item_clicks[item] = 0.0
+    for position in range(all_clicks.shape[1]):
+        counts.position_clicks[position] = 0.0
+        for item in range(all_clicks.shape[0]):
+            counts.item_clicks[item] += all_clicks[item, position]
+            counts.position_clicks[position] += all_clicks[item, position]
+            counts.skips_by_position[position, item] = all_skips[item, position]
 
 
 @kernel

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, title_with_notes
+from slotwise.charts.axes import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
@@ -30,7 +30,7 @@ def fit_chart(fits: QueryFit | Iterable[QueryFit], title: str = "") -> Any:
     >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
     >>> sw.save_chart(fit_chart(fits), "fits.json")
     """
-    import altair as alt
+    alt = import_altair()
 
     listed = fit_list(fits)
     if not listed:

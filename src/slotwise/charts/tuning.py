@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, log_axis_around
+from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis_around
 
 
 def choice_chart(rows: Sequence[dict[str, Any]], title: str, notes: Sequence[str] = ()) -> Any:
@@ -11,7 +11,7 @@ def choice_chart(rows: Sequence[dict[str, Any]], title: str, notes: Sequence[str
 
     Rows: setting, c, regret, standard_error, chosen.
     """
-    import altair as alt
+    alt = import_altair()
 
     points = [
         row

@@ -22,6 +22,7 @@ from slotwise.cli._parsing import (
     parse_whole_number,
     read_json,
 )
+from slotwise.extras import require
 
 MOST_ROWS = 20
 
@@ -98,6 +99,7 @@ def diagnose(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure a sampler of the posterior: effective sample size, acceptance rates, R-hat."""
+    require("diagnostics", "slotwise diagnose")
     from slotwise.charts import rank_chart, save_chart
     from slotwise.inference.sampling.diagnosis import diagnose as run_chains
 

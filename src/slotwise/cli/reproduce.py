@@ -16,6 +16,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
+from slotwise.extras import MissingExtra, require
 
 if TYPE_CHECKING:
     from slotwise.paper.reproduce import Reproduction
@@ -59,6 +60,7 @@ def reproduce(
     quiet: options.Quiet = False,
 ) -> None:
     """Rerun the paper's experiments, draw its figures, and check its claims."""
+    require("charts", "slotwise reproduce")
     from slotwise.paper.executor import Workers
     from slotwise.paper.output.publish import publish
     from slotwise.paper.reproduce import Scope
@@ -82,6 +84,7 @@ def reproduce(
         print(json.dumps(_summary(reproduction, folder), indent=2))
     else:
         _print_reproduction(reproduction, folder)
+        _note_missing_parquet()
 
 
 class _ProgressListener:
@@ -119,6 +122,13 @@ def _command() -> str:
     """
     words = [os.path.basename(word) if "/" in word else word for word in sys.argv[1:]]  # noqa: PTH119
     return shlex.join(["slotwise", *words])
+
+
+def _note_missing_parquet() -> None:
+    try:
+        require("logs", "data as Parquet", "pyarrow")
+    except MissingExtra as error:
+        console.print_note(f"the data are written as CSV only: {error}")
 
 
 def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, format_value, within
 from slotwise.counts import Counts
+from slotwise.extras import require
 from slotwise.files import load_document, save_document, write_whole
 from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 
@@ -184,6 +185,7 @@ def _interval(name: str, low: Numbers, high: Numbers, size: int) -> Floats:
 
 def _parquet(fits: Sequence[QueryFit]) -> bytes:
     """One long table: for each query, a row for each theta, then a row for each kappa."""
+    require("logs", "saving fits as .parquet", "pyarrow")
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 

@@ -1,13 +1,15 @@
 """LineAccount: how many lines of a log were counted, filtered out or malformed."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.logs.first_bad_lines import BadLine, find_bad_lines
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
 from slotwise.logs.log_files import LogFiles
+
+if TYPE_CHECKING:
+    from slotwise.logs.first_bad_lines import BadLine
 
 EXAMPLES = 5  # malformed lines that an error quotes
 
@@ -18,7 +20,7 @@ class LineAccount(NamedTuple):
     good: int
     left_out: int
     bad: dict[LineStatus, int]
-    first: list[BadLine]
+    first: "list[BadLine]"
     empty: list[str]  # files without a line
     kind: str = "csv"
 
@@ -44,6 +46,8 @@ def account_for_lines(
 
     Raises BadInput when more than `max_bad` are malformed.
     """
+    from slotwise.logs.first_bad_lines import find_bad_lines
+
     if isinstance(max_bad, bool) or not isinstance(max_bad, int | float) or not max_bad >= 0:
         raise BadInput(f"max_bad = {max_bad!r} is not a number of lines, or a share of them below 1")
     bad = {LineStatus(code): lines[code] for code in sorted(lines) if code not in WELL_FORMED}

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
-import pyarrow as pa
 
 from slotwise.checks import BadInput, format_value, one_of
 from slotwise.logs.formats import SUFFIXES
@@ -177,6 +176,8 @@ def check_quotes(file: str, schema: Schema) -> None:
 @contextmanager
 def readable(file: str) -> Iterator[None]:
     """Turn errors of reading a file into a BadInput that names the file."""
+    import pyarrow as pa
+
     try:
         yield
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
@@ -185,6 +186,8 @@ def readable(file: str) -> Iterator[None]:
 
 def open_bytes(file: str) -> BinaryIO:
     """Open a file for reading, decompressed."""
+    import pyarrow as pa
+
     if file.endswith(".xz"):
         return cast(BinaryIO, lzma.open(file))
     return cast(BinaryIO, pa.input_stream(file, compression="detect", buffer_size=1 << 20))

@@ -5,15 +5,13 @@ from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ibis.expr.types as ir
 import numpy as np
-import pyarrow as pa
 
 from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
-from slotwise.logs import aggregate
+from slotwise.extras import require
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
 from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
 from slotwise.logs.line_account import LineAccount, account_for_lines
@@ -21,6 +19,10 @@ from slotwise.logs.line_filters import Filter, parse
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
 
 MAX_CELLS = 5_000_000  # more cells do not fit into memory as Python objects; `count_log` has no limit
 _LISTED_COLUMNS = 20  # the number of columns that an error message lists
@@ -51,11 +53,11 @@ class CountedLog(NamedTuple):
     """A counted log. `cells` is a table in the engine, with columns query, item, position, shown and clicked."""
 
     engine: Engine
-    cells: ir.Table
+    cells: "ir.Table"
     schema: Schema
     account: LineAccount
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> "Iterator[pa.RecordBatch]":
         """All cells, batch by batch."""
         return self.engine.batches(self.cells)
 
@@ -102,6 +104,9 @@ def count_log(
     options: CountOptions = DEFAULT_OPTIONS,
 ) -> Iterator[CountedLog]:
     """Count a log and leave the cells in the engine, which stops when the context ends."""
+    require("logs", "reading a log")
+    from slotwise.logs import aggregate
+
     paths, format_name = find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
     full_schema = _full_schema(format_name, dict(schema or {}), paths)
     parsed = [parse(filter) if isinstance(filter, str) else filter for filter in options.where]
@@ -147,8 +152,12 @@ def _check_query_column(file: str, columns: list[str]) -> None:
     )
 
 
-def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
+def _count_cells(
+    engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None
+) -> "ir.Table":
     """The cells, counted with the first of the engine's readings that succeeds."""
+    from slotwise.logs import aggregate
+
     schema, failure = log_files.schema, BadInput("no way to read this log")
     for lines in engine.readings(log_files):
         try:
@@ -190,7 +199,7 @@ def _nothing_left(log: CountedLog) -> str:
     )
 
 
-def _build_queries(cells: pa.Table, schema: Schema) -> list[Query]:
+def _build_queries(cells: "pa.Table", schema: Schema) -> list[Query]:
     """The matrices of each query from its cells."""
     rows = sorted(
         zip(*[cells[name].to_pylist() for name in ("query", "item", "position", "shown", "clicked")], strict=True)

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput, integer_at_least
+from slotwise.extras import require
 from slotwise.paper.chunks import Chunk, ChunkResult, is_compiled, run_chunk
 
 CONNECT_TIMEOUT = 5  # seconds
@@ -104,10 +105,8 @@ def _collect(pending: Pending, on_done: OnDone, executor: Executor) -> None:
 
 
 def _dask_client(address: str) -> Any:
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise BadInput("--dask needs Dask: pip install 'slotwise[cluster]'") from None
+    require("cluster", "--dask")
+    distributed: Any = import_module("distributed")
     try:
         return distributed.Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # a timeout is an OSError

@@ -74,8 +74,8 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """The same knowledge with room for more items and positions, whose values are random until a sweep draws them."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
-    theta[: state.theta.size] = state.theta
-    kappa[: state.kappa.size] = state.kappa
+    copy(state.theta, theta[: state.theta.size])
+    copy(state.kappa, kappa[: state.kappa.size])
     counts, ridges = grown(state.counts, n_items, n_positions), single_component(n_items, n_positions)
     return State(counts, theta, kappa, state.beta, ridges)
 

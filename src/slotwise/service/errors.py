@@ -43,6 +43,10 @@ class DoesNotFit(ServiceError):
         return cls(detail, [FieldError(pointer, detail)])
 
 
+class FormatNotAvailable(ServiceError):
+    """The service cannot write the requested format, because a package is not installed where it runs."""
+
+
 class StaleVersion(ServiceError):
     """The page or its counts have changed since the caller read them."""
 
@@ -51,10 +55,11 @@ class StaleVersion(ServiceError):
 
 
 class NotReady(ServiceError):
-    """The kernels are not compiled yet."""
+    """The kernels are not compiled yet; `compiled` functions are."""
 
-    def __init__(self) -> None:
-        super().__init__(STARTING)
+    def __init__(self, compiled: int = 0) -> None:
+        progress = f"starting: compiling, once on this machine, {compiled:,} functions so far"
+        super().__init__(progress if compiled else STARTING)
 
 
 class StoreDown(ServiceError):

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from slotwise.compilation import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.housekeeping import Housekeeping
@@ -42,6 +43,7 @@ class Service:
 
     def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
+        self.compiled_functions = 0  # until it is ready; 0 when they are in the cache
         self._health = StoreHealth(self.metrics)
         callbacks = StoreCallbacks(
             committed=self.metrics.observe_group,
@@ -61,8 +63,13 @@ class Service:
 
     async def compile(self) -> None:
         """Compile the kernels, which takes seconds once per installation; then the service is ready."""
+
+        def count(compiled: int, running: bool) -> None:
+            self.compiled_functions = compiled
+
         try:
-            await self._pages.compile()
+            with watch_compilation(count):
+                await self._pages.compile()
         except Exception:
             _log.exception("the kernels cannot be compiled: the service will not become ready")
         else:

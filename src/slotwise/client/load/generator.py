@@ -21,7 +21,7 @@ from slotwise.client.address import ServiceAddress
 from slotwise.client.http_client import path_of, status_text
 from slotwise.client.load.click_queue import ClickQueue
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
-from slotwise.client.load.latency import Latency
+from slotwise.client.load.latency import Latency, RecentLatency
 from slotwise.client.load.learning_curve import LearningCurve
 from slotwise.client.load.visitors import Visitors
 
@@ -61,6 +61,7 @@ class LoadGenerator:
     def __init__(self, address: ServiceAddress, visitors: Visitors, plan: LoadPlan) -> None:
         self.plan, self.visitors = plan, visitors
         self.curve, self.latency, self.errors = LearningCurve(), Latency(), Counter[str]()
+        self.recent_latency = RecentLatency()
         self.degraded, self.clicked = 0, 0
         self.stopped = ""  # the reason, when the load stopped before its last round
         self._address = address
@@ -139,6 +140,7 @@ class LoadGenerator:
         if status not in (200, 201):
             return await self._count_error(status_text(status))
         self.latency.add(self._last_response - due)
+        self.recent_latency.add(self._last_response - due, self._last_response)
         display = _decode(content)
         self.degraded += display.degraded
         visit = self.visitors.visit((placed.position, placed.item) for placed in display.items)

@@ -11,6 +11,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, integer_at_least, number, one_of
 from slotwise.counts import Counts
+from slotwise.extras import require
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.posterior import (
     BURN_IN,
@@ -169,7 +170,5 @@ def _accepted(target: Target, kind: Sampler, chain: Chain, width: float) -> dict
 
 
 def _arviz() -> Any:
-    try:
-        return import_module("arviz_stats.base").array_stats
-    except ImportError:
-        raise BadInput("diagnose needs ArviZ; install it with: pip install 'slotwise[diagnostics]'") from None
+    require("diagnostics", "diagnose")
+    return import_module("arviz_stats.base").array_stats

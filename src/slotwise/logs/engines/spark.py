@@ -13,6 +13,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
+from slotwise.extras import require
 from slotwise.logs.engines import Progress, report_progress
 from slotwise.logs.log_files import LogFiles
 
@@ -55,10 +56,9 @@ def start_session(master: str | None = None) -> Any:
 
 
 def _session_class() -> Any:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise BadInput("Spark is not installed: pip install 'slotwise[spark]'; it needs Java 17 or newer") from None
+    require("spark", "--engine spark")
+    from pyspark.sql import SparkSession
+
     return SparkSession
 
 

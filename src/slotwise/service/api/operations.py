@@ -27,7 +27,7 @@ async def livez(call: Call[None]) -> Response:
 async def readyz(call: Call[None]) -> Response:
     """Check that the kernels are compiled and that the store can be written."""
     if not call.service.ready:
-        raise NotReady
+        raise NotReady(call.service.compiled_functions)
     await call.service.check_store()
     return Response(200, Health())
 

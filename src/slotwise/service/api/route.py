@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from slotwise.service.pages.limits import ItemName, Name
-from slotwise.service.service import Service
+
+if TYPE_CHECKING:
+    from slotwise.service.service import Service
 
 SMALL, LARGE = 1 << 20, 32 << 20  # bytes of a body
 JSON = "application/json"
@@ -30,7 +32,7 @@ class Response(NamedTuple):
 class Call(NamedTuple, Generic[Body]):
     """One request, validated: `body` is of the route's type, and declared query parameters have valid values."""
 
-    service: Service
+    service: "Service"
     path: dict[str, str]
     query: dict[str, str]
     headers: dict[bytes, bytes]

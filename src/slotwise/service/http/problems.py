@@ -13,6 +13,7 @@ from slotwise.service.errors import (
     Conflict,
     DoesNotFit,
     FieldError,
+    FormatNotAvailable,
     NotFound,
     NotReady,
     ServiceError,
@@ -24,6 +25,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 STATUSES: dict[type[ServiceError], int] = {  # a subclass has the status of its nearest base class
     NotFound: 404,
+    FormatNotAvailable: 406,
     Conflict: 409,
     StaleVersion: 412,
     DoesNotFit: 422,

@@ -107,7 +107,7 @@ async def _report_when_ready(service: Service, report: Callable[[str], None]) ->
     try:
         await asyncio.wait_for(service.compiled.wait(), COMPILE_NOTICE_SECONDS)
     except TimeoutError:
-        report("compiling, once on this machine, for about half a minute")
+        report("compiling, once on this machine; /readyz says how far it is")
         await service.compiled.wait()
     report("ready; /docs describes the HTTP interface, Ctrl-C stops the service")
 

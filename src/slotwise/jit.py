@@ -56,6 +56,8 @@ def kernel(
     cache key then includes their sources. With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes
     microseconds in a process with busy threads: getting the GIL back would take longer than the kernel itself.
 
+    Outside slotwise, a kernel checks the bounds of arrays: a wrong index raises IndexError instead of writing anywhere.
+
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports: numba pickles the
     types of the arguments into the cache by name, and a class from any other file may be renamed without a new digest.
     """
@@ -69,10 +71,21 @@ def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], 
     with _numba_config_lock:
         before, numba_config.CACHE_DIR = numba_config.CACHE_DIR, str(folder or "")
         try:
-            compile_it = numba.njit(nogil=nogil, error_model="numpy", cache=folder is not None, forceinline=inline)
+            compile_it = numba.njit(
+                nogil=nogil,
+                error_model="numpy",
+                cache=folder is not None,
+                forceinline=inline,
+                boundscheck=not function.__module__.startswith("slotwise."),
+            )
             return cast(Function, compile_it(function))
         finally:
             numba_config.CACHE_DIR = before
+
+
+def is_kernel(function: Callable[..., Any]) -> bool:
+    """Whether compiled code can call a function; under NUMBA_DISABLE_JIT=1, any function."""
+    return bool(numba_config.DISABLE_JIT) or hasattr(function, "py_func")
 
 
 def direct(function: Function) -> Function:
@@ -139,7 +152,7 @@ def _reachable(roots: Iterable[str]) -> Iterator[tuple[str, Path]]:
     while pending:
         name = pending.pop()
         path = None if name.partition(".")[0] in _DEPENDENCIES else _source(name)
-        if path is None or not (_is_editable(path) or name.partition(".")[0] in packages):
+        if path is None or not (is_editable(path) or name.partition(".")[0] in packages):
             continue
         yield name, path
         new = _imports(name, path) - visited
@@ -166,7 +179,7 @@ def _find(name: str) -> str | None:
 
 
 @cache
-def _is_editable(path: Path) -> bool:
+def is_editable(path: Path) -> bool:
     """Whether a file is outside the standard library and installed packages, which change with their versions."""
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False

@@ -1,7 +1,6 @@
 """Simulate many runs of one policy on one click model, on threads or on any executor."""
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,13 +10,15 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
-from slotwise.policies._policy_module import PolicyReference, find, keeps_counts, make_params, name_of, plain_params
+from slotwise.policies._output_checks import check_state_shapes
+from slotwise.policies._policy_errors import name_of, reported_errors
+from slotwise.policies._policy_module import PolicyReference, find, keeps_counts, make_params, plain_params
+from slotwise.policies._source_lines import Call
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
 
@@ -137,35 +138,28 @@ class _RunJob:
         """Simulate one run on a model; return the policy's final state, the regret, and the seconds."""
         visitors, rng = rngs
         params = make_params(module, self.params, model.arrays())
-        state = module.init(params, model.theta.size, model.kappa.size, rng)
+        n_items, n_positions = model.theta.size, model.kappa.size
+        start = (params, n_items, n_positions, rng)
+        with reported_errors(module, lambda: [Call(module.init, start)]):
+            state = module.init(*start)
+        check_state_shapes(module, "init", state, n_items, n_positions)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
         clickmodel = sys.modules[type(model.arrays()).__module__]  # not type(model): the class of a fit is elsewhere
         episode = episode_of(module, clickmodel)
         started = time.thread_time()
-        episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
+        with reported_errors(module, lambda: _loop_calls(module, params, state, rng, best)):
+            episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
         return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
         """Compile the loop by simulating no round at all, so that compiling does not count as the time of a run."""
-        try:
-            self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
-        except Exception as error:  # any error in a policy from outside is reported to its author in one line
-            if isinstance(error, BadInput) or module.__name__.startswith("slotwise."):
-                raise
-            raise BadInput(f"policy {name_of(module)} cannot be compiled: {_error_line(error)}") from error
+        self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
 
 
-def _error_line(error: Exception) -> str:
-    """The error and its source line: one line of numba's long reports."""
-    report = str(error)
-    if not isinstance(error, NumbaError):
-        return f"{type(error).__name__}: {report}"
-    lines = [line.strip() for line in report.splitlines()]
-    message = next(
-        (line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))), report
-    )
-    sources = re.findall(r'File "([^"]+)", line (\d+)', report)
-    return f"{message} ({sources[-1][0]}, line {sources[-1][1]})" if sources else message
+def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[Call]:
+    """The calls of one round of the loop, on a valid display."""
+    display, clicks = best.copy(), np.zeros_like(best)
+    return [Call(module.choose, (params, state, rng, display)), Call(module.update, (params, state, display, clicks))]
 
 
 def _run_on_threads(

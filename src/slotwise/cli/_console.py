@@ -24,12 +24,17 @@ def print_line(text: str) -> None:
 
 def print_note(text: str) -> None:
     """Print something on stderr that is no error but that the user should know."""
-    stderr.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+    stderr.print(f"[yellow]note:[/] {escape(_printable(text))}", soft_wrap=True)
 
 
 def print_error(text: str) -> None:
     """Print why a command stops, as one line on stderr."""
-    stderr.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+    stderr.print(f"[bold red]error:[/] {escape(_printable(text))}", soft_wrap=True)
+
+
+def _printable(text: str) -> str:
+    """The text with control characters escaped: names in a log may hold any, and a terminal would obey them."""
+    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
 
 
 def make_progress(quiet: bool, **settings: Any) -> Progress:

@@ -1,8 +1,8 @@
 """The first malformed lines of a log: file, line number, problem and text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ibis
 import msgspec
@@ -14,7 +14,7 @@ from slotwise.logs.line_status import WELL_FORMED, LineStatus
 from slotwise.logs.log_files import LogFiles, open_text, split_csv_line
 
 _CHUNK_LINES = 50_000
-_MAX_TEXT = 100  # characters of a line that are quoted
+_MAX_TEXT = 10_000  # characters of a line that are kept
 
 
 class BadLine(NamedTuple):
@@ -24,6 +24,7 @@ class BadLine(NamedTuple):
     line: int
     status: LineStatus
     text: str
+    values: Mapping[str, Any]  # what was read of it, by schema field
 
 
 class _Chunk(NamedTuple):
@@ -46,7 +47,8 @@ def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -
             bad = lines.filter(~lines["status"].isin([int(status) for status in WELL_FORMED])).select("row", "status")
             for found in connection.to_pyarrow(bad.order_by("row").limit(count - len(bad_lines))).to_pylist():
                 row, status = found["row"], LineStatus(found["status"])
-                bad_lines.append(BadLine(file, chunk.numbers[row], status, chunk.texts[row][:_MAX_TEXT]))
+                (values,) = chunk.table.slice(row, 1).to_pylist()
+                bad_lines.append(BadLine(file, chunk.numbers[row], status, chunk.texts[row][:_MAX_TEXT], values))
             if len(bad_lines) == count:
                 return bad_lines
     return bad_lines

@@ -16,6 +16,7 @@ from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
 from slotwise.jit import kernel
+from slotwise.notebook import html_block, html_table, plural
 from slotwise.policies._output_checks import check_scores, check_state_shapes
 from slotwise.policies._policy_errors import is_outside, name_of, reporting
 from slotwise.policies._policy_module import (
@@ -238,6 +239,22 @@ class Recommender:
         The best displays use the items that are not retired. The same counts always give the same draws.
         """
         return posterior(self.counts, draws, prior, reference, ess, budget, labels=self.labels())
+
+    def __repr__(self) -> str:
+        retired = f" ({len(self.retired):,} retired)" if self.retired else ""
+        sizes = f"{plural(len(self._items), 'item')}{retired}, {plural(len(self._positions), 'position')}"
+        learnt = plural(self._state.counts.displays[0], "display")
+        return f"Recommender({name_of(self._module)}: {sizes}, learnt from {learnt})"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts
+        shown, clicks = (counts.clicks + counts.skips).sum(axis=1), counts.clicks.sum(axis=1)
+        rows = [
+            [name + ("" if self._active[k] else " (retired)"), f"{shown[k]:,.0f}", f"{clicks[k]:,.0f}"]
+            for name, k in sorted(self._items.items(), key=lambda pair: -shown[pair[1]])
+        ]
+        table = html_table(["item", "shown", "clicks"], rows)
+        return html_block(repr(self), table, notes=[f"positions: {', '.join(self._positions)}"])
 
     def labels(self) -> Labels:
         """The names of the rows and columns of `counts`, and which items may be shown."""

@@ -21,6 +21,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     verify,
 )
 from slotwise.cli._app import app
+from slotwise.logs.malformed_log import MalformedLog
 from slotwise.version import __version__
 
 __all__ = ["__version__", "app", "main"]
@@ -30,6 +31,11 @@ def main() -> None:
     """Run a command. Bad input ends with one line on stderr and exit code 2, never with a traceback."""
     try:
         app()
+    except MalformedLog as error:
+        command = ["slotwise", *sys.argv[1:]]
+        remedies = [remedy._replace(options=(*command, *remedy.options)) for remedy in error.remedies]
+        console.print_error("\n  ".join([error.problem, *map(str, remedies)]))
+        sys.exit(2)
     except BadInput as error:
         console.print_error(str(error))
         sys.exit(2)

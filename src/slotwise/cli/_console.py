@@ -25,12 +25,17 @@ def print_line(text: str) -> None:
 
 def print_note(text: str) -> None:
     """Print a note for the user on stderr. It is not an error."""
-    stderr.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+    stderr.print(f"[yellow]note:[/] {escape(_printable(text))}", soft_wrap=True)
 
 
 def print_error(text: str) -> None:
     """Print why a command stops, as one line on stderr."""
-    stderr.print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+    stderr.print(f"[bold red]error:[/] {escape(_printable(text))}", soft_wrap=True)
+
+
+def _printable(text: str) -> str:
+    """The text with control characters escaped: names in a log may hold any, and a terminal would obey them."""
+    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
 
 
 def make_progress(quiet: bool, **settings: Any) -> Progress:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import msgspec
 
 from slotwise.arrange import EMPTY
-from slotwise.checks import BadInput, Floats, number
+from slotwise.checks import BadInput, Floats, format_value, number
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
+from slotwise.notebook import Estimates, html_estimates, plural
 
 
 class GoodnessOfFit(msgspec.Struct, frozen=True):
@@ -67,6 +68,21 @@ class QueryFit(PBM):
         """The best display by name, {position: item}."""
         pairs = zip(self.positions, self.best_display().tolist(), strict=True)
         return {position: self.items[item] for position, item in pairs if item != EMPTY}
+
+    def __repr__(self) -> str:
+        best = f"best={format_value(self.best)}"
+        warned = f", {plural(len(self.warnings), 'warning')}" if self.warnings else ""
+        return f"QueryFit({format_value(self.name)}, {self.method}: {plural(self.displays, 'display')}, {best}{warned})"
+
+    def _repr_html_(self) -> str:
+        sizes = f"{plural(self.displays, 'display')}, {plural(self.clicks, 'click')}"
+        return html_estimates(
+            f"{self.name}: fit by {self.method} to {sizes}",
+            self.level,
+            Estimates(self.positions, self.kappa, self.kappa_interval),
+            Estimates(self.items, self.theta, self.theta_interval),
+            self.warnings,
+        )
 
     def faded(self, displays: float | None) -> Counts:
         """The counts, scaled down to the weight of at most `displays` displays; None keeps their full weight."""

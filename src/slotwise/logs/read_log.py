@@ -13,10 +13,14 @@ from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
 from slotwise.extras import require
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
+from slotwise.logs.file_content import check_content, is_parquet
 from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
 from slotwise.logs.line_account import LineAccount, account_for_lines
 from slotwise.logs.line_filters import Filter, parse
+from slotwise.logs.line_status import LineStatus
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
+from slotwise.logs.page_order import page_orders
+from slotwise.logs.position_counts import MOST_POSITIONS, PositionCounts
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 
@@ -56,6 +60,7 @@ class CountedLog(NamedTuple):
     cells: "ir.Table"
     schema: Schema
     account: LineAccount
+    page_orders: Mapping[str, list[str]]  # the positions of each page in order, for a log of the service
 
     def batches(self) -> "Iterator[pa.RecordBatch]":
         """All cells, batch by batch."""
@@ -113,23 +118,29 @@ def count_log(
     log_files = open_log_files(paths, full_schema, [filter.column for filter in parsed])
     filters = [filter._replace(internal_name=log_files.read[filter.column]) for filter in parsed]
     with start_engine(options.engine, options.memory, options.master) as engine:
-        cells = _count_cells(engine, log_files, filters, options.progress)
-        statuses = engine.to_arrow(aggregate.lines_by_status(cells)).to_pylist()
-        lines = {row["status"]: row["lines"] for row in statuses}
-        account = account_for_lines(log_files, filters, lines, options.max_bad)
-        yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account)
+        counted = _count_cells(engine, log_files, filters, options.progress)
+        cells = aggregate.parse_cells(counted, full_schema)
+        lines = _number_of_lines(engine.to_arrow(aggregate.lines_by_status(cells)))
+        positions = {}
+        if LineStatus.BAD_POSITION in lines:
+            positions = _number_of_lines(engine.to_arrow(aggregate.lines_by_position(counted, MOST_POSITIONS)))
+        account = account_for_lines(log_files, filters, lines, PositionCounts.of(positions), options.max_bad)
+        orders = page_orders(log_files) if format_name == EXPORTED_LOG else {}
+        yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account, orders)
 
 
 def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
     """The format's schema with the caller's changes.
 
     In a generic format, a column named `shown` means that the lines are already counted, unless `changes` says
-    otherwise. The service exports its log as NDJSON or as Parquet; the suffix says which.
+    otherwise. The service exports its log as NDJSON or as Parquet; the content of the first file says which.
     """
-    if format == EXPORTED_LOG and has_parquet_suffix(paths[0]):
+    local = [path for path in paths if "://" not in path]
+    if format == EXPORTED_LOG and (is_parquet(local[0]) if local else has_parquet_suffix(paths[0])):
         changes = {"kind": "parquet"} | changes
     schema = with_changes(format_of(format), changes)
-    local = [path for path in paths if "://" not in path]
+    for path in local:
+        check_content(path, schema)
     if format not in GENERIC_FORMATS or not local:
         return schema
     columns = columns_of(local[0], schema)
@@ -155,20 +166,22 @@ def _check_query_column(file: str, columns: list[str]) -> None:
 def _count_cells(
     engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None
 ) -> "ir.Table":
-    """The cells, counted with the first of the engine's readings that succeeds."""
+    """The cells with names as written, counted with the first of the engine's readings that succeeds."""
     from slotwise.logs import aggregate
 
     schema, failure = log_files.schema, BadInput("no way to read this log")
     for lines in engine.readings(log_files):
         try:
             counted = aggregate.count_cells(aggregate.parse_clicks(lines, schema, filters), schema)
-            cells = engine.materialize(counted, progress)
+            return engine.materialize(counted, progress)
         except Unreadable as error:
             failure = error
-            continue
-        parsed = aggregate.parse_names(cells, schema)
-        return aggregate.merge_cells(parsed) if aggregate.has_numbers_as_text(cells, schema) else parsed
     raise failure
+
+
+def _number_of_lines(table: pa.Table) -> dict[Any, int]:
+    """A table of two columns as a mapping of the first one to the lines."""
+    return dict(zip(table.column(0).to_pylist(), table["lines"].to_pylist(), strict=True))
 
 
 def _queries(log: CountedLog, top: int | None) -> list[Query]:
@@ -185,7 +198,7 @@ def _queries(log: CountedLog, top: int | None) -> list[Query]:
             f"{size:,} cells of queries, items and positions are more than fit into memory at once; "
             "select fewer with --top 10000, --min-shown or --min-items"
         )
-    return _build_queries(log.engine.to_arrow(cells), log.schema)
+    return _build_queries(log.engine.to_arrow(cells), log)
 
 
 def _nothing_left(log: CountedLog) -> str:
@@ -199,18 +212,18 @@ def _nothing_left(log: CountedLog) -> str:
     )
 
 
-def _build_queries(cells: "pa.Table", schema: Schema) -> list[Query]:
+def _build_queries(cells: "pa.Table", log: CountedLog) -> list[Query]:
     """The matrices of each query from its cells."""
     rows = sorted(
         zip(*[cells[name].to_pylist() for name in ("query", "item", "position", "shown", "clicked")], strict=True)
     )
-    queries = [_build_query(name, list(group), schema) for name, group in groupby(rows, itemgetter(0))]
+    queries = [_build_query(name, list(group), log) for name, group in groupby(rows, itemgetter(0))]
     return sorted(queries, key=lambda query: (-query.counts.displays, natural_sort_key(query.name)))
 
 
-def _build_query(name: str, rows: list[tuple[str, str, str, int, int]], schema: Schema) -> Query:
+def _build_query(name: str, rows: list[tuple[str, str, str, int, int]], log: CountedLog) -> Query:
     items = sorted({row[1] for row in rows}, key=natural_sort_key)
-    positions = schema.sort_positions({row[2] for row in rows})
+    positions = log.schema.sort_positions({row[2] for row in rows}, log.page_orders.get(name, ()))
     row_of, column_of = {item: k for k, item in enumerate(items)}, {position: k for k, position in enumerate(positions)}
     shown, clicked = np.zeros((2, len(items), len(positions)))
     for _, item, position, displays, clicks in rows:

@@ -14,6 +14,7 @@ from slotwise.counts import Counts
 from slotwise.inference.estimation.batch import Batch, assess, fit_em, fit_svd
 from slotwise.inference.estimation.svd import Fill
 from slotwise.inference.fit_warnings import needs_warning, query_warnings
+from slotwise.notebook import Estimates, format_numbers, html_estimates, plural
 
 
 class Intervals(NamedTuple):
@@ -50,6 +51,21 @@ class Fit(PBM):
         """Confidence intervals exp(log x ± z error / x), cut at 1. Without a standard error, the interval is [0, 1]."""
         z = NormalDist().inv_cdf((1.0 + check_level(level)) / 2.0)
         return Intervals(interval(self.theta, self.theta_error, z), interval(self.kappa, self.kappa_error, z))
+
+    def __repr__(self) -> str:
+        warned = f", {plural(len(self.warnings), 'warning')}" if self.warnings else ""
+        return f"Fit({self.method}: theta={format_numbers(self.theta)}, kappa={format_numbers(self.kappa)}{warned})"
+
+    def _repr_html_(self) -> str:
+        theta, kappa = self.intervals()
+        n_items, n_positions = self.theta.size, self.kappa.size
+        return html_estimates(
+            f"fit by {self.method}: {plural(n_items, 'item')}, {plural(n_positions, 'position')}",
+            0.9,
+            Estimates([str(k) for k in range(n_positions)], self.kappa, kappa),
+            Estimates([str(k) for k in range(n_items)], self.theta, theta),
+            self.warnings,
+        )
 
 
 def check_level(level: float) -> float:

@@ -21,6 +21,7 @@ from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
 from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
 from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel
+from slotwise.notebook import Estimates, format_numbers, html_estimates, plural
 
 CHAINS = 4
 BURN_IN = 500  # sweeps of each chain; the slowest design that was measured took 450, with starts drawn from the prior
@@ -113,6 +114,22 @@ class Posterior:
         columns = zip(self.names, *moments, *ends.T, *quality, strict=True)
         rows = [Row(label, *(float(value) for value in values)) for label, *values in columns]
         return Summary(rows, level, self.note)
+
+    def __repr__(self) -> str:
+        theta, kappa = (format_numbers(draws.mean(axis=0)) for draws in (self.theta, self.kappa))
+        return (
+            f"Posterior({plural(len(self.theta), 'draw')}, mean theta={theta}, mean kappa={kappa}, ess={self.ess:,.0f})"
+        )
+
+    def _repr_html_(self) -> str:
+        theta, kappa = self.intervals()
+        return html_estimates(
+            "posterior means",
+            0.9,
+            Estimates(self.positions, self.kappa.mean(axis=0), kappa),
+            Estimates(self.items, self.theta.mean(axis=0), theta),
+            [self.note],
+        )
 
     @property
     def at_position(self) -> Floats:

@@ -53,7 +53,7 @@ def account_for_lines(
     positions: PositionCounts,
     max_bad: int | float,
 ) -> LineAccount:
-    """The account of the lines, given their number by status. Raises MalformedLog when more than `max_bad` are malformed.
+    """The account of the lines, given their number by status. MalformedLog if more than `max_bad` are malformed.
 
     Lines with position 0 are not tolerated when it looks like the first position: without it, every kappa is wrong.
     """

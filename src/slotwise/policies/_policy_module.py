@@ -73,6 +73,11 @@ def keeps_counts(module: ModuleType) -> bool:
     return "counts" in module.State._fields
 
 
+def learns(module: ModuleType) -> bool:
+    """Whether displays depend on the counts."""
+    return getattr(module, "LEARNS", True)
+
+
 def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
     """The policy's Params, from `params` and defaults. Each value is converted to its annotated type.
 

@@ -12,6 +12,8 @@ from slotwise.counts import CountArrays, empty, grown
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 
+LEARNS = False  # displays do not depend on the counts
+
 
 class Params(NamedTuple):
     """No settings; numba needs at least one field to infer a type."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 STARTING = "starting: the kernels are not compiled yet"
+PAGE_ARCHIVED = "the page was archived meanwhile"
 
 
 class FieldError(Struct, frozen=True):
@@ -50,8 +51,8 @@ class FormatNotAvailable(ServiceError):
 class StaleVersion(ServiceError):
     """The page or its counts have changed since the caller read them."""
 
-    def __init__(self) -> None:
-        super().__init__("changed since it was read: the given version is not the current one")
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail or "changed since it was read: the given version is not the current one")
 
 
 class NotReady(ServiceError):

@@ -22,6 +22,7 @@ from slotwise.service.pages.insights import Insights
 from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     CellCounts,
@@ -29,6 +30,7 @@ from slotwise.service.store.interface import (
     Event,
     RecordedEvents,
     StoreCallbacks,
+    StoredItem,
     StoredPage,
 )
 from slotwise.service.store.sqlite import SqliteStore
@@ -123,7 +125,11 @@ class Service:
         await self._pages.prepare(spec)
 
     async def save_page(
-        self, name: str, change: Callable[[StoredPage | None], PageBody], expected: int | None, archived: bool = False
+        self,
+        name: str,
+        change: Callable[[StoredPage | None], PageBody],
+        expected: Precondition | None,
+        archived: bool = False,
     ) -> tuple[StoredPage, bool]:
         """Replace a page; see `PageCache.save_page`."""
         return await self._pages.save_page(name, change, expected, archived)
@@ -132,8 +138,23 @@ class Service:
         """Add or change items; see `PageCache.save_items`."""
         return await self._pages.save_items(model, items)
 
+    async def item(self, model: PageModel, item: str) -> StoredItem:
+        """An item with its version; NotFound if it does not exist."""
+        return await self._pages.item(model, item)
+
+    async def change_item(
+        self,
+        model: PageModel,
+        item: str,
+        change: Callable[[ItemSpec], ItemSpec],
+        expected: Precondition | None,
+        create: bool = False,
+    ) -> tuple[StoredItem, bool]:
+        """Replace one item; see `PageCache.change_item`."""
+        return await self._pages.change_item(model, item, change, expected, create)
+
     async def import_counts(
-        self, model: PageModel, cells: list[CellCounts], displays: float, expected: int | None
+        self, model: PageModel, cells: list[CellCounts], displays: float, expected: Precondition | None
     ) -> int:
         """Replace everything that a page has learnt. Returns the new revision."""
         return await self._pages.import_counts(model, cells, displays, expected)

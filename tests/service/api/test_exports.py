@@ -102,7 +102,7 @@ def test_insights_of_a_page_without_displays_are_its_prior_and_need_no_sweeps(tm
         await client.page(positions=list("abcde"), items=items)
         insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert insights["ready"]
-        assert "after 0 sweeps" in insights["note"]
+        assert "after 0 sweeps" in insights["sampling"]
         for row in insights["kappa"]:
             assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
         for row in insights["theta"]:

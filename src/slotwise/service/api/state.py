@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route
+from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route, etag
 from slotwise.service.errors import DoesNotFit, FieldError, NotFound
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, StoredPage
@@ -56,7 +56,7 @@ async def get(call: Call[None]) -> Response:
         for cell in counts.cells
         if cell.clicks > 0.0 or cell.skips > 0.0
     ]
-    return Response(200, PageState(cells, counts.displays), {"etag": f'"{counts.revision}"'})
+    return Response(200, PageState(cells, counts.displays), etag(counts.revision))
 
 
 async def put(call: Call[PageState]) -> Response:
@@ -70,7 +70,7 @@ async def put(call: Call[PageState]) -> Response:
         detail = "an item is counted twice at the same position"
         raise DoesNotFit(detail, [FieldError("/counts", "a cell is given twice")])
     revision = await call.service.import_counts(model, cells, state.displays, call.if_match())
-    return Response(204, headers={"etag": f'"{revision}"'})
+    return Response(204, headers=etag(revision))
 
 
 def _cell(
@@ -98,10 +98,12 @@ def _cell(
 _STATE = "/v1/pages/{page}/state"
 ROUTES = [
     Route(
-        "GET", _STATE, "get_state", "Export the counts.", get, {200: ("the counts", PageState)}, NOT_FOUND, tag="learnt"
+        "GET", _STATE, "get_state", "Export the counts.", get, {200: ("the counts", PageState)}, NOT_FOUND,
+        tag="learnt", has_etag=True,
     ),
     Route(
         "PUT", _STATE, "put_state", "Replace all counts by imported ones.", put, {204: ("imported", None)},
         {**NOT_FOUND, **STALE}, PageState, parameters=(IF_MATCH,), max_bytes=LARGE, tag="learnt",
+        has_etag=True,
     ),
 ]  # fmt: skip

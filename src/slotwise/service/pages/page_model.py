@@ -28,6 +28,7 @@ from slotwise.service.store.interface import (
 
 DROP_MARGIN = 7200.0  # seconds: a clock that jumps by an hour must not drop displays that can still be clicked
 _DEFAULT_SPEC = ItemSpec()
+_ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 
 
@@ -106,6 +107,19 @@ class PageModel:
         if layout is None or shown == layout.positions:
             return []
         return [position for position in layout.positions if position not in shown]
+
+    def effective_pins(self, layout: str, now: float) -> dict[str, str]:
+        """The page's pins of a layout whose items may be shown now, as {position: item}."""
+        known = self._layouts[layout]
+        pinned = self._constraints(known, _ANY_DISPLAY, now).pinned
+        return {known.positions[k]: self.names[item] for k, item in pinned.items()}
+
+    def default_display(self, layout: str, now: float) -> dict[str, str]:
+        """The default order around the page's pins, as {position: item}."""
+        known = self._layouts[layout]
+        constraints = self._constraints(known, _ANY_DISPLAY, now)
+        self._fill(known, 0, "default", constraints, count=False)
+        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now; recomputed only when the validity of an item begins or ends."""

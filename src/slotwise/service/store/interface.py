@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EntryChange, EventKind, EventStatus, Registers
 
 ResultT = TypeVar("ResultT")
@@ -109,6 +110,15 @@ class StoredPage(NamedTuple):
     body: PageBody
 
 
+class StoredItem(NamedTuple):
+    """An item as the store keeps it. Every change of its definition increases `version`."""
+
+    number: int
+    name: str
+    version: int
+    spec: ItemSpec
+
+
 class PageCounts(NamedTuple):
     """All counts of a page, weighted as of its current epoch. Every change of the counts increases `revision`."""
 
@@ -160,13 +170,16 @@ class Ledger(Protocol):
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page, in the order of their numbers."""
 
+    def item(self, page: int, name: str) -> StoredItem | None:
+        """An item of a page by its name."""
+
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
         """Add or change items. For each item, returns its number and whether it is new.
 
-        Items are numbered in the order they are added, and a number never changes. A new item beyond `most` is not
-        added; its result is None.
+        An item whose definition stays the same keeps its version. Items are numbered in the order they are added, and a
+        number never changes. A new item beyond `most` is not added; its result is None.
         """
 
     def counts(self, page: int) -> PageCounts:
@@ -181,8 +194,11 @@ class Ledger(Protocol):
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         """Count new displays in this epoch. Earlier epochs lose weight."""
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: int | None) -> int:
-        """Replace all counts by a snapshot, and return the new revision. Displays issued before no longer count."""
+    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
+        """Replace all counts by a snapshot, and return the new revision. Displays issued before no longer count.
+
+        `expected` applies to the revision before the import.
+        """
 
     def prune(self, now: float, most: int) -> int:
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""

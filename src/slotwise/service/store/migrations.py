@@ -66,6 +66,9 @@ MIGRATIONS = [
     ALTER TABLE events RENAME COLUMN place TO entry;  -- an index into the entries of the display, or -1
     ALTER TABLE event_ids RENAME COLUMN place TO entry;
     """,
+    """
+    ALTER TABLE items ADD COLUMN version INTEGER NOT NULL DEFAULT 1;  -- of the definition
+    """,
 ]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slotwise.client.page_edits import PinChange
 
 
-@pages.command(epilog="Example: slotwise pages pin shop top-left 'silk scarf'")
+@pages.command(epilog=options.examples("slotwise pages pin shop top-left 'silk scarf'"))
 def pin(
     page: PageName,
     position: PositionName,
@@ -37,7 +37,7 @@ def pin(
     _print_pin(page, change, as_json)
 
 
-@pages.command(epilog="Example: slotwise pages unpin shop top-left")
+@pages.command(epilog=options.examples("slotwise pages unpin shop top-left"))
 def unpin(
     page: PageName,
     position: PositionName,
@@ -54,19 +54,19 @@ def unpin(
     _print_pin(page, change, as_json)
 
 
-@pages.command(epilog="Example: slotwise pages pause shop 'straw hat' 'bow tie'")
+@pages.command(epilog=options.examples("slotwise pages pause shop 'straw hat' 'bow tie'"))
 def pause(page: PageName, items: ItemNames, url: options.Url = URL, as_json: options.Json = False) -> None:
     """Stop showing items for a while. What was learnt about them is kept."""
     _set_states(page, items, "paused", url, as_json)
 
 
-@pages.command(epilog="Example: slotwise pages resume shop 'straw hat' 'bow tie'")
+@pages.command(epilog=options.examples("slotwise pages resume shop 'straw hat' 'bow tie'"))
 def resume(page: PageName, items: ItemNames, url: options.Url = URL, as_json: options.Json = False) -> None:
     """Show paused or retired items again."""
     _set_states(page, items, "active", url, as_json)
 
 
-@pages.command(epilog="Example: slotwise pages retire shop 'felt slippers'")
+@pages.command(epilog=options.examples("slotwise pages retire shop 'felt slippers'"))
 def retire(page: PageName, items: ItemNames, url: options.Url = URL, as_json: options.Json = False) -> None:
     """Stop showing items for good. Their counts are kept, and `resume` brings them back."""
     _set_states(page, items, "retired", url, as_json)

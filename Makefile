@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RUNS := $(VENV)/.runs
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+# --no-compile: Python compiles what it imports, which is a fraction of what is installed
+PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+INSTALL = $(BIN)/python $(PIP_INSTALL) --editable
 define MAKE_VENV
-$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
-@echo "creating .venv: this happens once, takes a minute and needs the package index"
-$(PYTHON) -m venv $(VENV)
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
+@echo "creating .venv, once"
+@$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check unit statistics test-spark soak bench figures paper docs clean help
+.PHONY: run test check unit statistics test-spark soak bench figures paper docs package clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -25,19 +27,22 @@ help:
 	@echo "make docs        build the documentation site into out/site; it works offline"
 	@echo "make paper       reproduce the paper (half an hour on two cores) and update docs/paper.md"
 
-# .runs: slotwise can run (1 GB on disk); .ready: the tools for tests and development are installed too (1.6 GB)
+# .runs: the service is installed, and nothing that only other commands need (SIZE_SERVICE MB on disk);
+# .ready: every extra and the tools for tests and development are installed too (SIZE_DEV GB)
 $(RUNS): pyproject.toml constraints.txt
 	$(MAKE_VENV)
-	$(INSTALL) .
-	touch $(RUNS)
+	@echo "installing the service into .venv, once: NumPy, SciPy, numba, Starlette, uvicorn and what they need (SIZE_SERVICE MB)"
+	@$(INSTALL) '.[service]'
+	@touch $(RUNS)
 
 $(READY): pyproject.toml constraints.txt
 	$(MAKE_VENV)
-	$(INSTALL) '.[dev,diagnostics]'
-	touch $(RUNS) $(READY)
+	@echo "installing every extra and the development tools into .venv, once: DuckDB, Altair, Spark, pytest and others (SIZE_DEV GB)"
+	@$(INSTALL) '.[dev]'
+	@touch $(RUNS) $(READY)
 
 run: $(RUNS)
-	$(BIN)/slotwise demo
+	@$(BIN)/slotwise demo
 
 test: check unit
 
@@ -47,9 +52,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# Two processes: most of the time goes to compilation, which uses one core.
+# Two processes: most of the time goes to compilation, which uses one core. tests/conftest.py groups the tests.
 unit: $(READY)
-	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadgroup
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
@@ -79,5 +84,18 @@ paper: $(READY)
 	cp $(PAPER_OUT)/paper.md docs/paper.md
 	for figure in $$(sed -n 's/^!.*](figures\/\(.*\))$$/\1/p' docs/paper.md); do cp $(PAPER_OUT)/figures/$$figure docs/figures/; done
 
+# what users of `pip install` get: an sdist, a wheel built from it, and both at work in a fresh environment
+PACKAGE := build/package
+package: $(READY)
+	rm -rf dist $(PACKAGE)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(PACKAGE)/venv
+	$(PACKAGE)/venv/bin/python $(PIP_INSTALL) "$$(echo dist/*.whl)[service]"
+	cd $(PACKAGE) && venv/bin/slotwise policies && venv/bin/slotwise simulate --rounds 1000 --runs 2
+	cd $(PACKAGE) && venv/bin/slotwise demo --headless --rounds 500 --port 0
+	mkdir $(PACKAGE)/sdist && tar --extract --strip-components 1 --directory $(PACKAGE)/sdist --file dist/*.tar.gz
+	cd $(PACKAGE)/sdist && PYTHONPATH=src ../../../$(BIN)/pytest tests/docs tests/clickmodels tests/test_names.py tests/test_package.py
+	rm -rf $(PACKAGE)
+
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: run every benchmark; fail if a limit is exceeded. `--memory` adds the long memory run."""
+"""`python -m benchmarks`: run every benchmark, and fail if a limit is exceeded. `--memory` adds the long memory run."""
 
 import sys
 

@@ -40,7 +40,7 @@ def test_queries_beyond_the_table_are_counted(capsys) -> None:
 
 
 def test_names_are_printed_as_they_are(capsys) -> None:
-    """No colours, no second lines, and room for the numbers."""
+    """A name adds no colours and no second line, and leaves room for the numbers."""
     text = "\n".join(printed(small_fits(name="[red]hats[/]\nand [bold]ties " + "very " * 30), capsys))
     assert "[red]hats" in text
     assert "1 .50 .25 …" in text

@@ -54,7 +54,7 @@ def test_synth_names_the_option_that_is_wrong(tmp_path: Path, slotwise, option: 
 
 
 def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Ctrl-C while a large log is written: exit code 130, no traceback, no file."""
+    """After Ctrl-C while a large log is written, the exit code is 130, and there is no traceback and no file."""
     command = [*COMMAND, "logs", "synth", str(tmp_path / "a.csv"), "--lines", "1e9"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not any(path.name.startswith(".a.csv.") and path.stat().st_size for path in tmp_path.iterdir()):

@@ -1,4 +1,4 @@
-"""`fit_queries`: each query is fitted separately, warnings name items; order and threads change nothing."""
+"""`fit_queries`: each query is fitted separately, warnings name items, and order and threads change nothing."""
 
 import doctest
 import re
@@ -174,8 +174,11 @@ def test_a_small_deviation_is_reported_without_a_warning() -> None:
 
 
 def test_warnings_of_many_queries_stay_rare() -> None:
-    """Law: 400 queries for which the PBM is true. The probability of at least one warning is 5 % (measured: at most)
-    and that of three or more below 1 in 1,000. Negative control: without the correction there would be 20 warnings."""
+    """Law: 400 queries for which the PBM is true.
+
+    The probability of at least one warning is 5 % (measured: at most) and that of three or more below 1 in 1,000.
+    Negative control: without the correction there would be 20 warnings.
+    """
     fits = sw.fit_queries([simulated_query(f"q{k}", setting("q9"), 1_000, seed=k) for k in range(400)])
     warned = sum(POOR in warning for model in fits for warning in model.warnings)
     assert warned < 3

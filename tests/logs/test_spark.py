@@ -84,6 +84,23 @@ def test_malformed_lines(tmp_path: Path) -> None:
     assert same(path, "kdd2012", schema=schema, max_bad=len(CASES)) is None
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.ndjson", "a.parquet"])
+def test_positions_from_zero(tmp_path: Path, name: str) -> None:
+    path = str(
+        write(tmp_path / name, [(query, item, position - 1, clicked) for query, item, position, clicked in ROWS])
+    )
+    refused = same(path, max_bad=0.5)
+    assert refused is not None
+    assert "--first-position 0" in str(refused)
+    assert same(path, schema={"first_position": 0}) is None
+    assert same(path, where=["position>=1"]) is None
+
+
+def test_a_binary_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(bytes(range(256)) * 10)
+    assert "binary file" in str(same(str(tmp_path / "a.csv")))
+
+
 def test_files_that_spark_cannot_read_are_refused(tmp_path: Path) -> None:
     whole = write(tmp_path / "a.csv.gz", ROWS).read_bytes()
     (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])

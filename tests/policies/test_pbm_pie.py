@@ -117,7 +117,10 @@ CHECK_VALUES = {"standard": (107, 179), "near-zero": (114, 173), "near-one": (22
 @pytest.mark.statistics
 @pytest.mark.parametrize("name", CHECK_VALUES)
 def test_regret_agrees_with_the_check_values(name: str) -> None:
-    """Within four combined standard errors; those of the check values are estimated from our spread over 40 runs."""
+    """They agree within four combined standard errors.
+
+    Those of the check values are estimated from our spread over 40 runs.
+    """
     result = sw.simulate("pbm_pie", setting(name), runs=200, seed=2)
     for t, value in zip((10_000, 100_000), CHECK_VALUES[name], strict=True):
         regret = result.regret[:, int(np.searchsorted(result.rounds, t))]

@@ -1,4 +1,4 @@
-"""Simulations: every way of running them gives the same result, which slow implementations of the rules confirm."""
+"""Simulations: every way of running them gives the same result, and slow implementations of the rules agree."""
 
 import json
 import math

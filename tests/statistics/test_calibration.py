@@ -49,7 +49,7 @@ def true_values(prior: object, reference: str, rng: np.random.Generator) -> tupl
 def levels(case: str, data_sets: int, believed: object = None) -> Floats:
     """Data sets x variables: the share of draws below the true value.
 
-    `believed` replaces the true prior in the posterior: the negative controls pass a wrong one.
+    `believed` replaces the true prior in the posterior. The negative controls pass a wrong prior.
     """
     prior, reference = CASES[case]
     rng = np.random.default_rng(17)

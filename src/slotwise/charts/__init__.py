@@ -1,4 +1,4 @@
-"""Every chart, as an Altair chart: the same code for image files and interactive pages."""
+"""All charts, made with Altair: the same code draws image files and interactive pages."""
 
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart

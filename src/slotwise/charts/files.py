@@ -1,4 +1,4 @@
-"""Save charts as files; the suffix of the name is the format."""
+"""Save charts as files. The suffix of the name selects the format."""
 
 import os
 from html import escape
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slotwise.checks import BadInput
+from slotwise.extras import require
 from slotwise.files import write_whole
 
 SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
@@ -21,11 +22,12 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
     >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
     >>> save_chart(sw.regret_chart([sw.simulate("uniform", visitors, rounds=100, runs=2)]), "regret.svg")
     """
-    import vl_convert
-
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BadInput(f"cannot save a chart as {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
+    require("charts", "saving a chart")
+    import vl_convert
+
     specification = chart.to_json()
     if suffix == ".svg":
         content = vl_convert.vegalite_to_svg(specification).encode()
@@ -41,7 +43,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
 
 
 def _with_title(html: str, chart: Any) -> str:
-    """The page with the chart's title as its own, and the viewport of the device."""
+    """The page with the title of the chart, and with the viewport of the device."""
     title = chart.to_dict().get("title", "")
     text = title.get("text", "") if isinstance(title, dict) else title
     head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, WIDTH, framed
+from slotwise.charts.axes import COLOURS, WIDTH, framed, import_altair
 from slotwise.checks import BadInput
 
 
@@ -14,7 +14,7 @@ def learning_chart(
 
     A point is a round and the mean regret per round since the previous point.
     """
-    import altair as alt
+    alt = import_altair()
 
     if not points:
         raise BadInput("no rounds to draw; give at least one point")

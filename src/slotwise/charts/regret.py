@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, log_axis
+from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis
 from slotwise.checks import BadInput
 from slotwise.simulation.result import Result
 
@@ -34,7 +34,7 @@ def regret_chart(
     >>> results = [sw.simulate(policy, visitors, rounds=100, runs=2) for policy in ("pb_mhb", "uniform")]
     >>> sw.save_chart(regret_chart(results, title="Three items, two positions"), "regret.json")
     """
-    import altair as alt  # takes a third of a second to import
+    alt = import_altair()
 
     if not results:
         raise BadInput("no results to draw; give at least one")

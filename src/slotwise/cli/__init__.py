@@ -1,4 +1,4 @@
-"""The command line: one file for each command, each of which calls the library."""
+"""The command line: one file for each command. The commands call the library."""
 
 import sys
 from typing import Annotated
@@ -13,6 +13,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     fit,
     load,
     logs,
+    page_edits,
     pages,
     policies,
     reproduce,
@@ -21,6 +22,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     verify,
 )
 from slotwise.cli._app import app
+from slotwise.logs.malformed_log import MalformedLog
 from slotwise.version import __version__
 
 __all__ = ["__version__", "app", "main"]
@@ -30,6 +32,11 @@ def main() -> None:
     """Run a command. Bad input ends with one line on stderr and exit code 2, never with a traceback."""
     try:
         app()
+    except MalformedLog as error:
+        command = ["slotwise", *sys.argv[1:]]
+        remedies = [remedy._replace(options=(*command, *remedy.options)) for remedy in error.remedies]
+        console.print_error("\n  ".join([error.problem, *map(str, remedies)]))
+        sys.exit(2)
     except BadInput as error:
         console.print_error(str(error))
         sys.exit(2)
@@ -37,7 +44,7 @@ def main() -> None:
         console.stderr.print("stopped")
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()  # stdout has no reader any more, so Python's own message about it must not appear
+        sys.stderr.close()  # stdout has no reader any more; this suppresses Python's own message about it
         sys.exit(0)
 
 

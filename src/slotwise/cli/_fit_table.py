@@ -1,8 +1,10 @@
 """The table of fitted queries that `slotwise fit` prints."""
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
 from rich.markup import escape
 from rich.table import Table
 
@@ -11,53 +13,122 @@ from slotwise.cli import _console as console
 if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
 
-MOST_ROWS = 20
-MOST_KAPPAS = 3  # per query
+MOST_QUERIES = 10
+MOST_ITEMS, MOST_ITEMS_OF_ONE = 5, 20  # of each query, and of a single query; there are never fewer than positions
 MOST_WARNINGS = 5  # printed in full
-_NUMBERS_WIDTH = 60  # columns of the console that are not names
+_GAP = 3  # columns of the console between kappas and thetas
+_PADDING = 2  # between two columns of the table
+
+
+class _Row(NamedTuple):
+    """A kappa or a theta."""
+
+    name: str
+    estimate: str
+    interval: str
+
+
+_EMPTY = _Row("", "", "")
 
 
 def print_fits(fits: Sequence["QueryFit"]) -> None:
-    """Print a row for each of the queries with the most displays, and the first of their warnings."""
+    """Print kappas and thetas of the queries with the most displays, and the first of their warnings."""
     order = sorted(fits, key=lambda fit: -fit.displays)
-    name_width = max((console.stdout.width - _NUMBERS_WIDTH) // 2, 8)
-    table = Table(show_edge=False)
-    table.add_column("query", no_wrap=True, max_width=name_width)
-    for heading in ("items", "displays", "clicks"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("kappa", no_wrap=True)
-    table.add_column("best item", no_wrap=True, max_width=name_width)
-    table.add_column("warnings", justify="right", no_wrap=True)
-    for fit in order[:MOST_ROWS]:
-        table.add_row(
-            _format_name(fit.name),
-            f"{len(fit.items):,}",
-            _format_count(fit.displays),
-            _format_count(fit.clicks),
-            _format_kappas(fit),
-            _format_name(fit.items[int(fit.theta.argmax())]),
-            f"[yellow]{len(fit.warnings)}[/]" if fit.warnings else "0",
-        )
-    console.stdout.print(table)
-    if len(order) > MOST_ROWS:
-        console.stdout.print(f"and {len(order) - MOST_ROWS:,} more queries")
+    shown = order[:MOST_QUERIES]
+    most_items = MOST_ITEMS_OF_ONE if len(shown) == 1 else MOST_ITEMS
+    halves = [(_kappa_rows(fit), _theta_rows(fit, max(most_items, fit.kappa.size))) for fit in shown]
+    for fit, (kappas, thetas) in zip(shown, halves, strict=True):
+        console.stdout.print(_heading(fit), no_wrap=True, overflow="ellipsis")
+        console.stdout.print(_table(fit, kappas, thetas, _widths(halves)))
+        console.stdout.print()
+    if len(order) > MOST_QUERIES:
+        console.stdout.print(f"and {len(order) - MOST_QUERIES:,} more queries; --json and --output have all of them")
     if any(fit.method == "svd" for fit in fits):
         console.stdout.print("svd gives no intervals; em and bayes do")
     _print_warnings(order)
 
 
+def _heading(fit: "QueryFit") -> str:
+    counts = {"item": len(fit.items), "display": fit.displays, "click": fit.clicks}
+    sizes = ", ".join(f"{_format_count(count)} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
+    most = max(console.stdout.width - len(sizes) - 2, 8)
+    return f"[bold]{escape(_shortened(printable_name(fit.name), most))}[/]: {sizes}"
+
+
+def _kappa_rows(fit: "QueryFit") -> list[_Row]:
+    """A row for every position, in the order of the page."""
+    return [
+        _Row(printable_name(name), _format_estimate(value), _format_interval(value, *ends))
+        for name, value, ends in zip(fit.positions, fit.kappa.tolist(), fit.kappa_interval.tolist(), strict=True)
+    ]
+
+
+def _theta_rows(fit: "QueryFit", most: int) -> list[_Row]:
+    """A row for each of the most attractive items, and one for the number of the others."""
+    order = (-fit.theta).argsort(kind="stable")
+    listed = order if order.size <= most else order[: most - 1]
+    rows = [
+        _Row(
+            printable_name(fit.items[k]),
+            _format_estimate(float(fit.theta[k])),
+            _format_interval(float(fit.theta[k]), *fit.theta_interval[k].tolist()),
+        )
+        for k in listed.tolist()
+    ]
+    return rows if listed.size == order.size else [*rows, _Row(f"and {order.size - listed.size:,} more", "", "")]
+
+
+def _widths(halves: Sequence[tuple[list[_Row], list[_Row]]]) -> list[int]:
+    """The widths of the table's columns: the numbers need theirs, the names share the rest."""
+    widths = [
+        max(cell_len(text) for text in [heading, *(row[field] for pair in halves for row in pair[half])])
+        for half, headings in enumerate((("position", "kappa", ""), ("item", "theta", "")))
+        for field, heading in enumerate(headings)
+    ]
+    widths[2], widths[5] = max(widths[2], len("90 % interval")), max(widths[5], len("90 % interval"))
+    free = console.stdout.width - sum(widths[k] for k in (1, 2, 4, 5)) - 4 * _PADDING - _GAP
+    positions, items = widths[0], widths[3]
+    if positions + items > free:
+        widths[0] = min(positions, max(free // 2, free - items))
+        widths[3] = min(items, max(free - widths[0], 1))
+    return widths
+
+
+def _table(fit: "QueryFit", kappas: list[_Row], thetas: list[_Row], widths: Sequence[int]) -> Table:
+    table = Table(box=None, padding=0, pad_edge=False, header_style="dim")
+    interval = f"{100 * fit.level:g} % interval"
+    headings = ("position", "kappa", interval, "item", "theta", interval)
+    for k, (heading, width) in enumerate(zip(headings, widths, strict=True)):
+        gap = 0 if k == 5 else _GAP if k == 2 else _PADDING
+        table.add_column(heading, width=width + gap, no_wrap=True)
+    size = max(len(kappas), len(thetas))
+    for kappa, theta in zip(_padded(kappas, size), _padded(thetas, size), strict=True):
+        cells = zip((*kappa, *theta), widths, strict=True)
+        table.add_row(*(escape(_shortened(text, width)) for text, width in cells))
+    return table
+
+
+def _padded(rows: list[_Row], size: int) -> list[_Row]:
+    return rows + [_EMPTY] * (size - len(rows))
+
+
 def _print_warnings(fits: Sequence["QueryFit"]) -> None:
     warnings = [(fit.name, warning) for fit in fits for warning in fit.warnings]
     for name, warning in warnings[:MOST_WARNINGS]:
-        console.stdout.print(f"[yellow]{_format_name(name)}:[/] {escape(warning)}")
+        console.stdout.print(f"[yellow]{escape(printable_name(name))}:[/] {escape(warning)}")
     if len(warnings) > MOST_WARNINGS:
         affected = f"{sum(bool(fit.warnings) for fit in fits):,} of {len(fits):,} queries have warnings"
         console.stdout.print(f"and {len(warnings) - MOST_WARNINGS:,} more warnings; {affected}")
 
 
-def _format_name(name: str) -> str:
-    """A name on one line, without control characters or markup."""
-    return escape("".join(char if char.isprintable() else " " for char in name))
+def printable_name(name: str) -> str:
+    """A name on one line, without control characters."""
+    return "".join(char if char.isprintable() else " " for char in name)
+
+
+def _shortened(text: str, width: int) -> str:
+    """The text, or as much of it as fits into this many columns of the console."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def _format_count(value: float) -> str:
@@ -68,7 +139,13 @@ def _format_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _format_kappas(fit: "QueryFit") -> str:
-    """1 .49 .32: the first few."""
-    first = [f"{value:.2f}".lstrip("0").replace("1.00", "1") for value in fit.kappa[:MOST_KAPPAS].tolist()]
-    return " ".join(first) + " …" * (fit.kappa.size > MOST_KAPPAS)
+def _format_estimate(value: float) -> str:
+    """.301, .0120 or 1: three digits."""
+    return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:#.3g}".removeprefix("0")
+
+
+def _format_interval(value: float, low: float, high: float) -> str:
+    """.290 to .312; a dash if it is not known."""
+    if math.isnan(low):
+        return "-"
+    return "reference" if low == high == value == 1.0 else f"{_format_estimate(low)} to {_format_estimate(high)}"

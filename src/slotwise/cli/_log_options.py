@@ -1,4 +1,4 @@
-"""The options of the commands that read logs, and the arguments of `read_log` and `count_log` that they stand for."""
+"""The options of the commands that read logs, converted to arguments of `read_log` and `count_log`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ _BAR_TOTAL = 1000  # a progress bar counts whole steps, the log reader reports a
 
 @dataclass(frozen=True)
 class LogOptions:
-    """The options that say which log to read, which of its lines to count, and where to count them."""
+    """The options that say which log to read, which of its lines to count, and which engine counts them."""
 
     files: Annotated[
         list[str], typer.Argument(help="Log files, or globs in quotes: 'logs/*.csv.gz'. Parquet, NDJSON, CSV and TSV.")
@@ -45,6 +45,13 @@ class LogOptions:
         typer.Option(
             help="Names of the positions in order: hero,left,right; '*' allows any. By default they are numbers from 1."
         ),
+    ] = None
+    first_position: Annotated[
+        int | None, typer.Option(help="Number of the first position: 0 when positions are 0, 1, 2, ... (default 1).")
+    ] = None
+    names: Annotated[
+        str | None,
+        typer.Option(help="Columns of CSV files without a header, all in their order: query,item,position,clicked."),
     ] = None
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV fields: ';', or tab.")] = None
     quote: Annotated[str | None, typer.Option(help="Quote character of CSV fields, or none.")] = None
@@ -96,12 +103,12 @@ class LogOptions:
 
         changes = from_toml(self.schema) if self.schema else {}
         changes |= _parse_columns(self.columns) if self.columns else {}
-        if self.positions is not None:
-            changes["positions"] = [name.strip() for name in self.positions.split(",")]
+        lists = {"positions": self.positions, "names": self.names}
+        changes |= {field: _split_list(text) for field, text in lists.items() if text is not None}
         separators = {"delimiter": self.delimiter, "quote": self.quote}
         changes |= {name: _SEPARATORS.get(text, text) for name, text in separators.items() if text is not None}
-        limits = {"min_shown": self.min_shown, "min_items": self.min_items}
-        return changes | {name: limit for name, limit in limits.items() if limit is not None}
+        numbers = {"first_position": self.first_position, "min_shown": self.min_shown, "min_items": self.min_items}
+        return changes | {name: number for name, number in numbers.items() if number is not None}
 
     def _filters(self) -> list[Any]:
         from slotwise.logs.line_filters import between, parse
@@ -113,11 +120,15 @@ class LogOptions:
 
 
 def print_account(account: Any, quiet: bool) -> None:
-    """Print on stderr which lines were not counted: nothing is dropped silently."""
+    """Print on stderr which lines were not counted, so that nothing is dropped silently."""
     if account.left_out and not quiet:
         console.stderr.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters")
     for line in account.notes():
         console.print_note(line)
+
+
+def _split_list(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _parse_columns(text: str) -> dict[str, str | None]:
@@ -133,7 +144,7 @@ def _parse_columns(text: str) -> dict[str, str | None]:
 
 
 def _parse_tolerance(text: str) -> int | float:
-    """'12' lines, or '0.1%' of them."""
+    """Parse a number of lines, '12', or a share of all lines, '0.1%'."""
     error = BadInput(f"--max-bad = {text!r} is neither a whole number of lines such as 12 nor a share such as 0.1%")
     try:
         value = float(text.removesuffix("%"))

@@ -1,4 +1,4 @@
-"""Options that several commands have, and a way to declare a group of them once."""
+"""Options that several commands have, and a way to declare a group of options once."""
 
 import dataclasses
 import functools

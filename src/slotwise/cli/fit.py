@@ -13,6 +13,7 @@ from slotwise.cli._app import app
 from slotwise.cli._fit_table import print_fits
 from slotwise.cli._log_options import LogOptions, print_account
 from slotwise.cli._parsing import check_chart_paths, check_output_paths
+from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
@@ -49,6 +50,7 @@ def fit(
     quiet: options.Quiet = False,
 ) -> None:
     """Fit theta and kappa for every query of click logs of any size."""
+    require("logs", "slotwise fit")
     from slotwise.inference.fit_files import SUFFIXES, save_fits
     from slotwise.inference.fit_queries import METHODS, fit_queries
     from slotwise.logs.read_log import read_log

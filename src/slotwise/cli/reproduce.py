@@ -16,6 +16,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
+from slotwise.extras import MissingExtra, require
 
 if TYPE_CHECKING:
     from slotwise.paper.reproduce import Reproduction
@@ -59,6 +60,7 @@ def reproduce(
     quiet: options.Quiet = False,
 ) -> None:
     """Rerun the paper's experiments, draw its figures, and check its claims."""
+    require("charts", "slotwise reproduce")
     from slotwise.paper.executor import Workers
     from slotwise.paper.output.publish import publish
     from slotwise.paper.reproduce import Scope
@@ -82,10 +84,14 @@ def reproduce(
         print(json.dumps(_summary(reproduction, folder), indent=2))
     else:
         _print_reproduction(reproduction, folder)
+        _note_missing_parquet()
 
 
 class _ProgressListener:
-    """An overall progress bar with the time left, and a bar for each experiment. Messages appear also when quiet."""
+    """An overall progress bar with the time left, and a bar for each experiment.
+
+    Messages are printed even when quiet.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -110,9 +116,19 @@ class _ProgressListener:
 
 
 def _command() -> str:
-    """The command line, for the report; of paths only the file names, so that it does not depend on the machine."""
+    """The command line, for the report.
+
+    Paths are shortened to file names, so that it does not depend on the machine.
+    """
     words = [os.path.basename(word) if "/" in word else word for word in sys.argv[1:]]  # noqa: PTH119
     return shlex.join(["slotwise", *words])
+
+
+def _note_missing_parquet() -> None:
+    try:
+        require("logs", "data as Parquet", "pyarrow")
+    except MissingExtra as error:
+        console.print_note(f"the data are written as CSV only: {error}")
 
 
 def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
@@ -135,7 +151,7 @@ def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
 
 
 def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
-    """Print the verdict on each claim, the time of each experiment, and the paths of what was written."""
+    """Print the verdict on each claim, the time of each experiment, and the paths of the output."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
     from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts

@@ -104,7 +104,7 @@ def _split_policies(text: str) -> list[str]:
 
 
 def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
-    """Print a note for each policy that assumes that the first position is the most visible one, where it is not."""
+    """Print a note for each policy that assumes that the first position is the most visible one, if this is wrong."""
     from slotwise.policies._policy_module import find
 
     if model.kappa[0] < model.kappa.max():
@@ -117,7 +117,7 @@ def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
 
 
 def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
-    """The regret lower bounds of the model, and remarks on those that it does not have."""
+    """The regret lower bounds of the model, and the reasons why a bound does not exist."""
     from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 
     bounds, remarks = {}, []
@@ -143,7 +143,7 @@ def _summary(label: str, result: Any) -> dict[str, Any]:
 
 
 def _print_table(results: dict[str, Any], described: str) -> None:
-    """Print regrets, the smallest first, with paired differences to pb_mhb, or else to the first policy of the list."""
+    """Print regrets, the smallest first, with paired differences from pb_mhb, or from the first policy without it."""
     baseline_label = "pb_mhb" if "pb_mhb" in results else next(iter(results))
     baseline = results[baseline_label]
     table = Table(

@@ -83,6 +83,12 @@ class PBM:
 
 
 @kernel(inline=True)
+def n_items(model: Model) -> int:
+    """The number of items."""
+    return model.theta.size
+
+
+@kernel(inline=True)
 def expected_clicks(model: Model, display: Ints) -> float:
     """The expected reward of a display (the sum in Eq. 3)."""
     theta, kappa = model.theta, model.kappa

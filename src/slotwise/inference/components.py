@@ -17,7 +17,7 @@ def components(counts: CountArrays) -> tuple[Ints, Ints]:
 
 @kernel
 def label_components(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, items: Ints, positions: Ints) -> int:
-    """Fill `items` and `positions` with component labels; return the number of components with a positive kappa.
+    """Fill `items` and `positions` with component labels. Returns the number of components with a positive kappa.
 
     A count links an item to a position unless its theta or kappa is 0. The label of a component is its first position;
     an item without any link gets -1.
@@ -47,11 +47,11 @@ def label_components(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats
 
 
 def normalise(theta: Floats, kappa: Floats, items: Ints, positions: Ints, first: int) -> None:
-    """Scale every draw (a row of theta and of kappa) to a largest kappa of 1 in each component with label >= `first`.
+    """Scale every draw (a row of theta and of kappa) so that the largest kappa is 1, in each component >= `first`.
 
     Each draw is scaled on its own; scaling the means instead would give other values. The theta of an unobserved item
-    becomes its click rate at the most visible position, which is what theta means for the other items. The kappa of an
-    unobserved position keeps its prior.
+    becomes its click rate at the most visible position, as for all other items. The kappa of an unobserved position
+    keeps its prior.
     """
     theta[:, items == -1] *= kappa.max(axis=1, keepdims=True)
     for label in range(first, positions.size):

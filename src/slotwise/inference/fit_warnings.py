@@ -40,7 +40,7 @@ def query_warnings(
     item_texts: StateTexts = ITEM_TEXTS,
     position_texts: StateTexts = POSITION_TEXTS,
 ) -> list[str]:
-    """What the counts of a query do not determine; `items` and `positions` are the names to use."""
+    """Warnings about what the counts of a query do not determine. `items` and `positions` are the names to use."""
     rows = slice(batch.offsets[query], batch.offsets[query + 1])
     warnings = []
     n_components = len(set(batch.position_component[query].tolist()))

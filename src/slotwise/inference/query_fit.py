@@ -6,16 +6,17 @@ from dataclasses import dataclass
 import msgspec
 
 from slotwise.arrange import EMPTY
-from slotwise.checks import BadInput, Floats, number
+from slotwise.checks import BadInput, Floats, format_value, number
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
+from slotwise.notebook import Estimates, html_estimates, plural
 
 
 class GoodnessOfFit(msgspec.Struct, frozen=True):
-    """How far the clicks of a query are from a position-based model, and the cell that contributes most to it."""
+    """How far the clicks of a query deviate from a position-based model, and the cell that deviates most."""
 
     deviance: float
-    degrees: int  # of freedom
+    degrees: int  # degrees of freedom
     p_value: float  # the probability of a deviance at least as large if the position-based model is true
     size: float  # the root mean squared relative error of the click rates, without noise
     item: str
@@ -26,9 +27,9 @@ class GoodnessOfFit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QueryFit(PBM):
-    """A PBM with names, estimated from the counts of one query; it can be simulated like any other PBM.
+    """A PBM with names, estimated from the counts of one query.
 
-    Unlike a PBM made by hand it may have fewer items than positions; then it cannot be simulated.
+    It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
 
     >>> import slotwise as sw
     >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
@@ -43,7 +44,7 @@ class QueryFit(PBM):
     items: list[str]
     positions: list[str]
     method: str
-    level: float  #: of the intervals
+    level: float  #: the probability of the intervals
     theta_error: Floats  #: standard errors, or posterior standard deviations; NaN or infinite if not known
     theta_interval: Floats  #: N x 2: lower and upper ends, NaN where there is no interval
     kappa_error: Floats
@@ -67,6 +68,21 @@ class QueryFit(PBM):
         """The best display by name, {position: item}."""
         pairs = zip(self.positions, self.best_display().tolist(), strict=True)
         return {position: self.items[item] for position, item in pairs if item != EMPTY}
+
+    def __repr__(self) -> str:
+        best = f"best={format_value(self.best)}"
+        warned = f", {plural(len(self.warnings), 'warning')}" if self.warnings else ""
+        return f"QueryFit({format_value(self.name)}, {self.method}: {plural(self.displays, 'display')}, {best}{warned})"
+
+    def _repr_html_(self) -> str:
+        sizes = f"{plural(self.displays, 'display')}, {plural(self.clicks, 'click')}"
+        return html_estimates(
+            f"{self.name}: fit by {self.method} to {sizes}",
+            self.level,
+            Estimates(self.positions, self.kappa, self.kappa_interval),
+            Estimates(self.items, self.theta, self.theta_interval),
+            self.warnings,
+        )
 
     def faded(self, displays: float | None) -> Counts:
         """The counts, scaled down to the weight of at most `displays` displays; None keeps their full weight."""

@@ -52,9 +52,10 @@ def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
 
 
 def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
-    """Lines or cells with their query, item and position parsed, and the status updated where one is invalid.
+    """Lines or cells with their query, item and position parsed. If one of these is invalid, the status says so.
 
-    A parsed position is its number from 1, its name where any name is allowed, or null where it is unknown.
+    A parsed position is its number in the log, the rank of its name among the declared ones, its name where any name is
+    allowed, or null where it is unknown.
     """
     query, item = _name(table["query"], schema), _name(table["item"], schema)
     parsed = table.mutate(query=query, item=item, position=_parse_position(table["position"], schema))
@@ -62,14 +63,19 @@ def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
     return parsed.mutate(status=ibis.ifelse(status != 0, status, _first_status(_invalid_names(parsed, schema))))
 
 
-def merge_cells(cells: ir.Table) -> ir.Table:
-    """Parsed cells, with those of equal names merged: 1 and 1.0 are two texts and one number."""
+def parse_cells(cells: ir.Table, schema: Schema) -> ir.Table:
+    """Cells with their names parsed, and those of equal names merged: 1 and 1.0 are two texts and one number."""
+    parsed = parse_names(cells, schema)
+    return _merge_cells(parsed) if _has_numbers_as_text(cells, schema) else parsed
+
+
+def _merge_cells(cells: ir.Table) -> ir.Table:
     keys = ["query", "item", "position", "status"]
     sums = {name: _sum(cells[name]) for name in cells.columns if name not in keys}
     return cells.group_by(keys).agg(**sums)
 
 
-def has_numbers_as_text(cells: ir.Table, schema: Schema) -> bool:
+def _has_numbers_as_text(cells: ir.Table, schema: Schema) -> bool:
     """Whether any query, item or position that must be a number is still text."""
     return any(cells[name].type().is_string() for name in ("query", "item", "position") if name in schema.number_fields)
 
@@ -90,9 +96,17 @@ def _parse_position(position: ir.Value, schema: Schema) -> ir.Value:
         return _text(position)
     if schema.numbered_positions:
         number = _whole_number(position)
-        return ibis.ifelse(number.between(1, len(allowed)), number, ibis.null("int64")).cast("int16")
+        known = number.between(int(allowed[0]), int(allowed[-1]))
+        return ibis.ifelse(known, number, ibis.null("int64")).cast("int16")
     text = _text(position)
     return ibis.cases(*[(text == name, ibis.literal(k, "int16")) for k, name in enumerate(allowed, 1)])
+
+
+def lines_by_position(cells: ir.Table, most: int) -> ir.Table:
+    """The number of lines with each position as written in the log, of `most` positions: those with the most lines."""
+    counted = cells.filter(cells["status"] == int(LineStatus.COUNTED))
+    groups = counted.group_by(position=_text(counted["position"])).agg(lines=_sum(counted["lines"]))
+    return groups.order_by([groups["lines"].desc(), groups["position"]]).limit(most)
 
 
 def lines_by_status(cells: ir.Table) -> ir.Table:
@@ -141,7 +155,7 @@ def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
 
 
 def _first_status(conditions: Sequence[tuple[ir.BooleanValue, LineStatus]]) -> ir.IntegerValue:
-    """The status of the first condition that holds, as a small integer: cheaper to group by than text."""
+    """The status of the first condition that holds, as a small integer, which is cheaper to group by than text."""
     codes = [(holds, ibis.literal(int(status), "int16")) for holds, status in conditions]
     return ibis.cases(*codes, else_=ibis.literal(int(LineStatus.COUNTED), "int16")).cast("int8")
 

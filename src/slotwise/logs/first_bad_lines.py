@@ -9,21 +9,13 @@ import msgspec
 import pyarrow as pa
 
 from slotwise.logs.aggregate import parse_clicks, parse_names
+from slotwise.logs.bad_line import BadLine
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus
 from slotwise.logs.log_files import LogFiles, open_text, split_csv_line
 
 _CHUNK_LINES = 50_000
-_MAX_TEXT = 100  # characters of a line that are quoted
-
-
-class BadLine(NamedTuple):
-    """One malformed line. Lines are numbered from 1 in each file."""
-
-    file: str
-    line: int
-    status: LineStatus
-    text: str
+_MAX_TEXT = 10_000  # characters of a line that are kept
 
 
 class _Chunk(NamedTuple):
@@ -35,7 +27,7 @@ class _Chunk(NamedTuple):
 def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -> list[BadLine]:
     """The first `count` malformed lines, in order.
 
-    The same expressions that count the log find them, on chunks of lines read one after the other. That is slow.
+    They are found with the same expressions that count the log, on one chunk of lines after another. This is slow.
     """
     bad_lines: list[BadLine] = []
     connection = ibis.duckdb.connect()
@@ -46,7 +38,8 @@ def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -
             bad = lines.filter(~lines["status"].isin([int(status) for status in WELL_FORMED])).select("row", "status")
             for found in connection.to_pyarrow(bad.order_by("row").limit(count - len(bad_lines))).to_pylist():
                 row, status = found["row"], LineStatus(found["status"])
-                bad_lines.append(BadLine(file, chunk.numbers[row], status, chunk.texts[row][:_MAX_TEXT]))
+                (values,) = chunk.table.slice(row, 1).to_pylist()
+                bad_lines.append(BadLine(file, chunk.numbers[row], status, chunk.texts[row][:_MAX_TEXT], values))
             if len(bad_lines) == count:
                 return bad_lines
     return bad_lines
@@ -68,7 +61,7 @@ def _chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
 
 
 def _table(rows: list[list[str | None] | None], log_files: LogFiles) -> pa.Table:
-    """The rows in the form the engines give them: text columns, all null where the number of columns is wrong."""
+    """The rows as the engines return them: text columns, which are all null if the number of columns is wrong."""
     columns = {
         name: pa.array([None if row is None else row[k] for row in rows], pa.string())
         for k, name in enumerate(log_files.read.values())

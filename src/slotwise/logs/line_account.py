@@ -4,12 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.logs.first_bad_lines import BadLine, find_bad_lines
+from slotwise.logs.bad_line import BadLine
+from slotwise.logs.likely_causes import Cause, Faults, likely_causes
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
-from slotwise.logs.log_files import LogFiles
+from slotwise.logs.log_files import LogFiles, quote_text
+from slotwise.logs.malformed_log import MalformedLog
+from slotwise.logs.position_counts import PositionCounts
 
 EXAMPLES = 5  # malformed lines that an error quotes
+_NEVER_TOLERATED = 20  # lines with position 0, when it looks like the first position
 
 
 class LineAccount(NamedTuple):
@@ -21,26 +25,40 @@ class LineAccount(NamedTuple):
     first: list[BadLine]
     empty: list[str]  # files without a line
     kind: str = "csv"
+    causes: Sequence[Cause] = ()  # of bad lines that are a large share
 
     @property
     def lines(self) -> int:
         return self.good + self.left_out + sum(self.bad.values())
 
     def notes(self) -> list[str]:
-        """One sentence for each empty file, each kind of malformed line, and each quoted malformed line."""
+        """One sentence for each empty file, kind of malformed line, quoted malformed line and likely cause."""
+        return self.facts() + [f"likely cause: {cause}" for cause in self.causes]
+
+    def facts(self) -> list[str]:
+        """The notes without likely causes."""
         empty = [f"{file!r} is empty" for file in self.empty]
         totals = [f"{_lines(count)}: {describe_status(status, self.kind)}" for status, count in self.bad.items()]
         examples = [
-            f"{bad.file}, line {bad.line:,}: {bad.text!r}: {describe_status(bad.status, self.kind)}"
+            f"{bad.file}, line {bad.line:,}: {quote_text(bad.text)}: {describe_status(bad.status, self.kind)}"
             for bad in self.first
         ]
         return empty + totals + examples
 
 
 def account_for_lines(
-    log_files: LogFiles, filters: Sequence[Filter], lines: Mapping[int, int], max_bad: int | float
+    log_files: LogFiles,
+    filters: Sequence[Filter],
+    lines: Mapping[int, int],
+    positions: PositionCounts,
+    max_bad: int | float,
 ) -> LineAccount:
-    """The account of the number of lines by status. Raises BadInput when more than `max_bad` lines are malformed."""
+    """The account of the lines, given their number by status. MalformedLog if more than `max_bad` are malformed.
+
+    Lines with position 0 are not tolerated when it looks like the first position: without it, every kappa is wrong.
+    """
+    from slotwise.logs.first_bad_lines import find_bad_lines
+
     if isinstance(max_bad, bool) or not isinstance(max_bad, int | float) or not max_bad >= 0:
         raise BadInput(f"max_bad = {max_bad!r} is not a number of lines, or a share of them below 1")
     bad = {LineStatus(code): lines[code] for code in sorted(lines) if code not in WELL_FORMED}
@@ -48,39 +66,30 @@ def account_for_lines(
     if not total:
         raise BadInput(f"{log_files.files[0]!r} has only a header; a log needs at least one line")
     first = find_bad_lines(log_files, filters, min(EXAMPLES, n_bad)) if n_bad and not log_files.remote else []
-    account = LineAccount(
-        lines.get(LineStatus.COUNTED, 0),
-        lines.get(LineStatus.FILTERED_OUT, 0),
-        bad,
-        first,
-        log_files.empty,
-        log_files.schema.kind,
-    )
+    good, left_out = lines.get(LineStatus.COUNTED, 0), lines.get(LineStatus.FILTERED_OUT, 0)
+    faults = Faults(bad, good + n_bad, first, log_files, positions)
+    causes = likely_causes(faults)
+    account = LineAccount(good, left_out, bad, first, log_files.empty, log_files.schema.kind, causes)
     if n_bad > (max_bad * total if 0 < max_bad < 1 else max_bad):
-        raise BadInput("\n  ".join([_error(account, n_bad, max_bad), *account.notes(), *_hint(account, log_files)]))
+        advice = "" if faults.systematic else f" (to skip the malformed lines: --max-bad {n_bad})"
+        raise _malformed(account, _error(account, n_bad, max_bad) + advice)
+    if faults.starts_at_zero and positions.zeros >= _NEVER_TOLERATED:
+        problem = "positions probably start at 0, and --max-bad would drop the first one; nothing was written"
+        raise _malformed(account, problem)
     return account
+
+
+def _malformed(account: LineAccount, error: str) -> MalformedLog:
+    causes = [f"likely cause: {cause.text}" for cause in account.causes]
+    remedies = [remedy for cause in account.causes for remedy in cause.remedies]
+    return MalformedLog("\n  ".join([error, *account.facts(), *causes]), remedies)
 
 
 def _error(account: LineAccount, n_bad: int, max_bad: int | float) -> str:
     limit = f"{max_bad:.2%}" if 0 < max_bad < 1 else f"{max_bad:,}"
-    return (
-        f"{n_bad:,} of {_lines(account.lines)} {'is' if n_bad == 1 else 'are'} malformed, --max-bad allows {limit}; "
-        f"nothing was written (to skip the malformed lines: --max-bad {n_bad})"
-    )
+    verb = "is" if n_bad == 1 else "are"
+    return f"{n_bad:,} of {_lines(account.lines)} {verb} malformed, --max-bad allows {limit}; nothing was written"
 
 
 def _lines(count: int) -> str:
     return "1 line" if count == 1 else f"{count:,} lines"
-
-
-def _hint(account: LineAccount, log_files: LogFiles) -> list[str]:
-    """The most likely mistake in the command, when every line is malformed."""
-    if account.good or account.left_out:
-        return []
-    schema = log_files.schema
-    if set(account.bad) == {LineStatus.BAD_COLUMNS} and schema.kind == "csv":
-        columns = len(log_files.columns)
-        return [f"no line has {columns} columns separated by {schema.delimiter!r}: is the delimiter right?"]
-    if set(account.bad) == {LineStatus.BAD_POSITION} and schema.positions is None:
-        return ["positions must be numbers from 1; for named positions: --positions hero,left,right (or '*' for any)"]
-    return []

@@ -5,21 +5,22 @@ import glob
 import io
 import lzma
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
-import pyarrow as pa
 
 from slotwise.checks import BadInput, format_value, one_of
 from slotwise.logs.formats import SUFFIXES
 from slotwise.logs.schema import Schema
 
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
+_MAX_QUOTED = 100  # characters
+DELIMITERS = (",", "\t", ";", "|")  # that an error message may suggest
 
 
 class LogFiles(NamedTuple):
@@ -38,7 +39,10 @@ class LogFiles(NamedTuple):
 
 
 def find_files(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
-    """The files that match paths and globs, and the name of their format: `format`, or that of the first suffix."""
+    """The files that match paths and globs, and the name of their format.
+
+    Without `format`, the first suffix decides.
+    """
     files: list[str] = []
     for path in paths:
         files += [path] if "://" in path else _expand_glob(path)
@@ -156,7 +160,10 @@ def check_complete(file: str) -> None:
 
 
 def check_quotes(file: str, schema: Schema) -> None:
-    """Raise BadInput when a quoted field spans lines: with malformed lines, the end of such a field is ambiguous."""
+    """Raise BadInput when a quoted field spans lines.
+
+    In a log with malformed lines, the end of such a field is ambiguous.
+    """
     if not schema.quote:
         return
     with readable(file), open_text(file) as text:
@@ -171,6 +178,8 @@ def check_quotes(file: str, schema: Schema) -> None:
 @contextmanager
 def readable(file: str) -> Iterator[None]:
     """Turn errors of reading a file into a BadInput that names the file."""
+    import pyarrow as pa
+
     try:
         yield
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
@@ -179,6 +188,8 @@ def readable(file: str) -> Iterator[None]:
 
 def open_bytes(file: str) -> BinaryIO:
     """Open a file for reading, decompressed."""
+    import pyarrow as pa
+
     if file.endswith(".xz"):
         return cast(BinaryIO, lzma.open(file))
     return cast(BinaryIO, pa.input_stream(file, compression="detect", buffer_size=1 << 20))
@@ -199,19 +210,50 @@ def _csv_columns(file: str, schema: Schema, required: list[str]) -> list[str] | 
     header = split_csv_line(line.rstrip("\r\n"), schema)
     for column in required:
         if header.count(column) != 1:
-            hint = "; is the delimiter right?" if len(header) == 1 else ""
             raise BadInput(
                 f"{file!r} has {'no' if column not in header else 'more than one'} column {column!r}; "
-                f"its first line is {format_value(header)}{hint}"
+                f"its first line is {_header_hint(line.rstrip('\r\n'), header, schema, required)}"
             )
     return header
 
 
+def _header_hint(line: str, header: list[str], schema: Schema, required: list[str]) -> str:
+    """The first line of a csv file that lacks a column, and what is probably wrong."""
+    delimiter = find_delimiter(line, schema, lambda fields: set(required) <= set(fields))
+    if delimiter is not None:
+        return f"{quote_text(line)}; use --delimiter {'tab' if delimiter == chr(9) else repr(delimiter)}"
+    if len(header) == 1:
+        return f"{quote_text(line)}; is the delimiter right? --delimiter sets it"
+    if any(field.isdecimal() for field in header):
+        others = [f"other{k}" for k in range(1, len(header) - len(required) + 1)]
+        names = ",".join([*required, *others])
+        return f"{quote_text(line)}; if that is no header, name the columns in their order: --names {names}"
+    return f"{quote_text(line)}; --columns says which columns to read: --columns query=search,item=ad"
+
+
 def split_csv_line(line: str, schema: Schema) -> list[str]:
     """The fields of one line of a csv file."""
-    if not schema.quote:
-        return line.split(schema.delimiter)
-    return next(csv.reader([line], delimiter=schema.delimiter, quotechar=schema.quote), [])
+    if schema.quote:
+        with suppress(csv.Error):  # such as a carriage return in the line, or a field of more than 131,072 characters
+            return next(csv.reader([line], delimiter=schema.delimiter, quotechar=schema.quote), [])
+    return line.split(schema.delimiter)
+
+
+def quote_text(text: str) -> str:
+    """The start of a text with control characters escaped; binary data is not quoted."""
+    start = text[:_MAX_QUOTED]
+    unreadable = sum(character == "\ufffd" or not character.isprintable() for character in start.replace("\t", ""))
+    return "binary data" if unreadable > len(start) / 4 else repr(start)
+
+
+def find_delimiter(line: str, schema: Schema, fits: Callable[[list[str]], bool]) -> str | None:
+    """Another common delimiter for which the fields of the line fit."""
+    for delimiter in DELIMITERS:
+        if delimiter not in (schema.delimiter, schema.quote):
+            fields = split_csv_line(line, msgspec.structs.replace(schema, delimiter=delimiter))
+            if fits(fields):
+                return delimiter
+    return None
 
 
 def _ndjson_columns(file: str, schema: Schema, required: list[str]) -> list[str] | None:

@@ -5,25 +5,31 @@ from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ibis.expr.types as ir
 import numpy as np
-import pyarrow as pa
 
 from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
-from slotwise.logs import aggregate
+from slotwise.extras import require
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
+from slotwise.logs.file_content import check_content, is_parquet
 from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
 from slotwise.logs.line_account import LineAccount, account_for_lines
 from slotwise.logs.line_filters import Filter, parse
+from slotwise.logs.line_status import LineStatus
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
+from slotwise.logs.page_order import page_orders
+from slotwise.logs.position_counts import MOST_POSITIONS, PositionCounts
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 
-MAX_CELLS = 5_000_000  # that fit into memory as Python objects; `count_log` has no limit
-_LISTED_COLUMNS = 20  # of a file, in an error message
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+MAX_CELLS = 5_000_000  # more cells do not fit into memory as Python objects; `count_log` has no limit
+_LISTED_COLUMNS = 20  # the number of columns that an error message lists
 
 
 class Log(NamedTuple):
@@ -48,14 +54,15 @@ DEFAULT_OPTIONS = CountOptions()
 
 
 class CountedLog(NamedTuple):
-    """The cells of a log in the engine that counted them, with columns query, item, position, shown and clicked."""
+    """A counted log. `cells` is a table in the engine, with columns query, item, position, shown and clicked."""
 
     engine: Engine
-    cells: ir.Table
+    cells: "ir.Table"
     schema: Schema
     account: LineAccount
+    page_orders: Mapping[str, list[str]]  # the positions of each page in order, for a log of the service
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> "Iterator[pa.RecordBatch]":
         """All cells, batch by batch."""
         return self.engine.batches(self.cells)
 
@@ -102,29 +109,38 @@ def count_log(
     options: CountOptions = DEFAULT_OPTIONS,
 ) -> Iterator[CountedLog]:
     """Count a log and leave the cells in the engine, which stops when the context ends."""
+    require("logs", "reading a log")
+    from slotwise.logs import aggregate
+
     paths, format_name = find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
     full_schema = _full_schema(format_name, dict(schema or {}), paths)
     parsed = [parse(filter) if isinstance(filter, str) else filter for filter in options.where]
     log_files = open_log_files(paths, full_schema, [filter.column for filter in parsed])
     filters = [filter._replace(internal_name=log_files.read[filter.column]) for filter in parsed]
     with start_engine(options.engine, options.memory, options.master) as engine:
-        cells = _count_cells(engine, log_files, filters, options.progress)
-        statuses = engine.to_arrow(aggregate.lines_by_status(cells)).to_pylist()
-        lines = {row["status"]: row["lines"] for row in statuses}
-        account = account_for_lines(log_files, filters, lines, options.max_bad)
-        yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account)
+        counted = _count_cells(engine, log_files, filters, options.progress)
+        cells = aggregate.parse_cells(counted, full_schema)
+        lines = _number_of_lines(engine.to_arrow(aggregate.lines_by_status(cells)))
+        positions = {}
+        if LineStatus.BAD_POSITION in lines:
+            positions = _number_of_lines(engine.to_arrow(aggregate.lines_by_position(counted, MOST_POSITIONS)))
+        account = account_for_lines(log_files, filters, lines, PositionCounts.of(positions), options.max_bad)
+        orders = page_orders(log_files) if format_name == EXPORTED_LOG else {}
+        yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account, orders)
 
 
 def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
     """The format's schema with the caller's changes.
 
     In a generic format, a column named `shown` means that the lines are already counted, unless `changes` says
-    otherwise. The service exports its log as NDJSON or as Parquet; the suffix says which.
+    otherwise. The service exports its log as NDJSON or as Parquet; the content of the first file says which.
     """
-    if format == EXPORTED_LOG and has_parquet_suffix(paths[0]):
+    local = [path for path in paths if "://" not in path]
+    if format == EXPORTED_LOG and (is_parquet(local[0]) if local else has_parquet_suffix(paths[0])):
         changes = {"kind": "parquet"} | changes
     schema = with_changes(format_of(format), changes)
-    local = [path for path in paths if "://" not in path]
+    for path in local:
+        check_content(path, schema)
     if format not in GENERIC_FORMATS or not local:
         return schema
     columns = columns_of(local[0], schema)
@@ -136,7 +152,7 @@ def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Sche
 def _check_query_column(file: str, columns: list[str]) -> None:
     """Raise BadInput when the column of the query is probably the one called `page`.
 
-    Websites and the service call it so. A file that has neither column gets its error where all columns are checked.
+    Websites and the service use this name. A file with neither column is reported when all columns are checked.
     """
     if "query" in columns or "page" not in columns:
         return
@@ -147,19 +163,25 @@ def _check_query_column(file: str, columns: list[str]) -> None:
     )
 
 
-def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
-    """The cells, from the first of the engine's readings that succeeds."""
+def _count_cells(
+    engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None
+) -> "ir.Table":
+    """The cells with names as written, counted with the first of the engine's readings that succeeds."""
+    from slotwise.logs import aggregate
+
     schema, failure = log_files.schema, BadInput("no way to read this log")
     for lines in engine.readings(log_files):
         try:
             counted = aggregate.count_cells(aggregate.parse_clicks(lines, schema, filters), schema)
-            cells = engine.materialize(counted, progress)
+            return engine.materialize(counted, progress)
         except Unreadable as error:
             failure = error
-            continue
-        parsed = aggregate.parse_names(cells, schema)
-        return aggregate.merge_cells(parsed) if aggregate.has_numbers_as_text(cells, schema) else parsed
     raise failure
+
+
+def _number_of_lines(table: pa.Table) -> dict[Any, int]:
+    """A table of two columns as a mapping of the first one to the lines."""
+    return dict(zip(table.column(0).to_pylist(), table["lines"].to_pylist(), strict=True))
 
 
 def _queries(log: CountedLog, top: int | None) -> list[Query]:
@@ -176,7 +198,7 @@ def _queries(log: CountedLog, top: int | None) -> list[Query]:
             f"{size:,} cells of queries, items and positions are more than fit into memory at once; "
             "select fewer with --top 10000, --min-shown or --min-items"
         )
-    return _build_queries(log.engine.to_arrow(cells), log.schema)
+    return _build_queries(log.engine.to_arrow(cells), log)
 
 
 def _nothing_left(log: CountedLog) -> str:
@@ -190,18 +212,18 @@ def _nothing_left(log: CountedLog) -> str:
     )
 
 
-def _build_queries(cells: pa.Table, schema: Schema) -> list[Query]:
+def _build_queries(cells: "pa.Table", log: CountedLog) -> list[Query]:
     """The matrices of each query from its cells."""
     rows = sorted(
         zip(*[cells[name].to_pylist() for name in ("query", "item", "position", "shown", "clicked")], strict=True)
     )
-    queries = [_build_query(name, list(group), schema) for name, group in groupby(rows, itemgetter(0))]
+    queries = [_build_query(name, list(group), log) for name, group in groupby(rows, itemgetter(0))]
     return sorted(queries, key=lambda query: (-query.counts.displays, natural_sort_key(query.name)))
 
 
-def _build_query(name: str, rows: list[tuple[str, str, str, int, int]], schema: Schema) -> Query:
+def _build_query(name: str, rows: list[tuple[str, str, str, int, int]], log: CountedLog) -> Query:
     items = sorted({row[1] for row in rows}, key=natural_sort_key)
-    positions = schema.sort_positions({row[2] for row in rows})
+    positions = log.schema.sort_positions({row[2] for row in rows}, log.page_orders.get(name, ()))
     row_of, column_of = {item: k for k, item in enumerate(items)}, {position: k for k, position in enumerate(positions)}
     shown, clicked = np.zeros((2, len(items), len(positions)))
     for _, item, position, displays, clicks in rows:

@@ -1,6 +1,7 @@
 """Schema: which columns of a log hold the query, the item, the position, the impressions and the clicks."""
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """How to read a log: one line per displayed position, or lines that are already counted.
 
     Without a `shown` column, each line is one display of one item. With it, a line stands for `shown` displays, of
-    which `clicked` were clicked. With `sessions`, a line is one display anyway, clicked when `clicked` is above zero.
+    which `clicked` were clicked. With `sessions`, a line is always one display, and it was clicked if `clicked` is
+    above zero.
     """
 
     kind: str = "csv"
@@ -30,7 +32,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     clicked: str = "clicked"
     sessions: bool = False
     whole_ids: bool = False  # queries and items are whole numbers; anything else is malformed
-    positions: tuple[str, ...] | None = None  # names in order; None: numbers from 1; ("*",): any name
+    positions: tuple[str, ...] | None = None  # names in order; None: numbers from `first_position`; ("*",): any name
+    first_position: int = 1  # the number of the first position, 0 or 1
     delimiter: str = ","
     quote: str = '"'
     names: tuple[str, ...] | None = None  # the columns of files without a header
@@ -45,16 +48,18 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def allowed_positions(self) -> tuple[str, ...] | None:
-        """The positions that may occur; None when any name may."""
+        """The positions that may occur, or None if any name may occur."""
         if self.positions is None:
-            return tuple(str(k + 1) for k in range(MAX_POSITIONS))
+            return tuple(str(self.first_position + k) for k in range(MAX_POSITIONS))
         return None if self.positions == (ANY_POSITION,) else self.positions
 
     @property
     def numbered_positions(self) -> bool:
-        """Whether the positions are 1, 2, 3, ...: these are cheaper to validate than names."""
+        """Whether the positions are 1, 2, 3, ... or 0, 1, 2, ...: these are cheaper to validate than names."""
         allowed = self.allowed_positions
-        return allowed is not None and list(allowed) == [str(k + 1) for k in range(len(allowed))]
+        if allowed is None or allowed[0] not in ("0", "1"):
+            return False
+        return list(allowed) == [str(int(allowed[0]) + k) for k in range(len(allowed))]
 
     @property
     def number_fields(self) -> set[str]:
@@ -62,9 +67,11 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         ids = {"query", "item"} if self.whole_ids else set()
         return {"clicked", "shown"} | ids | ({"position"} if self.numbered_positions else set())
 
-    def sort_positions(self, positions: set[str]) -> list[str]:
-        """The positions of one query in declared order; without a declared order, numbers first, then names."""
-        return sorted(positions, key=self.allowed_positions.index if self.allowed_positions else natural_sort_key)
+    def sort_positions(self, positions: set[str], page_order: Sequence[str] = ()) -> list[str]:
+        """The positions of one query in declared order, else in the order of the page, else numbers before names."""
+        declared = list(self.allowed_positions or page_order)
+        rank = {position: k for k, position in enumerate(declared)}
+        return sorted(positions, key=lambda name: (rank.get(name, len(rank)), natural_sort_key(name)))
 
 
 def natural_sort_key(name: str) -> tuple[bool, int, str]:
@@ -94,10 +101,24 @@ def check_schema(schema: Schema) -> Schema:
         raise BadInput(f"delimiter = {schema.delimiter!r} is not one character such as ',' or a tab")
     if len(schema.quote.encode()) > 1 or schema.quote in ("\r", "\n"):
         raise BadInput(f"quote = {schema.quote!r} is not one character; '' means that nothing is quoted")
+    if schema.names is not None and schema.kind == "csv":
+        for column in used:
+            if schema.names.count(column) != 1:
+                raise BadInput(
+                    f"names = {list(schema.names)} has {schema.names.count(column) or 'no'} column {column!r}; the "
+                    "names of all columns are needed in their order, with each column that is read once"
+                )
     if schema.positions is not None:
         repeated = len(set(schema.positions)) < len(schema.positions)
         if not schema.positions or "" in schema.positions or repeated:
             raise BadInput(f"positions = {list(schema.positions)} must be non-empty names that all differ")
+        if schema.first_position != 1:
+            raise BadInput(
+                f"first_position = {schema.first_position} is for numbered positions; these have names: "
+                f"positions = {list(schema.positions)}"
+            )
+    if schema.first_position not in (0, 1):
+        raise BadInput(f"first_position = {schema.first_position} is not 0 or 1")
     if schema.sessions and schema.shown is None:
         raise BadInput("sessions = true needs a column of impressions in shown")
     if schema.min_shown < 0 or schema.min_items < 1:

@@ -1,4 +1,4 @@
-"""The statistics that claims are judged by: estimates with their uncertainty, over runs."""
+"""The statistics that the claims are judged by: estimates over runs, with their uncertainty."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -25,14 +25,20 @@ class Measurement(NamedTuple):
 
 
 def paired_difference(result: Result, other: Result) -> Measurement:
-    """Mean regret of `result` minus that of `other` at the last round, paired by run, with 2 standard errors."""
+    """The mean regret of `result` minus the mean regret of `other` at the last round, paired by run.
+
+    The interval is 2 standard errors.
+    """
     difference = result.difference(other)
     mean, error = float(difference.mean[-1]), float(difference.standard_error[-1])
     return Measurement(mean, mean - 2 * error, mean + 2 * error)
 
 
 def ratio(result: Result, other: Result, *, median: bool = False) -> Measurement:
-    """Mean (or median) regret of `result` at the last round divided by that of `other`; runs are resampled in pairs."""
+    """The mean (or median) regret of `result` divided by that of `other`, at the last round.
+
+    Runs are resampled in pairs.
+    """
     statistic = np.median if median else np.mean
     return _resampled(
         np.stack([result.regret[:, -1], other.regret[:, -1]]),
@@ -43,8 +49,8 @@ def ratio(result: Result, other: Result, *, median: bool = False) -> Measurement
 def growth_exponent(result: Result) -> Measurement:
     """The p for which mean regret grows like a + b t^p in the last decade: 1 is linear, 0 is logarithmic.
 
-    The regret before that decade (a) cancels out: the increments of t^p in the two halves of the decade have the ratio
-    10^(p/2).
+    The regret before the last decade (a) cancels out, because the increments of t^p in the two halves of the decade
+    have the ratio 10^(p/2).
     """
     last = result.rounds[-1]
     ends = [int(np.searchsorted(result.rounds, last / 10**decades)) for decades in (1.0, 0.5, 0.0)]
@@ -55,7 +61,7 @@ def growth_exponent(result: Result) -> Measurement:
 def unlucky_runs(result: Result) -> NDArray[np.bool_]:
     """For each run, whether its regret grew faster than the square root of t in the last decade.
 
-    A regret of C log t grows 1.25 times in the last of five decades, a linear one 10 times.
+    In the last of five decades, a regret of C log t grows by a factor of 1.25, and a linear one by a factor of 10.
     """
     start = decade_start(result)
     growth = np.sqrt(result.rounds[-1] / result.rounds[start])

@@ -20,7 +20,7 @@ State = greedy.State
 
 
 class Params(NamedTuple):
-    """Settings; the first two are those of greedy."""
+    """Settings. The first two are the settings of greedy."""
 
     estimator: Estimator = Estimator.SVD
     fill: Fill = Fill.ONE

@@ -21,8 +21,8 @@ from slotwise.inference.estimation.svd import Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 
-# times a uniform number, added to every score: equal scores are ordered at random, and no difference that counts
-# could show is that small
+# Each score gets this number times a uniform draw, so that equal scores are ordered at random. Real differences between
+# scores are larger.
 _TIE_BREAK = 1e-12
 
 

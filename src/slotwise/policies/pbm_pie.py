@@ -1,4 +1,4 @@
-"""PBM-PIE: the empirically best items at all positions but the last, where it tries items that might be better.
+"""PBM-PIE: it shows the empirically best items, and in the last position it tries items that might be better.
 
 Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Model".
 """
@@ -38,7 +38,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the leaders in order; with probability 1/2 the last position tries an item that might be better.
+    """Show the leaders in order. With probability 1/2, the last position tries an item that might be better.
 
     Equally good leaders keep the order of their indices, which every run of a simulation shuffles. A new random order
     in each round would be additional exploration, and the regret would no longer be that of PIE.

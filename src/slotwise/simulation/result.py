@@ -62,7 +62,7 @@ class Result:
         return np.asarray(np.quantile(self.regret, wanted, axis=0))
 
     def difference(self, other: "Result") -> "Difference":
-        """This regret minus the other one, paired run by run: both policies had the same visitors."""
+        """This regret minus the other one, paired run by run, because both policies had the same visitors."""
         if not isinstance(other, Result):
             raise BadInput(f"other = {other!r} is not a Result")
         if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):

@@ -17,7 +17,7 @@ def exact_counts(theta, kappa, views=1000.0) -> Counts:
 
 
 def count_arrays(counts: Counts) -> CountArrays:
-    """The same as `counts.arrays()`, without compiling kernels that are not under test."""
+    """Like `counts.arrays()`, but without compiling kernels that are not under test."""
     clicks, skips = counts.clicks.copy(), counts.skips.copy()
     transposed = np.ascontiguousarray(skips.T)
     return CountArrays(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
@@ -90,7 +90,7 @@ def test_a_clipped_estimate_is_still_a_good_start() -> None:
 
 
 def test_an_iteration_leaves_an_exact_zero() -> None:
-    """Two separate blocks: the second was at 0 and is now the larger one."""
+    """Of two separate blocks, the second was at 0 and is now the larger one."""
     rates = np.array([[0.2, 0.0], [0.0, 0.9]])
     theta, kappa = iterated(rates, 60, theta=[0.2, 0.0])
     assert theta[1] == pytest.approx(0.9)

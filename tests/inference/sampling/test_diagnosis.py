@@ -17,7 +17,7 @@ LONG = counts_after("pb_mhb", setting("q10"), 30_000)
 
 
 def test_the_mixing_sampler_is_more_efficient_than_the_random_walks() -> None:
-    """The mixing sampler has an effective sample size above 5 % of its sweeps; the chains of the walks disagree."""
+    """The mixing sampler has an effective sample size above 5 % of its sweeps. The chains of the walks disagree."""
     mixing, walk, odds = (diagnose(LONG, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
     assert mixing.agree
     assert mixing.per_sweep > 0.05

@@ -150,7 +150,7 @@ def test_summary_has_a_row_for_each_theta_and_kappa() -> None:
 
 
 def test_the_best_display_and_its_probability() -> None:
-    """Clicks 9 : 1 leave no doubt about the order of items 0 and 1, and none about the positions."""
+    """Clicks in the ratio 9 : 1 leave no doubt about the order of items 0 and 1, or about the positions."""
     post = posterior(Counts([[900, 450], [100, 50], [1, 0]], [[100, 550], [900, 950], [999, 1000]]), 1000)
     assert post.best([0, 1]) == 1.0
     assert post.best({"0": "0", "1": "1"}) == 1.0

@@ -15,7 +15,7 @@ import pytest
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK
 from slotwise.service.pages.request import RecommendationRequest
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 
@@ -102,7 +102,7 @@ def test_insights_of_a_page_without_displays_are_its_prior_and_need_no_sweeps(tm
         await client.page(positions=list("abcde"), items=items)
         insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert insights["ready"]
-        assert "after 0 sweeps" in insights["note"]
+        assert "after 0 sweeps" in insights["sampling"]
         for row in insights["kappa"]:
             assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
         for row in insights["theta"]:

@@ -1,6 +1,7 @@
 """Random histories of a store, with crashes, compared with plain dictionaries that use neither store nor folding.
 
-To simulate a crash, the test copies the files while the writer may be writing, and opens the copy: what kill -9 leaves.
+To simulate a crash, the test copies the files while the writer may be writing, and opens the copy. kill -9 leaves the
+same files.
 """
 
 import asyncio
@@ -150,8 +151,10 @@ class History(RuleBasedStateMachine):
         wait=st.sampled_from([None, 0.0, 0.0005, 0.002, 1.0]),
     )
     def end(self, requested: list[Any], about: list[Any], wait: float | None) -> None:
-        """A clean stop, or a crash while events wait to be committed. Lost displays are requested again. Events without
-        an answer are sent again and count once."""
+        """A clean stop, or a crash while events wait to be committed.
+
+        Lost displays are requested again. Events without an answer are sent again and count once.
+        """
         issued, events = len(self.answered), self._events(about)
         for request in requested:
             self.runner.run(self._issue(*request))

@@ -1,4 +1,4 @@
-"""Where a policy takes (theta, kappa) from during a run: the true model, or an estimator with a warm start."""
+"""The source of a policy's (theta, kappa) during a run: the true model, or an estimator with a warm start."""
 
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -46,7 +46,7 @@ class EstimatingState(Protocol):
 class RunningEstimate(NamedTuple):
     """The current (theta, kappa), scaled to kappa_1 = 1, and the warm start of the estimators.
 
-    It is computed from the counts: losing it loses no knowledge.
+    It is computed from the counts, so losing it loses no knowledge.
     """
 
     theta: Floats
@@ -58,7 +58,7 @@ class RunningEstimate(NamedTuple):
 
 
 def kappa_source_error(source: int, model: Model) -> str | None:
-    """What is wrong with a policy's source of kappa, if anything."""
+    """An error message if a policy's source of kappa is not valid, else None."""
     if source == KappaSource.ORACLE and model.kappa.size == 0:
         return "kappa = 'oracle' needs model, the true PBM; if it is not known, choose kappa = 'svd' or 'em'"
     return None
@@ -79,7 +79,7 @@ def initial_estimate(n_items: int, n_positions: int) -> RunningEstimate:
 
 @kernel
 def initial_estimate_from(source: int, model: Model, n_items: int, n_positions: int) -> RunningEstimate:
-    """The initial estimate, with the true kappa for an oracle, which is never refreshed."""
+    """The initial estimate. An oracle has the true kappa, which is never refreshed."""
     estimate = initial_estimate(n_items, n_positions)
     if source == KappaSource.ORACLE:
         estimate.kappa[:] = model.kappa
@@ -101,8 +101,8 @@ def grown_estimate(estimate: RunningEstimate, n_items: int, n_positions: int) ->
 def refresh(source: int, fill: int, state: EstimatingState) -> None:
     """Bring `state.estimate` up to date with `state.counts`.
 
-    It is not inlined, and policies call it before they take arrays out of their state. Otherwise numba counts
-    references to every array in each round of an oracle too, which never calls this.
+    This kernel is not inlined, and policies call it before they take arrays out of their state. Otherwise numba would
+    count references to every array in each round, even for an oracle, which never calls it.
     """
     counts, estimate = state.counts, state.estimate
     theta, kappa = estimate.theta, estimate.kappa

@@ -1,8 +1,8 @@
 """theta and kappa from the best rank-one approximation of the click rates M = S / V (the paper, section 5.1).
 
-With zeta, u, v the largest singular value and its vectors: theta = v_1 zeta u and kappa = v / v_1, so that kappa_1 = 1
-and theta kappa^T = zeta u v^T. Both are clipped to [0, 1]. If v_1 is 0, the first position has no clicks, and the most
-visible position becomes the reference instead.
+zeta is the largest singular value, with the vectors u and v. Then theta = v_1 zeta u and kappa = v / v_1, so that
+kappa_1 = 1 and theta kappa^T = zeta u v^T. Both are clipped to [0, 1]. If v_1 is 0, the first position has no clicks,
+and the most visible position becomes the reference instead.
 """
 
 from enum import IntEnum
@@ -61,10 +61,10 @@ def click_rates(counts: CountArrays, fill: int, rates: Floats) -> None:
 
 @kernel(inline=True)
 def rank_one(rates: Floats, iterations: int, theta: Floats, kappa: Floats) -> None:
-    """Improve (theta, kappa) by power iterations on `rates` that start at theta; online, a few are enough.
+    """Improve (theta, kappa) by power iterations on `rates` that start at theta. In a policy, a few are enough.
 
-    They do not start at kappa: it is clipped at 1, which loses how much more visible than the first a position is.
-    M has no negative entries, so its leading vectors have none either, and their signs are determined.
+    They do not start at kappa: it is clipped at 1, so it does not show how much more visible than the first position
+    another one is. M has no negative entries, so its leading vectors have none either, and their signs are determined.
     """
     n_items, n_positions = rates.shape
     for item in range(n_items):

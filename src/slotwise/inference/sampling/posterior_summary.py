@@ -20,7 +20,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """A row for each theta and kappa; printed, an aligned table."""
+    """A row for each theta and kappa. It is printed as an aligned table."""
 
     rows: list[Row]
     level: float

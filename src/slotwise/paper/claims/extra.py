@@ -2,7 +2,7 @@
 
 from slotwise.paper.claims.claim import Claim, Criterion
 from slotwise.paper.experiments import PB_MHB_1, PBM_PIE, PBM_TS, PBM_UCB, PMED
-from slotwise.paper.output.tables import published_gaps
+from slotwise.paper.output.result_rows import published_gaps
 from slotwise.paper.results import Results
 from slotwise.paper.statistics import paired_difference
 

@@ -5,9 +5,10 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from slotwise.extras import is_installed
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.output.tables import (
+from slotwise.paper.output.result_rows import (
     Row,
     choice_rows,
     curve_rows,
@@ -23,12 +24,14 @@ TIMES = "times"  # a separate folder: these numbers differ between reproductions
 
 
 def write_data(reproduction: Reproduction, folder: Path) -> None:
-    """Write every table. Times, and claims judged by them, go into a separate folder."""
+    """Write every table, as Parquet only where pyarrow is installed. Times, and claims judged by them, go into a
+    separate folder."""
     (folder / TIMES).mkdir(parents=True, exist_ok=True)
     for name, rows in tables(reproduction):
         if rows:
             write_whole(folder / f"{name}.csv", _csv(rows))
-            write_whole(folder / f"{name}.parquet", _parquet(rows))
+            if is_installed("pyarrow"):
+                write_whole(folder / f"{name}.parquet", _parquet(rows))
 
 
 def tables(reproduction: Reproduction) -> Iterator[tuple[str, list[Row]]]:

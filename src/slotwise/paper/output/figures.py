@@ -17,7 +17,7 @@ from slotwise.paper.experiments import (
     random_start,
     with_mean_fill,
 )
-from slotwise.paper.output.tables import choice_rows, growth_rows, time_rows
+from slotwise.paper.output.result_rows import choice_rows, growth_rows, time_rows
 from slotwise.paper.results import Results, panels
 from slotwise.paper.statistics import format_mean
 from slotwise.simulation.result import Result
@@ -45,7 +45,7 @@ class Figure(NamedTuple):
     chart: Any
     alt_text: str
     title: str
-    axes: str = ""  # not empty: the same figure on these other axes
+    axes: str = ""  # if not empty, this is the same figure on these other axes
 
 
 def figures(experiment: Experiment, results: Results, quick: bool) -> list[Figure]:

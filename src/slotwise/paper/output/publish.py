@@ -15,7 +15,7 @@ DRAFT_SCALE, FULL_SCALE = 1.0, 2.0
 
 
 def publish(reproduction: Reproduction, out: Path, command: str) -> None:
-    """Write all files. The report comes last, so when it exists, everything it refers to does too."""
+    """Write all files. The report is written last: when it exists, everything that it refers to exists too."""
     sections = make_sections(reproduction)
     provenance = make_provenance(command)
     folder = out / FIGURES

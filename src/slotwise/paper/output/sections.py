@@ -10,7 +10,7 @@ import numba
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Judgement
 from slotwise.paper.experiments import Experiment
 from slotwise.paper.output.figures import Figure, figures
-from slotwise.paper.output.tables import choice_rows, data_rows, final_rows, fit_rows, time_rows
+from slotwise.paper.output.result_rows import choice_rows, data_rows, final_rows, fit_rows, time_rows
 from slotwise.paper.reproduce import Reproduction
 
 SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}
@@ -43,7 +43,7 @@ class Provenance(NamedTuple):
 
 
 def make_provenance(command: str) -> Provenance:
-    """Describes the kind of machine, but not its name."""
+    """The provenance of a reproduction. It describes the kind of machine, but not its name."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     versions = f"Python {platform.python_version()}, numba {numba.__version__}"
     return Provenance(time.strftime("%Y-%m-%d"), f"{machine}, {versions}", command)

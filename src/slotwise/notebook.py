@@ -62,4 +62,6 @@ def html_block(caption: str, *content: str, notes: Sequence[str] = ()) -> str:
 
 
 def _format_interval(low: float, high: float) -> str:
+    if low == high == 1.0:
+        return "reference"  # 1 by convention
     return "-" if low != low else f"{low:.3g} to {high:.3g}"

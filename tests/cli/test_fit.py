@@ -1,11 +1,16 @@
 """`slotwise fit`."""
 
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as parquet
 import pytest
 
 import slotwise as sw
+
+if TYPE_CHECKING:
+    from tests.service.running_service import Process
 
 HEADER = "query,item,position,clicked\n"
 
@@ -66,6 +71,59 @@ def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
     assert sw.load_fits(fits)[0].items == ["a", "b"]
 
 
+@pytest.mark.parametrize("command", [["fit"], ["logs", "count", "--output", "cells.parquet"]], ids=["fit", "count"])
+def test_the_command_that_reads_positions_from_zero_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a log.csv").write_text(HEADER + "".join(f"p,i{k % 4},{k % 3},{int(k % 5 == 0)}\n" for k in range(120)))
+    result = slotwise(*command, "a log.csv", "--max-bad", "50%")
+    result.assert_refused("numbered from 0", details=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a log.csv"]
+    printed = [line.partition(": ")[2] for line in result.stderr.splitlines() if ": slotwise " in line]
+    assert len(printed) == 2
+    for line, good in zip(printed, ("120 lines", "80 lines"), strict=True):
+        program, *arguments = shlex.split(line)
+        done = slotwise(*arguments)
+        assert (program, done.exit_code) == ("slotwise", 0), done.stderr
+        assert good in done.stdout
+
+
+def test_a_file_without_a_header(tmp_path: Path, slotwise) -> None:
+    (tmp_path / "a.csv").write_text("0,p,a,1\n1,p,a,1\n")
+    printed = slotwise("fit", str(tmp_path / "a.csv"), "--names", "clicked,query,item,position", "--json").json()
+    assert (printed["lines"]["good"], printed["queries"][0]["clicks"]) == (2, 1)
+
+
+def test_both_formats_of_an_exported_log_give_the_same_fits(
+    service: "Process", page: str, tmp_path: Path, slotwise
+) -> None:
+    """To the last bit, with the positions in the order of the page, and whatever the files are called."""
+    positions = ["top", "middle", "bottom", "aside"]
+    service.http.put(f"/v1/pages/{page}", json={"positions": positions}).raise_for_status()
+    items = [{"item": f"item {k}"} for k in range(6)]
+    service.http.post(f"/v1/pages/{page}/items:batch", json={"items": items}).raise_for_status()
+    for k in range(40):
+        eligible = {"eligible": ["item 0", "item 1"]} if k == 0 else {}  # the first display leaves positions out
+        display = service.http.post(f"/v1/pages/{page}/recommendations", json=eligible).json()
+        click = {"type": "click", "token": display["token"], "position": display["items"][k % 2]["position"]}
+        service.http.post("/v1/events", json={"events": [click]}).raise_for_status()
+    fits = []
+    for name, export in [
+        ("a.ndjson", "ndjson"),
+        ("a.parquet", "parquet"),
+        ("download", "parquet"),
+        ("b.json", "ndjson"),
+    ]:
+        path = tmp_path / name
+        path.write_bytes(service.http.get(f"/v1/pages/{page}/log", params={"format": export}).content)
+        fits.append(slotwise("fit", str(path), "--format", "slotwise", "--json").json())
+    assert fits[0]["queries"][0]["clicks"] == 40
+    assert list(fits[0]["queries"][0]["kappa"]) == positions
+    assert fits[1:] == fits[:1] * 3
+    slotwise("fit", str(tmp_path / "download"), "--format", "csv").assert_refused("Parquet", "--format slotwise")
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -87,6 +145,9 @@ def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
         (["--format", "xml"], ["format 'xml'"]),
         (["--level", "2"], ["level = 2.0"]),
         (["--min-items", "9"], ["1 good line"]),
+        (["--first-position", "2"], ["first_position = 2", "0 or 1"]),
+        (["--first-position", "0", "--positions", "a,b"], ["first_position = 0", "['a', 'b']"]),
+        (["--names", "query,item"], ["['query', 'item']", "'position'"]),
     ],
 )
 def test_bad_input_gets_one_clear_line(tmp_path: Path, slotwise, options: list[str], named: list[str]) -> None:

@@ -1,55 +1,109 @@
 """The table that `slotwise fit` prints."""
 
+import numpy as np
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 import slotwise as sw
 from slotwise.cli import _console
-from slotwise.cli._fit_table import MOST_ROWS, print_fits
+from slotwise.cli._fit_table import MOST_ITEMS_OF_ONE, MOST_QUERIES, print_fits
 from tests.cli.small_fits import small_fits
 
-
-@pytest.fixture(autouse=True)
-def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_console, "stdout", Console(width=80, highlight=False))
+INTERVAL = ["90", "%", "interval"]
 
 
-def printed(fits: list[sw.QueryFit], capsys: pytest.CaptureFixture[str]) -> list[str]:
+def printed(
+    fits: list[sw.QueryFit], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int = 80
+) -> list[str]:
+    monkeypatch.setattr(_console, "stdout", Console(width=width, highlight=False))
     print_fits(fits)
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 80
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert max(map(cell_len, lines), default=0) <= width
     return lines
 
 
-def test_the_most_visited_queries_come_first(capsys) -> None:
-    head, _, first, second, *rest = printed(small_fits(), capsys)
-    assert [cell.strip() for cell in head.split("┃")] == [
-        *("query", "items", "displays", "clicks", "kappa", "best item", "warnings")
-    ]
-    cells = [cell.strip() for cell in first.split("│")]
-    assert cells == ["query 1", "4", "4,080", "1,913", "1 .50 .25 …", "query 1 i…", "0"]
-    assert second.startswith(" query 0")
-    assert rest[0].startswith("query 0: ")
-    assert "'query 0 item 1'" in rest[0]
+def made_up_fit(items: list[str], positions: list[str], name: str = "hats") -> sw.QueryFit:
+    """A fit whose item k has theta 0.5 / (k + 1), and whose kappas fall from 1 to 0.4."""
+    theta, kappa = 0.5 / np.arange(1, len(items) + 1), np.linspace(1.0, 0.4, len(positions))
+    clicks = np.round(1000 * np.outer(theta, kappa))
+    (fit,) = sw.fit_queries([sw.Query(name, items, positions, sw.Counts(clicks, 1000 - clicks))])
+    return fit
 
 
-def test_queries_beyond_the_table_are_counted(capsys) -> None:
-    text = "\n".join(printed(small_fits(MOST_ROWS + 5), capsys))
-    assert text.count("│") == 6 * MOST_ROWS
-    assert "and 5 more" in text
+@pytest.mark.parametrize("width", [80, 140])
+def test_every_kappa_and_theta_by_name_with_its_interval(capsys, monkeypatch, width: int) -> None:
+    fit = made_up_fit(["felt", "straw", "wool", "silk"], ["top", "left", "right"])
+    heading, head, *rows = printed([fit], capsys, monkeypatch, width)
+    assert heading == f"hats: 4 items, 4,000 displays, {fit.clicks:,.0f} clicks"
+    assert head.split() == ["position", "kappa", *INTERVAL, "item", "theta", *INTERVAL]
+    kappa, theta = fit.kappa_interval.round(3), fit.theta_interval.round(3)
+    for k, (position, item) in enumerate([("top", "felt"), ("left", "straw"), ("right", "wool")]):
+        cells = rows[k].split()
+        ends = ["reference"] if k == 0 else [f"{kappa[k, 0]:.3f}"[1:], "to", f"{kappa[k, 1]:.3f}"[1:]]
+        assert cells[0] == position
+        assert cells[2 : 2 + len(ends)] == ends
+        assert cells[2 + len(ends) :] == [
+            *(item, f"{fit.theta[k]:.3f}"[1:], f"{theta[k, 0]:.3f}"[1:], "to", f"{theta[k, 1]:.3f}"[1:])
+        ]
+    assert rows[3].split()[0] == "silk"
 
 
-def test_names_are_printed_as_they_are(capsys) -> None:
-    """A name adds no colours and no second line, and leaves room for the numbers."""
-    text = "\n".join(printed(small_fits(name="[red]hats[/]\nand [bold]ties " + "very " * 30), capsys))
-    assert "[red]hats" in text
-    assert "1 .50 .25 …" in text
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("n_positions", [1, 3, 20])
+def test_positions_are_in_the_order_of_the_page_and_items_by_theta(
+    capsys, monkeypatch, width: int, n_positions: int
+) -> None:
+    positions = [f"place {n_positions - k}" for k in range(n_positions)]
+    fit = made_up_fit([f"item {k}" for k in range(100)], positions)
+    lines = printed([fit], capsys, monkeypatch, width)
+    rows = lines[2 : lines.index("")]  # warnings follow
+    assert [row[: len("place 12")].strip() for row in rows[:n_positions]] == positions
+    listed = [row.split("item ")[1].split()[0] for row in rows if "item " in row]
+    assert listed == [str(k) for k in range(MOST_ITEMS_OF_ONE - 1)]
+    assert any("and 81 more" in row for row in rows)
 
 
-def test_a_line_says_that_svd_has_no_standard_errors(capsys) -> None:
-    assert any(line.startswith("svd ") for line in printed(small_fits(method="svd"), capsys))
-    assert not any(line.startswith("svd ") for line in printed(small_fits(), capsys))
+def test_the_queries_with_the_most_displays_come_first(capsys, monkeypatch) -> None:
+    lines = printed(small_fits(), capsys, monkeypatch)
+    headings = [line for line in lines if "displays" in line]
+    assert [heading.split(":")[0] for heading in headings] == ["query 1", "query 0"]
+    assert "4 items, 4,080 displays, 1,913 clicks" in headings[0]
+    assert lines[-1].startswith("query 0: ") or any(line.startswith("query 0: item") for line in lines)
+    text = "\n".join(printed(small_fits(MOST_QUERIES + 5), capsys, monkeypatch))
+    assert text.count(" displays, ") == MOST_QUERIES
+    assert "and 5 more queries" in text
 
 
-def test_nothing_fitted_is_an_empty_table(capsys) -> None:
-    assert "query" in printed([], capsys)[0]
+@pytest.mark.parametrize("width", [80, 140])
+def test_names_are_printed_as_they_are(capsys, monkeypatch, width: int) -> None:
+    """No colours, no second lines, wide letters, and room for the numbers."""
+    name = "[red]hats[/]\nand \x1b[31m[bold]ties " + "very " * 30
+    items = ["[red]" + "long " * 30, "帽子" * 40, "tie"]
+    lines = printed([made_up_fit(items, ["[b]" + "x" * 90, "side"], name)], capsys, monkeypatch, width)
+    assert lines[0].startswith("[red]hats[/] and  [31m[bold]ties very")
+    assert lines[0].endswith("clicks")
+    assert lines[2].startswith("[b]xx")
+    assert "reference" in lines[2]
+    assert "…" in lines[2]
+    assert "帽子" in lines[3]
+    assert all(line.isprintable() for line in lines)
+    numbers = [line.split("to")[-1].strip() for line in lines[2:5]]
+    assert all(number.startswith(".") for number in numbers)
+
+
+def test_small_numbers_keep_three_digits(capsys, monkeypatch) -> None:
+    clicks = np.array([[1230.0, 615.0], [20.0, 10.0]])
+    query = sw.Query("q", ["a", "b"], ["1", "2"], sw.Counts(clicks, 100_000 - clicks))
+    rows = printed(sw.fit_queries([query]), capsys, monkeypatch)
+    assert ".0123" in rows[2]
+    assert ".000200" in rows[3]
+
+
+def test_a_line_says_that_svd_has_no_standard_errors(capsys, monkeypatch) -> None:
+    assert any(line.startswith("svd ") for line in printed(small_fits(method="svd"), capsys, monkeypatch))
+    assert not any(line.startswith("svd ") for line in printed(small_fits(), capsys, monkeypatch))
+
+
+def test_nothing_fitted_prints_nothing(capsys, monkeypatch) -> None:
+    assert printed([], capsys, monkeypatch) == []

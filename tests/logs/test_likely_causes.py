@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -127,32 +127,50 @@ def test_skipping_lines_is_advised_below_a_large_share_only(tmp_path: Path, bad:
 
 
 HEADER = "query,item,position,clicked"
-EVERY_LINE: dict[str, tuple[str, str, str, str]] = {  # name, content, part of the cause, remedy
-    "names of positions": ("a.csv", f"{HEADER}\n" + "p,i,hero,1\np,j,side,0\n" * 9, "'side' in 9", "--positions hero,side"),
-    "a new name": ("a.csv", f"{HEADER}\n" + "p,i,hero,1\np,j,foot,0\n" * 9, "hero, side", "--positions hero,side,foot"),
-    "many positions": ("a.csv", f"{HEADER}\n" + "".join(f"p,i,{k},0\n" for k in range(1, 31)), "up to 30", "--positions '*'"),
-    "position elsewhere": ("a.csv", f"{HEADER},slot\n" + "".join(f"p,i,/{k},0,1\n" for k in range(30)), "'/0'", "--columns position=slot"),
-    "clicks in words": ("a.csv", f"{HEADER},click\n" + "p,i,1,no,0\n" * 9, "'no'", "--columns clicked=click"),
-    "exchanged": ("a.csv", "query,item,position,shown,clicked\n" + "p,i,1,2,9\n" * 9, "'9'", "--columns shown=clicked,clicked=shown"),
-    "tabs": ("a.csv", "p\ti\t1\t0\n" * 9, r"'\t'", "--delimiter tab"),
-    "not JSON": ("a.ndjson", f"{HEADER}\n" + "p,i,1,0\n" * 9, "not JSON", "--format csv"),
-}  # fmt: skip
+ADVERTISED = "query,item,position,shown,clicked"
+MANY = [f"p,i,{k},0" for k in range(1, 31)]
+ELSEWHERE = [f"p,i,/{k},0,1" for k in range(30)]
 
 
-@pytest.mark.parametrize("case", EVERY_LINE)
+class Case(NamedTuple):
+    """A log with a fault in every line or in many, a part of the likely cause, and the options that read it."""
+
+    lines: list[str]
+    cause: str
+    options: str
+    name: str = "a.csv"
+    schema: dict[str, Any] | None = None
+
+
+CASES = {
+    "names": Case([HEADER, *["p,i,hero,1", "p,j,side,0"] * 9], "'side' in 9", "--positions hero,side"),
+    "a new name": Case(
+        [HEADER, *["p,i,hero,1", "p,j,foot,0"] * 9],
+        "must be hero, side",
+        "--positions hero,side,foot",
+        schema={"positions": ["hero", "side"]},
+    ),
+    "many positions": Case([HEADER, *MANY], "up to 30", "--positions '*'"),
+    "position elsewhere": Case([f"{HEADER},slot", *ELSEWHERE], "'/0'", "--columns position=slot"),
+    "clicks in words": Case([f"{HEADER},click", *["p,i,1,no,0"] * 9], "'no'", "--columns clicked=click"),
+    "exchanged": Case([ADVERTISED, *["p,i,1,2,9"] * 9], "'9'", "--columns shown=clicked,clicked=shown"),
+    "tabs": Case(["p\ti\t1\t0"] * 9, r"delimiter '\t'", "--delimiter tab", schema={"names": HEADER.split(",")}),
+    "not JSON": Case([HEADER, *["p,i,1,0"] * 9], "not JSON", "--format csv", "a.ndjson"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_the_remedy_reads_the_log(tmp_path: Path, case: str) -> None:
-    name, content, named, remedy = EVERY_LINE[case]
+    lines, cause, options, name, schema = CASES[case]
     path = tmp_path / name
-    path.write_text(content)
-    schema: dict[str, Any] = {"positions": ["hero", "side"]} if case == "a new name" else {}
-    if not content.startswith("query"):
-        schema["names"] = HEADER.split(",")
+    path.write_text("\n".join(lines) + "\n")
+    names = {"names": schema["names"]} if schema and "names" in schema else {}
     error = refused(path, schema=schema)
-    assert named in error.problem
+    assert cause in error.problem
     assert "(to skip" not in str(error)
-    assert remedy in str(error)
-    log = read_as_advised(path, *shlex.split(remedy), **{field: schema[field] for field in {"names"} & schema.keys()})
-    assert (log.account.bad, log.account.good) == ({}, content.count("\n") - ("names" not in schema))
+    assert options in str(error)
+    log = read_as_advised(path, *shlex.split(options), **names)
+    assert (log.account.bad, log.account.good) == ({}, len(lines) - (not names))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +185,7 @@ def test_the_remedy_reads_the_log(tmp_path: Path, case: str) -> None:
         ("a.ndjson", '{"q": "p", "ad": "i"}\n' * 9, ["--columns query=FIELD,item=FIELD", "'q', 'ad'"]),
         ("a.csv", f"{HEADER}\n" + "caf\xe9,i,1,0\n" * 9, ["iconv -f windows-1252 -t utf-8", "a.csv"]),
     ],
-)  # fmt: skip
+)
 def test_the_cause_is_named(tmp_path: Path, name: str, content: str, named: list[str]) -> None:
     path = tmp_path / name
     path.write_bytes(content.encode("latin-1"))

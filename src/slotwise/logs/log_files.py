@@ -207,26 +207,26 @@ def _csv_columns(file: str, schema: Schema, required: list[str]) -> list[str] | 
         return None
     if schema.names is not None:
         return list(schema.names)
-    header = split_csv_line(line.rstrip("\r\n"), schema)
+    first_line = line.rstrip("\r\n")
+    header = split_csv_line(first_line, schema)
     for column in required:
         if header.count(column) != 1:
             raise BadInput(
                 f"{file!r} has {'no' if column not in header else 'more than one'} column {column!r}; "
-                f"its first line is {_header_hint(line.rstrip('\r\n'), header, schema, required)}"
+                f"its first line is {_header_hint(first_line, header, schema, required)}"
             )
     return header
 
 
 def _header_hint(line: str, header: list[str], schema: Schema, required: list[str]) -> str:
-    """The first line of a csv file that lacks a column, and what is probably wrong."""
+    """The first line of a csv file that lacks a column, and what is probably wrong with it."""
     delimiter = find_delimiter(line, schema, lambda fields: set(required) <= set(fields))
     if delimiter is not None:
         return f"{quote_text(line)}; use --delimiter {'tab' if delimiter == chr(9) else repr(delimiter)}"
     if len(header) == 1:
         return f"{quote_text(line)}; is the delimiter right? --delimiter sets it"
     if any(field.isdecimal() for field in header):
-        others = [f"other{k}" for k in range(1, len(header) - len(required) + 1)]
-        names = ",".join([*required, *others])
+        names = ",".join([*required, *(f"other{k}" for k in range(1, len(header) - len(required) + 1))])
         return f"{quote_text(line)}; if that is no header, name the columns in their order: --names {names}"
     return f"{quote_text(line)}; --columns says which columns to read: --columns query=search,item=ad"
 

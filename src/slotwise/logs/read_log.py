@@ -179,7 +179,7 @@ def _count_cells(
     raise failure
 
 
-def _number_of_lines(table: pa.Table) -> dict[Any, int]:
+def _number_of_lines(table: "pa.Table") -> dict[Any, int]:
     """A table of two columns as a mapping of the first one to the lines."""
     return dict(zip(table.column(0).to_pylist(), table["lines"].to_pylist(), strict=True))
 

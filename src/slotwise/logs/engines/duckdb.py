@@ -4,7 +4,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ class DuckDBEngine:
 
     def _connect(self) -> Any:
         connection = ibis.duckdb.connect(temp_directory=str(self._folder), preserve_insertion_order=False)
-        connection.raw_sql("SET enable_progress_bar = false")
+        with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets: the bar is disabled already
+            connection.raw_sql("SET enable_progress_bar = false")
         try:
             connection.raw_sql(f"SET memory_limit = {_text(self._memory)}")
         except duckdb.Error:

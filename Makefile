@@ -7,13 +7,14 @@ RUNS := $(VENV)/.runs
 # --no-compile: Python compiles what it imports, which is a fraction of what is installed
 PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 INSTALL = $(BIN)/python $(PIP_INSTALL) --editable
+APT = DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20
 define MAKE_VENV
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
 @echo "creating .venv, once"
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check unit statistics test-spark soak bench figures paper docs package clean help
+.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -52,8 +53,14 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# One test clicks in a real browser. Where this may install packages, it installs chromium; elsewhere the test is skipped.
+browser:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ echo "installing chromium, for the test that clicks in a browser"; \
+		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
+
 # Two processes: most of the time goes to compilation, which uses one core. tests/conftest.py groups the tests.
-unit: $(READY)
+unit: $(READY) browser
 	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadgroup
 
 statistics: $(READY)

@@ -59,12 +59,13 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
     kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
     observed = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
     seen, best = _seen(page, insights, segment, observed), _best(insights, segment, observed)
-    table = Table("layout", "position", "visibility", "visitors see", "best without pins", show_edge=False)
+    name_columns = ("layout", "position")[len(page["layouts"]) == 1 :]  # only one layout: its name says nothing
+    table = Table(*name_columns, "visibility", "visitors see", "best without pins", show_edge=False)
     for layout, positions in page["layouts"].items():
         for position in positions:
             place = layout, position
             visibility = _format_estimate(kappas.get(place) if place in observed else None)
-            cells = (layout, position, visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
+            cells = (*place[-len(name_columns) :], visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
             table.add_row(*map(escape, cells))
     console.stdout.print(table)
 

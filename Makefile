@@ -4,9 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RUNS := $(VENV)/.runs
-# --no-compile: Python compiles what it imports, which is a fraction of what is installed
-PIP_INSTALL = -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
-INSTALL = $(BIN)/python $(PIP_INSTALL) --editable
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 APT = DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20
 define MAKE_VENV
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
@@ -18,28 +16,29 @@ endef
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
-	@echo "make test        check style, types and import layers, then run every test (about seven minutes)"
+	@echo "make test        check style, types and import layers, then run every test (up to half an hour)"
 	@echo "make check       check style, types and import layers only"
 	@echo "make statistics  run the slow statistical tests"
 	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"
-	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (about an hour)"
+	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (up to two hours)"
 	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
 	@echo "make figures     redraw the figures of the documentation"
 	@echo "make docs        build the documentation site into out/site; it works offline"
-	@echo "make paper       reproduce the paper (half an hour on two cores) and update docs/paper.md"
+	@echo "make package     build the sdist and the wheel, and try both in a fresh environment (up to ten minutes)"
+	@echo "make paper       reproduce the paper (up to an hour on two cores) and update docs/paper.md"
 
 # .runs: the service is installed, and nothing that only other commands need (SIZE_SERVICE MB on disk);
 # .ready: every extra and the tools for tests and development are installed too (SIZE_DEV GB)
 $(RUNS): pyproject.toml constraints.txt
 	$(MAKE_VENV)
 	@echo "installing the service into .venv, once: NumPy, SciPy, numba, Starlette, uvicorn and what they need (SIZE_SERVICE MB)"
-	@$(INSTALL) '.[service]'
+	@$(BIN)/python $(PIP_INSTALL) --no-compile --editable '.[service]'  # Python compiles the few modules that it imports
 	@touch $(RUNS)
 
 $(READY): pyproject.toml constraints.txt
 	$(MAKE_VENV)
 	@echo "installing every extra and the development tools into .venv, once: DuckDB, Altair, Spark, pytest and others (SIZE_DEV GB)"
-	@$(INSTALL) '.[dev]'
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
 	@touch $(RUNS) $(READY)
 
 run: $(RUNS)

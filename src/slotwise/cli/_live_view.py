@@ -32,7 +32,7 @@ def render(load: LoadGenerator, size: ConsoleDimensions) -> str:
     """The learning curve, as large as a terminal of this size allows, and three lines of numbers below it."""
     unicode = console.stderr.encoding.startswith("utf")
     level, values = load.visitors.regret_at_random, [point.regret for point in load.curve.points()]
-    columns = max(size.width - AXIS_WIDTH - len(LEVEL_LABEL) - 1, LEAST_COLUMNS)
+    columns = max(size.width - AXIS_WIDTH - len(LEVEL_LABEL) - 2, LEAST_COLUMNS)
     height = max(size.height - OTHER_LINES, LEAST_HEIGHT)
     rows = plot(values, level, columns, height, unicode)
     top = max([level, *values])

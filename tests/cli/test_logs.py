@@ -78,3 +78,8 @@ def test_the_commands_of_the_page_about_logs_work(tmp_path: Path, monkeypatch: p
     (tmp_path / "log.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
     (tmp_path / "a.csv").write_text("q;'an ad';hero;0;monday\n" * 200 + "q;b;left;1;monday\n" * 200)
     assert slotwise("fit", "a.csv", "--schema", "log.toml", "--min-shown", "0").exit_code == 0
+    (error,) = [block for block in page.split("```") if "--first-position 0\n" in block]
+    lines = [f"p,{'abcd'[k % 4]},{k % 3},{int(k % 5 == 0)}\n" for k in range(30_000)]
+    (tmp_path / "clicks.csv").write_text("query,item,position,clicked\n" + "".join(lines))
+    printed = slotwise("fit", "clicks.csv").stderr.splitlines()
+    assert [line for line in error.strip().splitlines() if line not in printed] == []

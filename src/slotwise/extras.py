@@ -16,7 +16,13 @@ EXTRAS = {
 
 
 class MissingExtra(BadInput):
-    """A function needs packages that are not installed; the message names the extra that installs them."""
+    """A function needs packages that are not installed; the message names the extra that installs them.
+
+    >>> require("logs", "a log", "missing_package")
+    Traceback (most recent call last):
+        ...
+    slotwise.extras.MissingExtra: a log needs missing_package, not installed here; install with: pip install 'slotwise[logs]'
+    """
 
 
 def require(extra: str, purpose: str, *packages: str) -> None:

@@ -68,7 +68,7 @@ def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_the_commands_of_the_page_about_logs_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise) -> None:
     page = (ROOT / "docs" / "logs.md").read_text()
     monkeypatch.chdir(tmp_path)
-    commands = page.partition("```\n")[2].partition("```")[0].splitlines()
+    commands = page.partition("```sh\n")[2].partition("```")[0].splitlines()
     assert len(commands) == 3
     for command in commands:
         words = shlex.split(command.replace("400000", "40000").replace("1e4", "1e2"), comments=True)
@@ -78,3 +78,8 @@ def test_the_commands_of_the_page_about_logs_work(tmp_path: Path, monkeypatch: p
     (tmp_path / "log.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
     (tmp_path / "a.csv").write_text("q;'an ad';hero;0;monday\n" * 200 + "q;b;left;1;monday\n" * 200)
     assert slotwise("fit", "a.csv", "--schema", "log.toml", "--min-shown", "0").exit_code == 0
+    (error,) = [block for block in page.split("```") if "--first-position 0\n" in block]
+    lines = [f"p,{'abcd'[k % 4]},{k % 3},{int(k % 5 == 0)}\n" for k in range(30_000)]
+    (tmp_path / "clicks.csv").write_text("query,item,position,clicked\n" + "".join(lines))
+    printed = slotwise("fit", "clicks.csv").stderr.splitlines()
+    assert [line for line in error.strip().splitlines() if line not in printed] == []

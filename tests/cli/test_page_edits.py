@@ -1,7 +1,5 @@
 """`slotwise pages pin|unpin|pause|resume|retire` on a real service, and the examples of all commands about pages."""
 
-import re
-import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +7,6 @@ import pytest
 import typer.main
 
 from slotwise.cli import app
-from slotwise.client.sample import SHOP
 from tests.command_line import CommandResult
 from tests.service.running_service import Process
 
@@ -98,13 +95,3 @@ def test_an_unknown_name_is_refused(pages, service: Process, page: str, argument
 @pytest.mark.parametrize("command", ["pause", "retire"])
 def test_a_page_that_does_not_exist_is_refused(service: Process, slotwise, command: str) -> None:
     slotwise("pages", command, "nowhere", "hat", "--url", service.address).assert_refused("page 'nowhere'")
-
-
-def test_the_examples_in_the_help_run(service: Process, slotwise) -> None:
-    """As pasted, in the order of the commands; only the address of the service is added."""
-    assert slotwise("pages", "apply", str(SHOP), "--url", service.address).exit_code == 0
-    for name, command in COMMANDS.items():
-        (example,) = re.findall(r"^Example: slotwise (.*)$", command.epilog)
-        arguments = [str(SHOP) if word.endswith(".toml") else word for word in shlex.split(example)]
-        result = slotwise(*arguments, "--url", service.address)
-        assert result.exit_code == 0, f"{name}: {result.stderr}"

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import slotwise as sw
 
 SOURCE = Path(sw.__file__).parent
-FILES = [path for path in sorted(SOURCE.rglob("*.py")) if ">>> " in path.read_text()]
+EXAMPLE = re.compile(r"^ *>>> ", re.MULTILINE)
+FILES = [path for path in sorted(SOURCE.rglob("*.py")) if EXAMPLE.search(path.read_text())]
 
 
 def module_name(path: Path) -> str:
@@ -28,7 +30,7 @@ def failures(examples: doctest.DocTest) -> str:
 def test_the_examples_of_a_module_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = [each for each in doctest.DocTestFinder().find(importlib.import_module(module_name(path))) if each.examples]
-    assert sum(len(each.examples) for each in found) == path.read_text().count(">>> ")  # none is overlooked
+    assert sum(len(each.examples) for each in found) == len(EXAMPLE.findall(path.read_text()))  # none is overlooked
     assert "".join(map(failures, found)) == ""
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
 
 MOST_QUERIES = 10
-MOST_ITEMS, MOST_ITEMS_OF_ONE = 5, 20  # of each query, and of a single query; there are never fewer than positions
+MOST_ITEMS, MOST_ITEMS_OF_ONE = 8, 20  # of each query, and of a single query; there are never fewer than positions
 MOST_WARNINGS = 5  # printed in full
+_NAME_WIDTH = 40  # of a query in front of its warning
 _GAP = 3  # columns of the console between kappas and thetas
 _PADDING = 2  # between two columns of the table
 
@@ -115,7 +116,7 @@ def _padded(rows: list[_Row], size: int) -> list[_Row]:
 def _print_warnings(fits: Sequence["QueryFit"]) -> None:
     warnings = [(fit.name, warning) for fit in fits for warning in fit.warnings]
     for name, warning in warnings[:MOST_WARNINGS]:
-        console.stdout.print(f"[yellow]{escape(printable_name(name))}:[/] {escape(warning)}")
+        console.stdout.print(f"[yellow]{escape(_shortened(printable_name(name), _NAME_WIDTH))}:[/] {escape(warning)}")
     if len(warnings) > MOST_WARNINGS:
         affected = f"{sum(bool(fit.warnings) for fit in fits):,} of {len(fits):,} queries have warnings"
         console.stdout.print(f"and {len(warnings) - MOST_WARNINGS:,} more warnings; {affected}")
@@ -127,8 +128,11 @@ def printable_name(name: str) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """The text, or as much of it as fits into this many columns of the console."""
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+    """The text, or its start and end if it is wider than this: names are often distinguished by their ends."""
+    if cell_len(text) <= width:
+        return text
+    end = (width - 1) // 3
+    return set_cell_size(text, width - 1 - end) + "…" + set_cell_size(text[::-1], end)[::-1]
 
 
 def _format_count(value: float) -> str:

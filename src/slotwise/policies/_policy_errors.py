@@ -11,10 +11,10 @@ from typing import Any
 from numba.core.errors import NumbaError
 
 from slotwise.checks import BadInput
-from slotwise.policies._source_lines import Call, is_compile_error, line_of_error, line_of_name
+from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
 
 MOST_CHARACTERS = 300
-Calls = Callable[[], Iterable[Call]]
+Calls = Callable[[], Iterable[KernelCall]]
 
 
 class ContractError(Exception):
@@ -65,7 +65,7 @@ def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Ca
     n_arguments = len(inspect.signature(getattr(called, "py_func", called)).parameters)
 
     def call(*arguments: Any) -> Any:
-        with reported_errors(module, lambda: [Call(called, arguments[:n_arguments])]):
+        with reported_errors(module, lambda: [KernelCall(called, arguments[:n_arguments])]):
             return function(*arguments)
 
     return call

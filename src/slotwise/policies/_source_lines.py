@@ -21,7 +21,7 @@ REPLAY_SECONDS = 2.0  # an error that needs longer to occur again is reported wi
 NUMBA_LOCATIONS = re.compile(r'(?:File "([^"\n]+)", line (\d+))|(?: at (/[^\n]+?) \((\d+)\))')
 
 
-class Call(NamedTuple):
+class KernelCall(NamedTuple):
     """A function of a policy and arguments for it."""
 
     function: Callable[..., Any]
@@ -41,7 +41,7 @@ class SourceLine(NamedTuple):
         return f"{name}, line {self.line}: {source}" if source else name
 
 
-def line_of_error(module: ModuleType, error: BaseException, calls: Iterable[Call]) -> SourceLine | None:
+def line_of_error(module: ModuleType, error: BaseException, calls: Iterable[KernelCall]) -> SourceLine | None:
     """The line of the user that an error comes from; `calls` are those that may have raised it."""
     calls = list(calls)
     for line in _candidates(module, error, calls):
@@ -67,7 +67,7 @@ def is_compile_error(error: BaseException) -> bool:
     return any(name == "_compile_for_args" for _, name, _ in _frames(error))
 
 
-def _candidates(module: ModuleType, error: BaseException, calls: list[Call]) -> Iterator[SourceLine]:
+def _candidates(module: ModuleType, error: BaseException, calls: list[KernelCall]) -> Iterator[SourceLine]:
     """Lines that the error may come from, the most exact first; the expensive ways come last."""
     if isinstance(error, SyntaxError) and error.filename:
         yield SourceLine(error.filename, error.lineno or 0)
@@ -114,7 +114,7 @@ def _uses_of(module: ModuleType, attribute: str | None) -> Iterator[SourceLine]:
             yield SourceLine(str(file), node.lineno)
 
 
-def _compiled_alone(call: Call) -> Exception | None:
+def _compiled_alone(call: KernelCall) -> Exception | None:
     """The error of a kernel that is compiled by itself: its lines are its own, not those of the loop around it."""
     compile_it = getattr(call.function, "compile", None)
     type_of: Any = numba.typeof
@@ -126,7 +126,7 @@ def _compiled_alone(call: Call) -> Exception | None:
     return None
 
 
-def _called_again(call: Call) -> Exception | None:
+def _called_again(call: KernelCall) -> Exception | None:
     """The error of a call in plain Python, whose traceback has every line; compiled code often has none."""
     try:
         with _time_limit(REPLAY_SECONDS), np.errstate(all="ignore"):

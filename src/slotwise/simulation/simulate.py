@@ -18,7 +18,7 @@ from slotwise.counts import Counts
 from slotwise.policies._output_checks import check_state_shapes
 from slotwise.policies._policy_errors import name_of, reported_errors
 from slotwise.policies._policy_module import PolicyReference, find, keeps_counts, make_params, plain_params
-from slotwise.policies._source_lines import Call
+from slotwise.policies._source_lines import KernelCall
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
 
@@ -140,7 +140,7 @@ class _RunJob:
         params = make_params(module, self.params, model.arrays())
         n_items, n_positions = model.theta.size, model.kappa.size
         start = (params, n_items, n_positions, rng)
-        with reported_errors(module, lambda: [Call(module.init, start)]):
+        with reported_errors(module, lambda: [KernelCall(module.init, start)]):
             state = module.init(*start)
         check_state_shapes(module, "init", state, n_items, n_positions)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
@@ -156,10 +156,13 @@ class _RunJob:
         self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
 
 
-def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[Call]:
+def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[KernelCall]:
     """The calls of one round of the loop, on a valid display."""
     display, clicks = best.copy(), np.zeros_like(best)
-    return [Call(module.choose, (params, state, rng, display)), Call(module.update, (params, state, display, clicks))]
+    return [
+        KernelCall(module.choose, (params, state, rng, display)),
+        KernelCall(module.update, (params, state, display, clicks)),
+    ]
 
 
 def _run_on_threads(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from slotwise.checks import BadInput
+from slotwise.cli._fit_table import print_fits
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, UNDETERMINED, UNOBSERVED
@@ -287,6 +288,11 @@ def test_the_code_of_the_documentation_page_runs(
     for code in others:  # each block continues the previous one
         exec(compile(code, PAGE.name, "exec"), names)
     assert (tmp_path / "params.json").is_file()
+    capsys.readouterr()
+    print_fits(names["fits"])  # type: ignore[arg-type]
+    (table,) = re.findall(r"```\n(hats: .*?)```", PAGE.read_text(), flags=re.DOTALL)
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert table.splitlines() == printed[: len(table.splitlines())]
     assert "fits.parquet" in {path.name for path in tmp_path.iterdir()}
     for field in {**Fit.__dataclass_fields__, **QueryFit.__dataclass_fields__}:
         assert f"`{field}`" in PAGE.read_text(), field

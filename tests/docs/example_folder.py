@@ -31,6 +31,9 @@ SETTING_UP = (
     "slotwise fit clicks.csv --output fits.json",
     "slotwise pages apply examples/shop.toml",
 )
+# What an example changes on the page is undone, so that the next example finds the page as the documentation has it.
+PAGE_EDITS = {"pages pin", "pages pause", "pages retire"}
+RESTORE = "pages apply examples/shop.toml --exact"
 NOT_RUN = ("pip", "python", "python3", "git", "cd", ".", ".venv/bin/pre-commit")
 
 
@@ -109,6 +112,8 @@ class ExampleFolder:
         if (key := tuple(words)) not in self._results:  # several examples become the same with less work
             with contextlib.chdir(self.folder):
                 self._results[key] = run_command(*words)
+                if command.name in PAGE_EDITS:
+                    assert run_command(*RESTORE.split(), "--url", self._service.address).exit_code == 0
         return self._results[key]
 
     def _serve(self, words: list[str]) -> CommandResult:

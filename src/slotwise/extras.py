@@ -16,7 +16,13 @@ EXTRAS = {
 
 
 class MissingExtra(BadInput):
-    """A function needs packages that are not installed; the message names the extra that installs them."""
+    """A function needs packages that are not installed; the message names the extra that installs them.
+
+    >>> require("charts", "a chart", "pencils")
+    Traceback (most recent call last):
+        ...
+    slotwise.extras.MissingExtra: a chart needs pencils, not installed here; install with: pip install 'slotwise[charts]'
+    """
 
 
 def require(extra: str, purpose: str, *packages: str) -> None:

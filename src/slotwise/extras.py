@@ -18,10 +18,10 @@ EXTRAS = {
 class MissingExtra(BadInput):
     """A function needs packages that are not installed; the message names the extra that installs them.
 
-    >>> require("logs", "a log", "no_package")
+    >>> require("charts", "a chart", "pencils")
     Traceback (most recent call last):
         ...
-    slotwise.extras.MissingExtra: a log needs no_package, not installed here; install with: pip install 'slotwise[logs]'
+    slotwise.extras.MissingExtra: a chart needs pencils, not installed here; install with: pip install 'slotwise[charts]'
     """
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.docs.example_folder import COMMANDS, ROOT, ExampleFolder, command_of
+from tests.docs.example_folder import COMMANDS, ROOT, SHOP_AS_NEW, ExampleFolder, command_of
 from tests.service.running_service import Process
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -57,6 +57,7 @@ def dask() -> Iterator[str]:
 @pytest.fixture
 def run(folder: ExampleFolder, request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Runs a line; the scheduler that one of the examples needs is started when it is needed."""
+    folder.run(SHOP_AS_NEW)
 
     def run_line(line: str) -> None:
         if "--dask" in line:

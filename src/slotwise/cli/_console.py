@@ -81,7 +81,7 @@ def compile_bar(quiet: bool) -> Iterator[None]:
 def _compile_bar_in(
     progress: Progress, before: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Add a bar while numba compiles. It has no end: the number of functions is not known."""
+    """Add a bar while numba compiles. It has no end, because the number of functions is not known."""
     if progress.disable:
         yield
         return

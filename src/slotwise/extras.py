@@ -18,10 +18,10 @@ EXTRAS = {
 class MissingExtra(BadInput):
     """A function needs packages that are not installed; the message names the extra that installs them.
 
-    >>> require("charts", "a chart", "pencils")
+    >>> require("logs", "a log", "pencils")
     Traceback (most recent call last):
         ...
-    slotwise.extras.MissingExtra: a chart needs pencils, not installed here; install with: pip install 'slotwise[charts]'
+    slotwise.extras.MissingExtra: a log needs pencils, not installed here; install with: pip install 'slotwise[logs]'
     """
 
 

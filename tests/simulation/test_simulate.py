@@ -24,6 +24,7 @@ from slotwise.policies._policy_module import find, make_params
 from slotwise.simulation import simulate as simulate_module
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators, log_spaced
+from tests.policies import faulty_runs
 from tests.simulation import recommender_run
 
 MODEL = recommender_run.MODEL
@@ -257,6 +258,13 @@ def test_an_interrupt_stops_the_runs_that_have_not_started(monkeypatch: pytest.M
     with pytest.raises(Stop):
         sw.simulate("uniform", MODEL, rounds=10, runs=10_000, threads=1, progress=stop)
     assert len(episodes) < 5_000  # progress is reported several times a second; all runs take 100 s
+
+
+@pytest.mark.parametrize("mistake", ["too_large", "raise"])
+def test_another_process_reports_a_mistake_of_a_policy_as_this_one_does(mistake: str, processes: Executor) -> None:
+    here = faulty_runs.message(mistake)
+    assert "faulty_policy.py, line " in here
+    assert faulty_runs.message(mistake, executor=processes) == here
 
 
 class Broken(Executor):

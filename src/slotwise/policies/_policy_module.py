@@ -78,13 +78,18 @@ def learns(module: ModuleType) -> bool:
     return getattr(module, "LEARNS", True)
 
 
+def setting_types(module: ModuleType) -> dict[str, Any]:
+    """The annotated types of the policy's settings, by name."""
+    with reported_errors(module):
+        return get_type_hints(module.Params)
+
+
 def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
     """The policy's Params, from `params` and defaults. Each value is converted to its annotated type.
 
     A setting of type Model, which oracles have, is set to `model`, or to UNKNOWN if that is None.
     """
-    with reported_errors(module):
-        hints = get_type_hints(module.Params)
+    hints = setting_types(module)
     settings = dict(string_mapping("params", {} if params is None else params))
     for name in settings:
         one_of(f"{name_of(module)} parameter", name, hints)
@@ -123,7 +128,7 @@ def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict
 
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
     """Params as plain values for output and files, without the true model of an oracle."""
-    kinds = get_type_hints(module.Params)
+    kinds = setting_types(module)
     plain = {name: value for name, value in params._asdict().items() if kinds[name] is not Model}
     for name, value in plain.items():
         if _is_choice(kinds[name]):

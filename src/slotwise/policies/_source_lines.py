@@ -1,6 +1,5 @@
 """Find the line of a policy's file that an error comes from, also when numba reports another place or none."""
 
-import ast
 import linecache
 import re
 import sys
@@ -37,6 +36,7 @@ class SourceLine(NamedTuple):
     def __str__(self) -> str:
         path = Path(self.file)
         name = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else self.file
+        linecache.checkcache(self.file)
         source = linecache.getline(self.file, self.line).strip()
         return f"{name}, line {self.line}: {source}" if source else name
 
@@ -55,11 +55,8 @@ def line_of_name(module: ModuleType, name: str | None) -> SourceLine | None:
     file = getattr(module, "__file__", None)
     if file is None:
         return None
-    for node in _parsed(file).body:
-        names = [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
-        if name is not None and name in (*names, getattr(node, "name", None)):
-            return SourceLine(file, node.lineno)
-    return SourceLine(file, 0)
+    definition = rf"(def|class) {name}\b|{name}\s*[:=]"
+    return next(_lines_with(file, definition), SourceLine(file, 0)) if name else SourceLine(file, 0)
 
 
 def is_compile_error(error: BaseException) -> bool:
@@ -109,9 +106,8 @@ def _reported_by_numba(error: BaseException) -> Iterator[SourceLine]:
 def _uses_of(module: ModuleType, attribute: str | None) -> Iterator[SourceLine]:
     """Where the policy's file has `.attribute`: numba looks attributes of modules up before it notes any line."""
     file = getattr(module, "__file__", None)
-    for node in ast.walk(_parsed(file)) if file else ():
-        if isinstance(node, ast.Attribute) and node.attr == attribute:
-            yield SourceLine(str(file), node.lineno)
+    if file and attribute:
+        yield from _lines_with(file, rf"[^#]*\.{re.escape(attribute)}\b")
 
 
 def _compiled_alone(call: KernelCall) -> Exception | None:
@@ -161,8 +157,9 @@ def _is_users(module: ModuleType, file: str) -> bool:
     return path.suffix == ".py" and path.is_file() and not path.is_relative_to(PACKAGE) and is_editable(path)
 
 
-def _parsed(file: str) -> ast.Module:
-    try:
-        return ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return ast.Module([], [])
+def _lines_with(file: str, pattern: str) -> Iterator[SourceLine]:
+    """The lines that begin with a pattern. They are searched as text: Python's parser may fail in several threads."""
+    linecache.checkcache(file)  # an edited file is read again
+    for number, text in enumerate(linecache.getlines(file), start=1):
+        if re.match(pattern, text):
+            yield SourceLine(file, number)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,14 @@ from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
 from slotwise.policies._output_checks import check_state_shapes
 from slotwise.policies._policy_errors import name_of, reported_errors
-from slotwise.policies._policy_module import PolicyReference, find, keeps_counts, make_params, plain_params
+from slotwise.policies._policy_module import (
+    PolicyReference,
+    find,
+    keeps_counts,
+    make_params,
+    plain_params,
+    setting_types,
+)
 from slotwise.policies._source_lines import KernelCall
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
@@ -74,7 +81,7 @@ def simulate(
     )
     if job.delay and not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
-    for name, kind in get_type_hints(module.Params).items():
+    for name, kind in setting_types(module).items():
         if kind is Model and name in job.params:
             raise BadInput(
                 f"{name} = {format_value(job.params[name])}: the simulation sets it to its own model, leave it out"

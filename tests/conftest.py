@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 POLICY_TESTS = ("tests/policies/", "tests/simulation/", "tests/test_bad_input.py", "tests/test_recommender")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of each file in one process, and likewise all tests that compile policies (`--dist loadgroup`)."""
     for item in items:

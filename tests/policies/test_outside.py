@@ -270,7 +270,7 @@ def test_a_call_that_does_not_end_is_not_made_again_for_long(monkeypatch: pytest
     monkeypatch.setattr(_source_lines, "REPLAY_SECONDS", 0.05)
     before = sys.gettrace()
     started = time.monotonic()
-    found = _source_lines.line_of_error(find(str(FILE)), IndexError(), [_source_lines.Call(endless, ())])
+    found = _source_lines.line_of_error(find(str(FILE)), IndexError(), [_source_lines.KernelCall(endless, ())])
     assert time.monotonic() - started < 20
     assert found == (str(FILE), 0)
     assert sys.gettrace() is before

@@ -1,10 +1,10 @@
 """Save charts as files. The suffix of the name selects the format."""
 
 import os
-from html import escape
 from pathlib import Path
 from typing import Any
 
+from slotwise.charts.chart_page import chart_page
 from slotwise.checks import BadInput
 from slotwise.extras import require
 from slotwise.files import write_whole
@@ -36,15 +36,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(specification)
     elif suffix == ".html":
-        content = _with_title(vl_convert.vegalite_to_html(specification, bundle=True), chart).encode()
+        content = chart_page(chart).encode()
     else:
         content = specification.encode()
     write_whole(path, content)
-
-
-def _with_title(html: str, chart: Any) -> str:
-    """The page with the title of the chart, and with the viewport of the device."""
-    title = chart.to_dict().get("title", "")
-    text = title.get("text", "") if isinstance(title, dict) else title
-    head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'
-    return html.replace("<title>Chart</title>", head, 1)

@@ -154,6 +154,7 @@ def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
     """Print the verdict on each claim, the time of each experiment, and the paths of the output."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
+    from slotwise.paper.output.quick import quick_warning
     from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts
 
     claims = Table("claim", "the paper says", "verdict", show_edge=False)
@@ -170,6 +171,6 @@ def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
     console.print_line(f"{len(reproduction.judgements)} claims: {count_verdicts(reproduction.judgements)}")
     console.print_line(f"simulated and measured in {reproduction.wall_seconds:.0f} s")
     if reproduction.scope.quick:
-        console.stdout.print(f"[bold yellow]{QUICK}[/]")
+        console.stdout.print(f"[bold yellow]{QUICK}.[/] {escape(quick_warning(reproduction))}")
     for name in (REPORT, DATA):
         console.print_line(f"{name.partition('.')[0]}: {folder / name}")

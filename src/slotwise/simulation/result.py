@@ -63,18 +63,36 @@ class Result:
 
     def difference(self, other: "Result") -> "Difference":
         """This regret minus the other one, paired run by run, because both policies had the same visitors."""
-        if not isinstance(other, Result):
-            raise BadInput(f"other = {other!r} is not a Result")
-        if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
-            raise BadInput("only results with the same runs and checkpoints can be paired")
-        if (self.seed, self.theta.tolist(), self.kappa.tolist()) != (
-            other.seed,
-            other.theta.tolist(),
-            other.kappa.tolist(),
-        ):
-            raise BadInput("only results with the same seed and the same click model can be paired")
+        self._check_paired(other)
         gaps = self.regret - other.regret
         return Difference(self.rounds, np.asarray(gaps.mean(axis=0)), _standard_error(gaps))
+
+    def ratio(self, other: "Result") -> "Ratio":
+        """This mean regret divided by the other one, paired run by run; NaN where the other one is zero.
+
+        The standard error is that of the delta method: of A - r B over runs, divided by the mean of B.
+        """
+        self._check_paired(other)
+        divisor = np.where(other.mean() == 0.0, np.nan, other.mean())
+        value = self.mean() / divisor
+        return Ratio(self.rounds, value, _standard_error(self.regret - value * other.regret) / divisor)
+
+    def is_paired_with(self, other: "Result") -> bool:
+        """Whether both had the same visitors in the same runs, and the same checkpoints."""
+        return self._pairing_problem(other) is None
+
+    def _check_paired(self, other: "Result") -> None:
+        if not isinstance(other, Result):
+            raise BadInput(f"other = {other!r} is not a Result")
+        problem = self._pairing_problem(other)
+        if problem:
+            raise BadInput(problem)
+
+    def _pairing_problem(self, other: "Result") -> str | None:
+        if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
+            return "only results with the same runs and checkpoints can be paired"
+        mine, theirs = ((one.seed, one.theta.tolist(), one.kappa.tolist()) for one in (self, other))
+        return None if mine == theirs else "only results with the same seed and the same click model can be paired"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save as versioned JSON; the file is replaced atomically."""
@@ -117,6 +135,15 @@ class Difference:
 
     rounds: Ints
     mean: Floats
+    standard_error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A paired ratio of mean regrets at each checkpoint, with its standard error."""
+
+    rounds: Ints
+    value: Floats
     standard_error: Floats
 
 

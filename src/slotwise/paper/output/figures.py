@@ -2,15 +2,17 @@
 
 from typing import Any, NamedTuple
 
-from slotwise.charts import choice_chart, growth_chart, regret_chart, spread_chart, time_chart
+from slotwise.charts import choice_chart, growth_chart, ratio_chart, regret_chart, spread_chart, time_chart
 from slotwise.charts.axes import COLOURS
 from slotwise.paper.experiments import (
     EPSILON,
     GREEDY_VERSIONS,
+    PB_MHB,
     POOLED,
     RANDOM_SWEEPS,
     SWEEPS,
     UNIFORM,
+    WARM,
     WIDTHS,
     Experiment,
     hyper,
@@ -36,6 +38,7 @@ DASHES |= {with_mean_fill(contender).label: DASHED for contender in GREEDY_VERSI
 LINE_COLOURS = {hyper(c, m).label: COLOURS[k] for k, c in enumerate(WIDTHS) for m in SWEEPS}
 LINE_COLOURS |= {with_mean_fill(contender).label: COLOURS[k] for k, contender in enumerate(GREEDY_VERSIONS)}
 LINE_COLOURS |= {UNIFORM.label: "#777777"}
+BASELINES = (PB_MHB.label, WARM.label, hyper(100.0, 1).label)  # PB-MHB with the paper's settings, once in each figure
 
 
 class Figure(NamedTuple):
@@ -45,7 +48,7 @@ class Figure(NamedTuple):
     chart: Any
     alt_text: str
     title: str
-    axes: str = ""  # if not empty, this is the same figure on these other axes
+    view: str = ""  # if not empty, this is another view of the figure with this title
 
 
 def figures(experiment: Experiment, results: Results, quick: bool) -> list[Figure]:
@@ -74,19 +77,22 @@ def _regret(experiment: Experiment, setting: str, results: Results, notes: list[
         f"{label}: {format_mean(result)}"
         for label, result in sorted(panel.items(), key=lambda pair: pair[1].mean()[-1])
     )
-    all_figures = []
-    for axes, log_regret in (("", True), ("log-x", False)):
-        chart = regret_chart(
-            list(panel.values()),
-            list(panel),
-            title,
-            notes=notes,
-            log_regret=log_regret,
-            dashes={label: dash for label, dash in DASHES.items() if label in panel},
-            colours=LINE_COLOURS,
-        )
-        alt_text = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
-        all_figures.append(Figure(f"{name}-{axes}" if axes else name, chart, alt_text, title, axes))
+    results_and_labels = (list(panel.values()), list(panel), title)
+    style: dict[str, Any] = {
+        "notes": notes,
+        "dashes": {label: dash for label, dash in DASHES.items() if label in panel},
+        "colours": LINE_COLOURS,
+    }
+    alt_text = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
+    logarithmic = regret_chart(*results_and_labels, **style)
+    linear = regret_chart(*results_and_labels, log_regret=False, **style)
+    all_figures = [
+        Figure(name, logarithmic, alt_text, title),
+        Figure(f"{name}-log-x", linear, alt_text, title, "regret on a linear axis"),
+    ]
+    for baseline in [label for label in BASELINES if label in panel]:
+        ratio = ratio_chart(*results_and_labels, baseline=baseline, **style)
+        all_figures.append(Figure(f"{name}-ratio", ratio, alt_text, title, f"regret / regret of {baseline}"))
     return all_figures
 
 

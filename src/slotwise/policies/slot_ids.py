@@ -1,8 +1,8 @@
-"""Slot IDS: Thompson sampling chooses the items, information-directed sampling their order; kappa is unknown to it.
+"""Slot IDS: information-directed sampling for the PBM, with a share of Thompson sampling; kappa is unknown to it.
 
-It keeps an ensemble of posterior draws (`inference.sampling.ensemble`). Which items are shown follows Algorithm 1 of
-Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling"; in which order follows
-Russo and Van Roy, "Learning to Optimize via Information-Directed Sampling" (2018).
+Both use an ensemble of draws from the posterior. Information-directed sampling follows Russo and Van Roy, "Learning to
+Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorithm 1 of Gauthier, Gaudel and Fromont,
+"Position-Based Multiple-Play Bandits with Thompson Sampling".
 """
 
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.ensemble import Ensemble, empty_ensemble, needs_refill, refill
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
+from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
 from slotwise.policies._common import count_display
-from slotwise.policies._leaders import Leaders, choose_order, rank_by
+from slotwise.policies._information import cells_of
 from slotwise.policies.slot_ts import ThetaPrior
 
 
@@ -26,20 +27,15 @@ class Params(NamedTuple):
 
     draws: int = 64  # the size of the ensemble
     growth: float = 0.03  # the ensemble is drawn again when displays or clicks have changed by this share
-    thompson: float = 0.1  # the share of rounds that show the best display under a draw as it is
+    thompson: float = 0.4  # the share of Thompson sampling: rounds that show the best display under a draw
     prior: ThetaPrior = ThetaPrior.FALLING
 
 
 class Plan(NamedTuple):
-    """What to show, computed from the ensemble; M is the number of draws.
+    """What to show, computed from the ensemble."""
 
-    The rows of `displays` are the best display under each draw; then, for each draw, a display of the same items that
-    leaves the leaders in greedy order; then the leaders in greedy order, and in the other order.
-    """
-
-    displays: Ints  # 2M + 2 x L
-    rows: Ints  # M: the row to show for a draw; 2M where its items are the leaders
-    chance: Floats  # one number: how often the leaders are shown in the other order
+    displays: Ints  # M + 2 x L: the best display under each draw; the greedy one; the one that is mixed with it
+    chance: Floats  # one number: how often the greedy display gives way to the other one
 
 
 class State(NamedTuple):
@@ -76,7 +72,6 @@ def check_state(state: State) -> str | None:
         ("ensemble.kappa", state.ensemble.kappa, 0.0, 1.0),
         ("leaders.places", state.leaders.places, 0, n_positions - 1),
         ("plan.displays", state.plan.displays, EMPTY, n_items - 1),
-        ("plan.rows", state.plan.rows, 0, 2 * state.plan.rows.size),
         ("plan.chance", state.plan.chance, 0.0, 1.0),
     )
     for name, values, least, most in limits:
@@ -104,7 +99,7 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
 @kernel
 def _state(draws: int, counts: CountArrays, chain: ChainState) -> State:
     n_items, n_positions = chain.theta.size, chain.kappa.size
-    displays = np.zeros((2 * draws + 2, n_positions), np.int64)
+    displays = np.zeros((draws + 2, n_positions), np.int64)
     return State(
         counts,
         chain.theta,
@@ -113,7 +108,7 @@ def _state(draws: int, counts: CountArrays, chain: ChainState) -> State:
         single_component(n_items, n_positions),
         empty_ensemble(draws, n_items, n_positions),
         Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)),
-        Plan(displays, np.zeros(draws, np.int64), np.zeros(1)),
+        Plan(displays, np.zeros(1)),
     )
 
 
@@ -131,12 +126,8 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
     Where not all items are allowed, the rest of the display follows the draw, or the posterior means.
     """
-    row, ensemble, displays, places = (
-        _row(params, state, rng),
-        state.ensemble,
-        state.plan.displays,
-        state.leaders.places,
-    )
+    row = _row(params, state, rng)
+    ensemble, displays, places = state.ensemble, state.plan.displays, state.leaders.places
     if row < params.draws:
         theta[:] = ensemble.theta[row]
         kappa[:] = ensemble.kappa[row]
@@ -158,65 +149,29 @@ def _row(params: Params, state: State, rng: np.random.Generator) -> int:
         chain = ChainState(state.theta, state.kappa, state.beta)
         refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
         _make_plan(state.ensemble, state.leaders, state.plan)
-    draw = int(params.draws * rng.random())
-    if rng.random() < params.thompson:
-        return draw
-    row = state.plan.rows[draw]
-    if row == 2 * params.draws and rng.random() < state.plan.chance[0]:
-        return row + 1
-    return int(row)
+    few_items = state.theta.size < state.kappa.size
+    if few_items or rng.random() < params.thompson:
+        return int(params.draws * rng.random())
+    return params.draws + (1 if rng.random() < state.plan.chance[0] else 0)
 
 
 @kernel
 def _make_plan(ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
-    displays, rows = plan.displays, plan.rows
     draws, n_items = ensemble.theta.shape
     n_positions = leaders.places.size
+    best, greedy = plan.displays[:draws], plan.displays[draws]
+    best_clicks = 0.0
     for draw in range(draws):
-        arrange(ensemble.theta[draw], ensemble.kappa[draw], displays[draw])
-        rows[draw] = draw
+        theta, kappa, display = ensemble.theta[draw], ensemble.kappa[draw], best[draw]
+        arrange(theta, kappa, display)
+        for position in range(n_positions):
+            if display[position] != EMPTY:
+                best_clicks += theta[display[position]] * kappa[position] / draws
     rank_by(ensemble.mean_kappa, leaders.places)
     if n_items < n_positions:
-        return  # every display shows all items, and leaves the least visible positions of its draw empty
+        return  # every display shows all items; `_row` takes the best one under a draw
     rank_by(ensemble.mean_theta, leaders.items)
-    for draw in range(draws):
-        rows[draw] = 2 * draws
-        if _follow(displays[draw], ensemble.kappa[draw], leaders, displays[draws + draw]):
-            rows[draw] = draws + draw
-    order = np.empty(n_positions, np.int64)
-    plan.chance[0] = choose_order(ensemble, leaders, order)
     for rank in range(n_positions):
-        displays[2 * draws, leaders.places[rank]] = leaders.items[rank]
-        displays[2 * draws + 1, leaders.places[rank]] = leaders.items[order[rank]]
-
-
-@kernel
-def _follow(best: Ints, kappa: Floats, leaders: Leaders, display: Ints) -> bool:
-    """Fill `display` with the items of `best`, the best display under a draw; returns whether one is not a leader.
-
-    An item that is not a leader keeps the rank that the draw gives it. The leaders take the other ranks in greedy
-    order: to change their order too would cost regret, and tell nothing about the other item.
-    """
-    items, places = leaders.items, leaders.places
-    ranked = np.empty(places.size, np.int64)
-    rank_by(kappa, ranked)
-    next_leader, followed = 0, False
-    for rank in range(places.size):
-        item = best[ranked[rank]]
-        if _contains(items, item):
-            while not _contains(best, items[next_leader]):
-                next_leader += 1
-            item = items[next_leader]
-            next_leader += 1
-        else:
-            followed = True
-        display[places[rank]] = item
-    return followed
-
-
-@kernel(inline=True)
-def _contains(items: Ints, item: int) -> bool:
-    found = False
-    for k in range(items.size):
-        found = found or items[k] == item
-    return found
+        greedy[leaders.places[rank]] = leaders.items[rank]
+    cells = cells_of(ensemble, best)
+    plan.chance[0] = choose_mixture(cells, best, best_clicks, leaders, plan.displays[draws + 1])

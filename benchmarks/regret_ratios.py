@@ -108,7 +108,8 @@ def report(name: str, group: Group, rows: dict[str, Any]) -> None:
         ratios = np.array([row["ratio"][what] for row in rows.values()])
         limit = group.limits.get(what)
         verdict = "" if limit is None else f", limit {limit}: {int((ratios > limit).sum())} above it"
-        print(f"{name:18s} {what}: geometric mean {np.exp(np.log(ratios).mean()):.3f}, largest {ratios.max():.3f}{verdict}")
+        typical = np.exp(np.log(ratios).mean())
+        print(f"{name:18s} {what}: geometric mean {typical:.3f}, largest {ratios.max():.3f}{verdict}")
 
 
 def main(names: list[str], share: float = 1.0) -> None:

@@ -157,5 +157,7 @@ def test_regret_agrees_with_the_check_values(name: str) -> None:
     for t, value, value_error in ((10_000, early, early_error), (100_000, late, error[-1] * math.sqrt(400 / 40))):
         k = int(np.searchsorted(result.rounds, t))
         gap = abs(mean[k] - value) / math.hypot(error[k], value_error)
-        print(f"pbm_pie {name} t={t:,}: {mean[k]:.1f} ± {error[k]:.1f} (check {value} ± {value_error:.1f}), gap {gap:.1f}")
+        print(
+            f"pbm_pie {name} t={t:,}: {mean[k]:.1f} ± {error[k]:.1f} (check {value} ± {value_error:.1f}), gap {gap:.1f}"
+        )
         assert gap < 4

@@ -71,7 +71,7 @@ def exponent(increments: Floats) -> float:
 
 
 def _exponent(means: Floats) -> Floats:
-    """The regret before the last decade (a) cancels out: the increments of t^p in its halves have the ratio 10^(p/2)."""
+    """The regret before the last decade, a, cancels out: increments of t^p in its halves have the ratio 10^(p/2)."""
     return np.asarray(2 * np.log10(means[1] / means[0]))
 
 

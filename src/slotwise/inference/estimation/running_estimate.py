@@ -12,7 +12,7 @@ from slotwise.inference.estimation.em import em_pass
 from slotwise.inference.estimation.svd import Fill, click_rates, rank_one
 from slotwise.jit import kernel
 
-SVD_ITERATIONS = 2
+SVD_ITERATIONS = 100  # at most; late in a run, three or four converge
 EM_PASSES = 10
 EM_TOLERANCE = 1e-4
 EM_PRIOR = 1.0  # Beta(2, 2), which keeps unobserved items at 1/2

@@ -16,6 +16,7 @@ from slotwise.jit import kernel
 PSEUDO_COUNT = 0.1  # p of the authors' greedy and epsilon-greedy
 PLUG_IN_PSEUDO_COUNT = 0.5  # p of the authors' BC-MPTS and PBM-TS
 _TINY = 1e-9
+_TOLERANCE = 1e-6  # relative
 
 
 class Fill(IntEnum):
@@ -81,19 +82,22 @@ def _mean_rate(counts: CountArrays) -> float:
 
 
 @kernel(inline=True)
-def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, kappa: Floats) -> None:
-    """Improve (theta, kappa) by power iterations on `rates` that start at theta; online, a few are enough.
+def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, kappa: Floats) -> int:
+    """Improve (theta, kappa) by power iterations on `rates` that start at theta, until they converge.
 
-    `by_largest` scales to a largest kappa of 1 instead of kappa_1 = 1. M has no negative entries, so its leading
-    vectors have none either, and their signs are determined.
+    `iterations` limits their number, which is returned; online, a few are enough. `by_largest` scales to a largest
+    kappa of 1 instead of kappa_1 = 1. M has no negative entries, so its leading vectors have none either, and their
+    signs are determined.
     """
     n_items, n_positions = rates.shape
-    most = 0.0
+    largest = 0.0
     for item in range(n_items):
-        most = max(most, theta[item])
+        largest = max(largest, theta[item])
     for item in range(n_items):  # an iteration cannot leave an exact 0
-        theta[item] = max(theta[item] / most, _TINY) if most > 0.0 else 1.0
-    for _ in range(iterations):
+        theta[item] = max(theta[item] / largest, _TINY) if largest > 0.0 else 1.0
+    done, converged = 0, False
+    while done < iterations and not converged:
+        done += 1
         length = 0.0
         for position in range(n_positions):
             total = 0.0
@@ -104,10 +108,13 @@ def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, ka
         length = np.sqrt(length)
         for position in range(n_positions):
             kappa[position] = kappa[position] / length if length > 0.0 else 1.0
+        converged = True
         for item in range(n_items):
             total = 0.0
             for position in range(n_positions):
                 total += rates[item, position] * kappa[position]
+            # relative: what starts near 0 may have to grow by many orders of magnitude
+            converged = converged and abs(total - theta[item]) <= _TOLERANCE * total
             theta[item] = total
     # kappa is v now and theta is M v = zeta u
     reference = kappa[0]
@@ -118,3 +125,4 @@ def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, ka
         theta[item] *= reference
     for position in range(n_positions):
         kappa[position] /= reference
+    return done

@@ -192,7 +192,9 @@ CLAIMS = (
             _linear("fig-fill", SIMULATED_SETTINGS, [with_fill(contender, fill) for contender in PLUG_IN]),
         )
         for fill, assumption in zip(
-            FILLS, ("with the mean click rate instead of an optimistic one", "with the authors' click rates"), strict=True
+            FILLS,
+            ("with the mean click rate instead of an optimistic one", "with the authors' click rates"),
+            strict=True,
         )
     ),
     Claim(

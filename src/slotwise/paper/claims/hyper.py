@@ -43,7 +43,7 @@ def _equal_but(pairs: Sequence[int], times: float, description: str) -> World:
     def change(rows: Floats) -> Floats:
         equal = rows / rows.mean(axis=1, keepdims=True)
         equal[list(pairs)] *= times
-        return equal
+        return np.asarray(equal)
 
     return World(description, change)
 

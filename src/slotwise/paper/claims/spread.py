@@ -42,7 +42,7 @@ def _has_no_high_run(rows: Floats) -> bool:
 
 def _lucky(rows: Floats) -> Floats:
     """The regret of the lucky runs of a greedy version, from data with the rows of IN_BETWEEN."""
-    return rows[1, rows[2] == 0]
+    return np.asarray(rows[1, rows[2] == 0])
 
 
 def _above_lucky(rows: Floats) -> bool:

@@ -39,7 +39,8 @@ def _diverging_from(rounds: Ints, starts: Sequence[float], description: str) -> 
         curves = rows.reshape(len(starts), rounds.size, -1)
         slopes = curves[:, -1].mean(axis=1) / rounds[-1]
         means = slopes[:, None] * np.maximum(rounds - np.array(starts)[:, None], 0.0)
-        return (curves - curves.mean(axis=2, keepdims=True) + means[..., None]).reshape(rows.shape)
+        moved = curves - curves.mean(axis=2, keepdims=True) + means[..., None]
+        return np.asarray(moved.reshape(rows.shape))
 
     return World(description, change)
 

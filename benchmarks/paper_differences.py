@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-
 import slotwise as sw
 from benchmarks.authors_code import pb_mhb_cell_prior, pbm_ts_proposal
 from benchmarks.authors_code.one_draw_pbm import OneDrawPBM
@@ -61,7 +60,9 @@ def main(runs: int = RUNS, rounds: int = ROUNDS) -> None:
     table: dict[str, dict[str, dict[str, list[float]]]] = {}
     for label, version in VERSIONS.items():
         table[label] = {name: summary(run(version, name, runs, rounds)) for name in SIMULATED}
-        cells = [f"{name} {mean:.1f} ± {error:.1f}" for name in SIMULATED for mean, error in table[label][name].values()]
+        cells = [
+            f"{name} {mean:.1f} ± {error:.1f}" for name, row in table[label].items() for mean, error in row.values()
+        ]
         print(f"{label:36s}", "; ".join(cells), flush=True)
         content = {"date": time.strftime("%Y-%m-%d"), "runs": runs, "rounds": rounds, "seed": SEED, "regret": table}
         RESULTS.write_text(json.dumps(content, indent=1) + "\n")

@@ -1,7 +1,7 @@
 """PB-MHB with half a click and half a skip in every cell before the first round.
 
-This is the prior of the public code of Gauthier, Gaudel and Fromont (2021); the prior of their paper is uniform. t counts
-the displays, so it does not change.
+This is the prior of the public code of Gauthier, Gaudel and Fromont (2021); the prior of their paper is uniform. The
+round t is that of the displays alone.
 """
 
 import numpy as np

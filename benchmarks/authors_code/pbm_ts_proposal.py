@@ -53,4 +53,3 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 choose = choose_by_score(__name__)
 update = count_display(__name__)
-

@@ -11,6 +11,7 @@ probability. The limit is four standard deviations below 90 %, and 0.7 % more be
 negative control is a posterior under a wrong prior.
 """
 
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import pytest
 from scipy.stats import kstwo
 
 import slotwise as sw
-from slotwise.checks import Floats, Ints
+from slotwise.checks import Floats
 from slotwise.inference.components import components, normalise
 from tests.statistics.test_calibration import ALARM, distances, share_below
 
@@ -40,23 +41,21 @@ class Ranks(NamedTuple):
     covered: Floats
 
 
-def random_counts(design: list[list[int]], theta: Floats, kappa: Floats, rounds: int, rng: np.random.Generator):
-    """Counts of random displays: each position shows a random item of those that the design allows there."""
-    allowed = [[item for item in range(N_ITEMS) if position in design[item]] for position in range(N_POSITIONS)]
-    clicks, skips = np.zeros((N_ITEMS, N_POSITIONS)), np.zeros((N_ITEMS, N_POSITIONS))
-    for _ in range(rounds):
-        display = _random_display(allowed, rng)
-        clicked = rng.random(N_POSITIONS) < theta[display] * kappa
-        clicks[display, range(N_POSITIONS)] += clicked
-        skips[display, range(N_POSITIONS)] += ~clicked
-    return sw.Counts(clicks, skips, displays=rounds)
-
-
-def _random_display(allowed: list[list[int]], rng: np.random.Generator) -> Ints:
-    while True:
-        display = np.array([rng.choice(items) for items in allowed])
-        if len(set(display.tolist())) == N_POSITIONS:
-            return display
+def random_counts(
+    design: list[list[int]], theta: Floats, kappa: Floats, rounds: int, rng: np.random.Generator
+) -> sw.Counts:
+    """Counts of displays that are drawn from all that the design allows."""
+    displays = np.array(
+        [
+            display
+            for display in permutations(range(N_ITEMS), N_POSITIONS)
+            if all(position in design[item] for position, item in enumerate(display))
+        ]
+    )
+    views = np.zeros((N_ITEMS, N_POSITIONS))
+    np.add.at(views, (displays[rng.integers(0, len(displays), rounds)], np.arange(N_POSITIONS)), 1.0)
+    clicks = rng.binomial(views.astype(int), np.outer(theta, kappa))
+    return sw.Counts(clicks, views - clicks, displays=rounds)
 
 
 def ranks(kind: str, rounds: int, data_sets: int, believed: object = "uniform") -> Ranks:
@@ -75,7 +74,7 @@ def ranks(kind: str, rounds: int, data_sets: int, believed: object = "uniform") 
         normalise(theta, kappa, items, positions, 0)
         cells = [(i, p) for i in range(N_ITEMS) for p in range(N_POSITIONS) if p in design[i]]
         draws, truth = _variables(post.theta, post.kappa, cells), _variables(theta, kappa, cells)
-        shares.append(share_below(draws, truth, rng))
+        shares.append(np.where(np.isnan(truth[0]), np.nan, share_below(draws, truth, rng)))
         low, high = np.concatenate(post.intervals(0.9)).T
         value = np.concatenate([theta[0], kappa[0]])
         covered.append(np.where(np.isnan(low), np.nan, (low <= value) & (value <= high)))
@@ -91,23 +90,49 @@ def _variables(theta: Floats, kappa: Floats, cells: list[tuple[int, int]]) -> Fl
 
 
 def not_uniform(shares: Floats) -> dict[int, float]:
-    """The variables whose shares are not uniform, with their distances."""
+    """The variables whose shares are not uniform, with their Kolmogorov-Smirnov distances."""
     found = {}
-    for variable, column in enumerate(shares.T):
-        known = column[~np.isnan(column)]
-        if known.size and (distance := float(distances(known[:, None])[0])) > kstwo.isf(ALARM, known.size):
+    for variable, known in _known_columns(shares):
+        distance = float(distances(known[:, None])[0])
+        if distance > kstwo.isf(ALARM, known.size):
             found[variable] = distance
     return found
 
 
 def too_rarely_covered(covered: Floats) -> dict[int, float]:
-    """The thetas and kappas with reported intervals that contain the true value too rarely, with their coverage."""
-    found = {}
-    for variable, column in enumerate(covered.T):
-        known = column[~np.isnan(column)]
-        if known.size and known.mean() < 0.9 - 4 * np.sqrt(0.09 / known.size) - 0.007:
-            found[variable] = float(known.mean())
-    return found
+    """The thetas and kappas whose reported intervals contain the true value too rarely, with their coverage."""
+    return {
+        variable: float(known.mean())
+        for variable, known in _known_columns(covered)
+        if known.mean() < 0.9 - 4 * np.sqrt(0.09 / known.size) - 0.007
+    }
+
+
+def _known_columns(values: Floats) -> list[tuple[int, Floats]]:
+    """The columns that are not all NaN, without their NaNs."""
+    columns = [(variable, column[~np.isnan(column)]) for variable, column in enumerate(values.T)]
+    return [(variable, known) for variable, known in columns if known.size]
+
+
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_calibration_with_few_data_sets(kind: str) -> None:
+    """40 data sets of 10 displays reveal only gross errors, such as the wrong prior of the negative control."""
+    result = ranks(kind, 10, 40)
+    assert not_uniform(result.shares) == {}
+    assert too_rarely_covered(result.covered) == {}
+
+
+def test_few_data_sets_reveal_a_very_wrong_prior() -> None:
+    result = ranks("disconnected", 10, 40, believed=(1.0, 20.0))
+    assert not_uniform(result.shares)
+    assert too_rarely_covered(result.covered)
+
+
+def test_an_unlinked_position_has_no_interval() -> None:
+    """Its kappa is 1 by convention, which covers the scaled truth in every data set and says nothing about it."""
+    covered = ranks("disconnected", 10, 2).covered  # one data set of each design
+    assert np.isnan(covered[:, N_ITEMS:]).tolist() == [[True, False, False], [True, True, True]]
+    assert not np.isnan(covered[:, :N_ITEMS]).any()
 
 
 @pytest.mark.statistics
@@ -115,10 +140,13 @@ def too_rarely_covered(covered: Floats) -> dict[int, float]:
 @pytest.mark.parametrize("kind", DESIGNS)
 def test_calibration_at_small_counts(kind: str, rounds: int) -> None:
     result = ranks(kind, rounds, 2000)
-    columns = [column[~np.isnan(column)] for column in result.shares.T]
-    largest = max(float(distances(column[:, None])[0]) for column in columns if column.size)
-    with np.errstate(invalid="ignore"):
-        cover = np.array2string(np.nanmean(result.covered, axis=0), precision=3)
+    largest = max(float(distances(known[:, None])[0]) for _, known in _known_columns(result.shares))
+    cover = {variable: round(float(known.mean()), 3) for variable, known in _known_columns(result.covered)}
     print(f"{kind}, {rounds} displays: largest distance {largest:.3f}; intervals contain the truth in {cover}")
     assert not_uniform(result.shares) == {}
     assert too_rarely_covered(result.covered) == {}
+
+
+@pytest.mark.statistics
+def test_many_data_sets_reveal_a_slightly_wrong_prior() -> None:
+    assert not_uniform(ranks("connected", 10, 2000, believed=(1.0, 2.0)).shares)

@@ -1,9 +1,12 @@
 """PBM-TS that draws theta from the proposal of Lagree et al., not from the posterior.
 
 The rejection sampler of the public code of Gauthier, Gaudel and Fromont (2021) computes the target density, but does
-not add it to the acceptance threshold, so that nearly every proposal is accepted. The Beta prior has a = b = 1/2 there.
+not add it to the acceptance threshold: a proposal with density q (up to a factor) is accepted with probability
+min(1, 1 / (M q)). Except for items without a click, nearly every proposal is accepted. The Beta prior has a = b = 1/2
+there. M, at least 1, is left out here.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,10 +47,12 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
         for position in range(kappa.size):
             if clicks[item, position] + skips[item, position] > clicks[item, most] + skips[item, most]:
                 most = position
+        a, b = clicks[item, most] + _PSEUDO_COUNT, skips[item, most] + _PSEUDO_COUNT
         for _ in range(_TRIES):
-            a, b = clicks[item, most] + _PSEUDO_COUNT, skips[item, most] + _PSEUDO_COUNT
-            theta[item] = rng.beta(a, b) / visibility[most]
-            if theta[item] <= 1.0:
+            rate = rng.beta(a, b)
+            theta[item] = rate / visibility[most]
+            log_q = (a - 1.0) * math.log(max(rate, 1e-300)) + (b - 1.0) * math.log(max(1.0 - rate, 1e-300))
+            if rate <= visibility[most] and math.log(rng.random()) < -log_q:
                 break
 
 

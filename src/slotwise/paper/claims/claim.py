@@ -32,7 +32,7 @@ class Criterion:
 
 def decided_by_runs(where: str, test: RunTest, rows: Floats, measured: str) -> Criterion:
     """A criterion that holds if the test on these runs says so."""
-    return Criterion(where, test.holds(rows), measured, test, rows)
+    return Criterion(where, bool(test.holds(rows)), measured, test, rows)
 
 
 class Claim(NamedTuple):

@@ -98,13 +98,14 @@ def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, ka
     done, converged = 0, False
     while done < iterations and not converged:
         done += 1
+        for position in range(n_positions):
+            kappa[position] = 0.0
+        for item in range(n_items):  # along memory
+            for position in range(n_positions):
+                kappa[position] += rates[item, position] * theta[item]
         length = 0.0
         for position in range(n_positions):
-            total = 0.0
-            for item in range(n_items):
-                total += rates[item, position] * theta[item]
-            kappa[position] = total
-            length += total * total
+            length += kappa[position] * kappa[position]
         length = np.sqrt(length)
         for position in range(n_positions):
             kappa[position] = kappa[position] / length if length > 0.0 else 1.0

@@ -136,8 +136,13 @@ LINEAR_RULE = (
     "the interval is a bootstrap over runs."
 )
 FILL = (
-    "The reason is not known. The paper does not say which click rate its SVD assumes for an item never shown at a "
-    "position; experiment fig-fill tries two."
+    "The click rate that the SVD assumes for an item never shown at a position matters: experiment fig-fill repeats the "
+    "claim with the mean click rate and with the rule of the authors' public code."
+)
+PBM_TS_REMARK = (
+    "Here PBM-TS draws from the exact posterior given kappa. The rejection sampler of the authors' public code leaves the "
+    "target density out of its threshold and accepts nearly every proposal. Drawing like this loses 346 ± 5 clicks in "
+    "10,000 rounds of the standard setting, exact draws lose 69 ± 1 (200 runs)."
 )
 
 CLAIMS = (
@@ -147,7 +152,9 @@ CLAIMS = (
         "On the three settings PB-MHB performs as well as BC-MPTS given kappa (oracle).",
         f"On each setting: {AS_GOOD_RULE}",
         _as_good("fig-simulated", SIMULATED_SETTINGS, "pairs"),
-        "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible.",
+        "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible. The authors' "
+        "public code adds half a click and half a skip to every cell, with which PB-MHB loses 95 ± 1 instead of 76 ± 2 "
+        "clicks in 10,000 rounds of the standard setting (200 runs).",
     ),
     Claim(
         "simulated-near-one",
@@ -164,8 +171,7 @@ CLAIMS = (
         "PB-MHB has a smaller regret than every other competitor.",
         f"On each setting: {BELOW_RULE}",
         _below("fig-simulated", SIMULATED_SETTINGS),
-        "Here PBM-TS draws from the exact posterior given kappa; it is not known why it lost more in the paper. The "
-        "regret of greedy versions depends on the click rate assumed for cells never shown: see experiment fig-fill.",
+        f"{PBM_TS_REMARK} {FILL}",
     ),
     Claim(
         "simulated-early",
@@ -211,7 +217,7 @@ CLAIMS = (
         "On the behavioral data the other competitors have a greater regret.",
         f"Averaged over the queries: {BELOW_RULE}",
         _below("fig-behavioral", [POOLED]),
-        "Here PBM-TS draws from the exact posterior given kappa; it is not known why it lost more in the paper.",
+        PBM_TS_REMARK,
     ),
     Claim(
         "behavioral-linear",

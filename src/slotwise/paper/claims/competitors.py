@@ -136,12 +136,12 @@ LINEAR_RULE = (
     "the interval is a bootstrap over runs."
 )
 FILL = (
-    "The click rate that the SVD assumes for an item never shown at a position matters: experiment fig-fill repeats the "
-    "claim with the mean click rate and with the rule of the authors' public code."
+    "The click rate that the SVD assumes for an item never shown at a position matters: experiment fig-fill repeats "
+    "the claim with the mean click rate and with the rule of the authors' public code."
 )
 PBM_TS_REMARK = (
-    "Here PBM-TS draws from the exact posterior given kappa. The rejection sampler of the authors' public code leaves the "
-    "target density out of its threshold and accepts nearly every proposal. Drawing like this loses 346 ± 5 clicks in "
+    "Here PBM-TS draws from the exact posterior given kappa. The rejection sampler of the authors' public code leaves "
+    "the target density out of its threshold and accepts nearly every proposal. Drawing like this loses 346 ± 5 clicks in "
     "10,000 rounds of the standard setting, exact draws lose 69 ± 1 (200 runs)."
 )
 
@@ -152,8 +152,8 @@ CLAIMS = (
         "On the three settings PB-MHB performs as well as BC-MPTS given kappa (oracle).",
         f"On each setting: {AS_GOOD_RULE}",
         _as_good("fig-simulated", SIMULATED_SETTINGS, "pairs"),
-        "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible. The authors' "
-        "public code adds half a click and half a skip to every cell, with which PB-MHB loses 95 ± 1 instead of 76 ± 2 "
+        "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible. The "
+        "authors' public code adds half a click and half a skip to every cell, with which PB-MHB loses 95 ± 1 instead of 76 ± 2 "
         "clicks in 10,000 rounds of the standard setting (200 runs).",
     ),
     Claim(

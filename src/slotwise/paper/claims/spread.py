@@ -141,8 +141,8 @@ CLAIMS = (
         "Greedy versions have lucky runs with a small regret and unlucky ones with a high regret.",
         f"{UNLUCKY} Between 5 % and 95 % of the runs of each greedy version are unlucky.",
         _two_kinds,
-        "The paper says neither which click rate its SVD assumes for cells never shown (experiment fig-fill tries three), "
-        "nor when a run is unlucky.",
+        "The paper says neither which click rate its SVD assumes for cells never shown (experiment fig-fill tries "
+        "three), nor when a run is unlucky.",
     ),
     Claim(
         "spread-never-high",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.output.tables import Row
+from slotwise.paper.output.result_rows import Row
 
 
 def power_rows(judgements: Sequence[Judgement]) -> list[Row]:

@@ -11,7 +11,7 @@ from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Judgement
 from slotwise.paper.experiments import Experiment
 from slotwise.paper.output.figures import Figure, figures
 from slotwise.paper.output.power import power_rows
-from slotwise.paper.output.tables import choice_rows, data_rows, final_rows, fit_rows, time_rows
+from slotwise.paper.output.result_rows import choice_rows, data_rows, final_rows, fit_rows, time_rows
 from slotwise.paper.power import SAMPLES
 from slotwise.paper.reproduce import Reproduction
 

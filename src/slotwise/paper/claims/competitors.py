@@ -141,8 +141,8 @@ FILL = (
 )
 PBM_TS_REMARK = (
     "Here PBM-TS draws from the exact posterior given kappa. The rejection sampler of the authors' public code leaves "
-    "the target density out of its threshold and accepts nearly every proposal. Drawing like this loses 346 ± 5 clicks in "
-    "10,000 rounds of the standard setting, exact draws lose 69 ± 1 (200 runs)."
+    "the target density out of its threshold and accepts nearly every proposal. Drawing like this loses 346 ± 5 clicks "
+    "in 10,000 rounds of the standard setting, exact draws lose 69 ± 1 (200 runs)."
 )
 
 CLAIMS = (
@@ -153,8 +153,8 @@ CLAIMS = (
         f"On each setting: {AS_GOOD_RULE}",
         _as_good("fig-simulated", SIMULATED_SETTINGS, "pairs"),
         "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible. The "
-        "authors' public code adds half a click and half a skip to every cell, with which PB-MHB loses 95 ± 1 instead of 76 ± 2 "
-        "clicks in 10,000 rounds of the standard setting (200 runs).",
+        "authors' public code adds half a click and half a skip to every cell, with which PB-MHB loses 95 ± 1 "
+        "instead of 76 ± 2 clicks in 10,000 rounds of the standard setting (200 runs).",
     ),
     Claim(
         "simulated-near-one",

@@ -4,39 +4,45 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RUNS := $(VENV)/.runs
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+APT = DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20
 define MAKE_VENV
-$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
-@echo "creating .venv: this happens once, takes a minute and needs the package index"
-$(PYTHON) -m venv $(VENV)
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slotwise needs Python 3.11 or newer, this is " + sys.version)'
+@echo "creating .venv, once"
+@$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check unit statistics test-spark soak bench figures paper clean help
+.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
-	@echo "make test        check style, types and import layers, then run every test (about seven minutes)"
+	@echo "make test        check style, types and import layers, then run every test (up to half an hour)"
 	@echo "make check       check style, types and import layers only"
 	@echo "make statistics  run the slow statistical tests"
 	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"
-	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (about an hour)"
+	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (up to two hours)"
 	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
 	@echo "make figures     redraw the figures of the documentation"
-	@echo "make paper       reproduce the paper (half an hour on two cores) and update docs/paper.md"
+	@echo "make docs        build the documentation site into out/site; it works offline"
+	@echo "make package     build the sdist and the wheel, and try both in a fresh environment (up to ten minutes)"
+	@echo "make paper       reproduce the paper (up to an hour on two cores) and update docs/paper.md"
 
-# .runs: slotwise can run (1 GB on disk); .ready: the tools for tests and development are installed too (1.6 GB)
+# .runs: the service is installed, and nothing that only other commands need (450 MB on disk);
+# .ready: every extra and the tools for tests and development are installed too (2 GB)
 $(RUNS): pyproject.toml constraints.txt
 	$(MAKE_VENV)
-	$(INSTALL) .
-	touch $(RUNS)
+	@echo "installing the service into .venv, once: NumPy, SciPy, numba, Starlette, uvicorn and what they need (450 MB)"
+	@$(BIN)/python $(PIP_INSTALL) --no-compile --editable '.[service]'  # Python compiles the few modules that it imports
+	@touch $(RUNS)
 
 $(READY): pyproject.toml constraints.txt
 	$(MAKE_VENV)
-	$(INSTALL) '.[dev,diagnostics]'
-	touch $(RUNS) $(READY)
+	@echo "installing every extra and the development tools into .venv, once: DuckDB, Altair, Spark, pytest and others (2 GB)"
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	@touch $(RUNS) $(READY)
 
 run: $(RUNS)
-	$(BIN)/slotwise demo
+	@$(BIN)/slotwise demo
 
 test: check unit
 
@@ -46,9 +52,15 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# Two processes: most of the time goes to compilation, which uses one core.
-unit: $(READY)
-	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadfile
+# One test clicks in a real browser. Where this may install packages, it installs chromium; elsewhere the test is skipped.
+browser:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ echo "installing chromium, for the test that clicks in a browser"; \
+		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
+
+# Two processes: most of the time goes to compilation, which uses one core. tests/conftest.py groups the tests.
+unit: $(READY) browser
+	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2 --dist loadgroup
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
@@ -65,6 +77,10 @@ bench: $(READY)
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures
 
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going -d out/doctrees docs out/site
+	@echo "the documentation site: file://$(CURDIR)/out/site/index.html"
+
 # `make paper PAPER=--quick` is a short trial; the page says so
 PAPER ?=
 PAPER_OUT := out/paper$(PAPER:--%=-%)
@@ -74,5 +90,18 @@ paper: $(READY)
 	cp $(PAPER_OUT)/paper.md docs/paper.md
 	for figure in $$(sed -n 's/^!.*](figures\/\(.*\))$$/\1/p' docs/paper.md); do cp $(PAPER_OUT)/figures/$$figure docs/figures/; done
 
+# what users of `pip install` get: an sdist, a wheel built from it, and both at work in a fresh environment
+PACKAGE := build/package
+package: $(READY)
+	rm -rf dist $(PACKAGE)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(PACKAGE)/venv
+	$(PACKAGE)/venv/bin/python $(PIP_INSTALL) "$$(echo dist/*.whl)[service]"
+	cd $(PACKAGE) && venv/bin/slotwise policies && venv/bin/slotwise simulate --rounds 1000 --runs 2
+	cd $(PACKAGE) && venv/bin/slotwise demo --headless --rounds 500 --port 0
+	mkdir $(PACKAGE)/sdist && tar --extract --strip-components 1 --directory $(PACKAGE)/sdist --file dist/*.tar.gz
+	cd $(PACKAGE)/sdist && PYTHONPATH=src ../../../$(BIN)/pytest tests/docs tests/clickmodels tests/test_names.py tests/test_package.py
+	rm -rf $(PACKAGE)
+
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -23,7 +23,7 @@ class Responses(NamedTuple):
         return self.latencies.size / self.seconds
 
     def quantile(self, q: float) -> float:
-        """In milliseconds."""
+        """The quantile of the latencies, in milliseconds."""
         return 1e3 * float(np.quantile(self.latencies, q))
 
 

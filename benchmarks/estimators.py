@@ -21,7 +21,7 @@ def queries(model: sw.PBM, n_queries: int, views: int = VIEWS) -> list[sw.Counts
 
 
 def baseline(counts: list[sw.Counts]) -> Callable[[], object]:
-    """Only numpy.linalg.svd of the stacked click rates: no fill, no scale, no warnings."""
+    """Call numpy.linalg.svd on the stacked click rates, without fill, scale or warnings."""
     rates = np.stack([each.clicks / (each.clicks + each.skips) for each in counts])
     return lambda: np.linalg.svd(rates, full_matrices=False)
 
@@ -79,7 +79,7 @@ def log_of_queries(n_queries: int = 10_000) -> list[Row]:
 
 
 def growth(n_queries: int = 200) -> list[Row]:
-    """Ten times the items may take at most fifteen times as long: a Newton step is O(N L^2)."""
+    """Ten times as many items may take at most fifteen times as long, because a Newton step is O(N L^2)."""
     rng, kappa = np.random.default_rng(1), setting("standard").kappa
     sizes = (20, 200, 2_000)
     contenders = {}

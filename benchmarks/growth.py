@@ -33,7 +33,10 @@ def measure() -> list[dict[str, float]]:
 
 
 def slope(points: list[dict[str, float]]) -> float:
-    """The exponent of the growth, 1 if linear. Models with few items are left out: fixed costs dominate there."""
+    """The exponent of the growth, which is 1 if it is linear.
+
+    Models with few items are left out, because fixed costs dominate.
+    """
     large = [p for p in points if p["N"] >= 100]
     return float(np.polyfit(np.log([p["NL"] for p in large]), np.log([p["us"] for p in large]), 1)[0])
 

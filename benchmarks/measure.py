@@ -32,7 +32,7 @@ class Row:
 
 
 def alternate(contenders: dict[str, Callable[[], object]], turns: int = 9) -> dict[str, np.ndarray]:
-    """Processor seconds of each contender; they alternate, so that a slow phase of the machine affects all of them."""
+    """Processor seconds of each contender. They alternate, so that a slow phase of the machine affects all of them."""
     for contender in contenders.values():
         contender()
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
@@ -45,12 +45,12 @@ def alternate(contenders: dict[str, Callable[[], object]], turns: int = 9) -> di
 
 
 def ratio(seconds: dict[str, np.ndarray], name: str, baseline: str) -> float:
-    """The median over the turns of the contender's time divided by the baseline's."""
+    """The contender's time divided by the baseline's time; the median over the turns."""
     return float(np.median(seconds[name] / seconds[baseline]))
 
 
 def report(title: str, name: str, rows: list[Row]) -> bool:
-    """Print the rows and save them as JSON; returns whether every limit holds."""
+    """Print the rows and save them as JSON. Returns whether every limit holds."""
     table = Table("measured", "value", "limit", "", title=title, show_edge=False, title_justify="left")
     for row in rows:
         limit = "" if row.limit is None else f"{'<=' if row.most else '>='} {row.limit:g}"

@@ -24,7 +24,7 @@ clock.restype, clock.argtypes = ctypes.c_long, ()
 
 @numba.njit
 def timed(params, state, model, rounds, visitors, rng, spent):
-    """The loop of a run with the stages of `choose` timed; fills `spent` with their times and the number of plans."""
+    """The loop of a run, with the stages of `choose` timed. Fills `spent` with their times and the number of plans."""
     n_positions = state.positions.size
     display, clicks = np.empty(n_positions, np.int64), np.empty(n_positions, np.int64)
     waiting, queue = state.waiting, state.queue

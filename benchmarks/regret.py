@@ -1,7 +1,8 @@
-"""`python -m benchmarks.regret`: the regret of slot_ts relative to pb_mhb; half an hour on two cores.
+"""`python -m benchmarks.regret`: compare the regret of slot_ts and pb_mhb, in half an hour on two cores.
 
-200 paired runs of 1e5 rounds in every setting of the paper, and in the simulated ones also with the most visible
-position last. Neither policy assumes that the first position is the most visible (`reference=none`), as on a real page.
+There are 200 paired runs of 1e5 rounds in every setting of the paper, and in the simulated ones also with the most
+visible position last. As on a real page, neither policy assumes that the first position is the most visible
+(`reference=none`).
 """
 
 import json

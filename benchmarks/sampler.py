@@ -1,7 +1,8 @@
 """The mixing sampler relative to the paper's random walk, and the time of a display of slot_ts.
 
-Measured: effective samples per second of the worst theta or kappa, on the counts of PB-MHB after T rounds. The walk
-gets two million sweeps; after 1e5 rounds their effective sample size is a few dozen only, so those ratios are rough.
+The measure is effective samples per second of the worst theta or kappa, on the counts of PB-MHB after T rounds. The
+walk gets two million sweeps. After 1e5 rounds their effective sample size is only a few dozen, so those ratios are
+rough.
 """
 
 import time
@@ -54,7 +55,8 @@ def against_random_walk() -> list[Row]:
 
 
 def log_odds() -> list[Row]:
-    """The log-odds walk that the paper suggests in its conclusion, relative to its random walk, at the best widths."""
+    """The log-odds walk, which the paper's conclusion suggests, relative to the paper's random walk, at the best
+    widths."""
     rows = []
     for name in NAMES:
         counts = counts_after("pb_mhb", setting(name), 10_000, params={"reference": "none"})

@@ -23,7 +23,7 @@ from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import running
 from slotwise.service.store.interface import Event, RecordedEvents
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CONNECTIONS = 8
 REQUESTS = 4_000  # in a turn
@@ -62,14 +62,14 @@ def served(name: str = "store.db") -> Iterator[RunningServer]:
 
 
 def turn(server: RunningServer, request: bytes, number: int = REQUESTS) -> tuple[Responses, float]:
-    """The responses, and the server's processor seconds for one of them."""
+    """The responses, and the server's processor seconds per response."""
     before = server.processor_seconds()
     responses = send_requests(server.port, repeat(request, number), CONNECTIONS)
     return responses, (server.processor_seconds() - before) / number
 
 
 def recommending() -> list[Row]:
-    """N=50, L=5, against the constant."""
+    """Recommendations at N=50, L=5, compared with the constant."""
     with served() as server:
         server.define("shop", 50)
         requests = {name: encode_request(f"/v1/pages/shop/{name}", b"{}") for name in ("constant", "recommendations")}
@@ -121,7 +121,7 @@ def growing() -> list[Row]:
 
 
 def learning() -> list[Row]:
-    """Clicks in batches, each answered after it is committed; with and without event ids."""
+    """Batches of clicks, with and without event ids. Each batch is answered after it is committed."""
     rates: dict[bool, list[float]] = {False: [], True: []}
     micros: dict[bool, list[float]] = {False: [], True: []}
     with served() as server:
@@ -157,7 +157,7 @@ def _clicks(server: RunningServer, named: bool) -> list[bytes]:
 
 
 def counting() -> list[Row]:
-    """The cost of a click without HTTP and the commit: its registers, its counts in the tables and in memory."""
+    """The cost of a click without HTTP and commit: updating registers, and counts in the tables and in memory."""
     plain, named = asyncio.run(_counting(False)), asyncio.run(_counting(True))
     return [
         Row("learning from a click, without HTTP and commit", float(np.median(plain)), "us of processor", 20.0),

@@ -43,8 +43,8 @@ def _mass(x, sigma):
 def baseline(theta, kappa, rounds, width, visitors, rng):
     """PB-MHB without optimisations: constant-time draws, one logarithm per term, selection in L passes.
 
-    The steps of items and of positions are written out: as one function they took 8 to 22 % longer, and the limits of
-    the benchmarks are relative to this loop.
+    The steps of items and of positions are written out, because as one function they took 8 to 22 % longer. The limits
+    of the benchmarks are relative to this loop.
     """
     n_items, n_positions = theta.size, kappa.size
     skips = np.zeros((n_items, n_positions))
@@ -171,7 +171,7 @@ def single_calls() -> list[Row]:
 
 
 def start_up() -> list[Row]:
-    """Wall-clock seconds to import slotwise, and of a small command, with all kernels compiled before."""
+    """Wall-clock seconds to import slotwise and to run a small command, with all kernels compiled before."""
     small = ["-m", "slotwise", "simulate", "--rounds", "1000", "--runs", "2", "--quiet"]
     rows = [
         ("import slotwise", ["-c", "import slotwise"], 0.5),

@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-m", "slotwise"]
 
 
 class CommandResult(NamedTuple):
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     exit_code: int
     stdout: str

@@ -245,7 +245,7 @@ POLICY = Path(uniform.__file__).read_text()
     ("source", "says"),
     [
         pytest.param("", ("lacks Params, State, init, choose, update",), id="empty"),
-        pytest.param(POLICY.replace("def choose", "def chose"), ("is not a policy: it lacks choose",), id="a name"),
+        pytest.param(POLICY.replace("choose =", "chose ="), ("is not a policy: it lacks choose",), id="a name"),
         pytest.param("import no_such_module", ("bad.py' cannot be imported", "no_such_module"), id="a bad import"),
         pytest.param("def choose(:", ("bad.py' cannot be imported: SyntaxError",), id="not Python"),
         pytest.param("1 / 0", ("bad.py' cannot be imported: ZeroDivisionError",), id="a failure"),

@@ -15,7 +15,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """The same on an event loop."""
+    """Like `wait_until`, but on an event loop."""
     async with asyncio.timeout(HANG):
         while not condition():
             await asyncio.sleep(0.001)

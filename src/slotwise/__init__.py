@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from slotwise.checks import BadInput
     from slotwise.clickmodels.pbm import PBM
     from slotwise.counts import Counts
+    from slotwise.extras import MissingExtra
     from slotwise.inference.estimation.fit import Fit, fit, fit_many
     from slotwise.inference.fit_files import load_fits, save_fits
     from slotwise.inference.fit_queries import fit_queries
@@ -27,6 +28,7 @@ __all__ = [
     "BadInput",
     "Counts",
     "Fit",
+    "MissingExtra",
     "Posterior",
     "Query",
     "QueryFit",
@@ -52,6 +54,7 @@ _MODULES = {
     "BadInput": "slotwise.checks",
     "Counts": "slotwise.counts",
     "Fit": "slotwise.inference.estimation.fit",
+    "MissingExtra": "slotwise.extras",
     "Posterior": "slotwise.inference.sampling.posterior",
     "Query": "slotwise.logs.query",
     "QueryFit": "slotwise.inference.query_fit",
@@ -72,7 +75,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: numba takes longer to import than everything else."""
+    """Import a public name when it is first used, because importing numba takes longer than everything else."""
     if name not in _MODULES:
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
     value = getattr(import_module(_MODULES[name]), name)

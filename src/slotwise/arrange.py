@@ -28,7 +28,7 @@ class InvalidPin(BadInput):
 def allowed_items(
     active: NDArray[np.bool_], eligible: Sequence[int] | None, excluded: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Which items may be shown without a pin: active, eligible (None: all are) and not excluded."""
+    """Which items may be shown without a pin: those that are active, eligible (None: all) and not excluded."""
     if eligible is None and not excluded:
         return active
     if eligible is None:
@@ -47,11 +47,11 @@ def valid_pins(
     excluded: Iterable[int],
     page_pins: Mapping[int, int] = NO_PINS,
 ) -> dict[int, int]:
-    """The pins that hold, as {position: item}.
+    """The pins that apply, as {position: item}.
 
     `pinned` are the pins of one request. A pin of an excluded item is ignored, even if it is invalid. Any other pin
     must name an active item that no second pin names; otherwise InvalidPin is raised. `page_pins` apply to all
-    requests. They hold at positions that the request does not name, if their item is active, not excluded and not
+    requests. They apply at positions that the request does not name, if their item is active, not excluded and not
     pinned already.
     """
     pins: dict[int, int] = {}
@@ -93,8 +93,8 @@ def arrange(theta: Floats, kappa: Floats, display: Ints) -> None:
         display[rank] = item
     for rank in range(n_ranked, n_positions):
         display[rank] = _LOW_BITS
-    # display[r] now holds the item of rank r. Put it at the position of rank r by way of the upper 32 bits:
-    # a second array would cost as much as all the rest
+    # display[r] now holds the item of rank r. Move it to the position of rank r through the upper 32 bits, because a
+    # second array would cost as much as everything else.
     for position in range(n_positions):
         rank = 0
         for other in range(position):
@@ -113,7 +113,9 @@ def arrange_among(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinn
     A pinned item is shown whether it is allowed or not, and only at its position. When items run out, the least visible
     positions stay EMPTY.
     """
-    score = np.where(allowed, theta, -np.inf)
+    score = np.empty(theta.size)
+    for item in range(theta.size):  # a loop: numba takes seconds to compile np.where
+        score[item] = theta[item] if allowed[item] else -np.inf
     free = kappa.copy()
     for position in range(kappa.size):
         if pinned[position] != EMPTY:

@@ -13,7 +13,14 @@ Ints = NDArray[np.int64]
 
 
 class BadInput(ValueError):
-    """Invalid input; the message says what is wrong, where, and what would be right."""
+    """Invalid input; the message says what is wrong, where, and what would be right.
+
+    >>> import slotwise as sw
+    >>> sw.PBM(theta=[0.3, 1.3], kappa=[1.0])
+    Traceback (most recent call last):
+        ...
+    slotwise.checks.BadInput: theta[1] = 1.3 is not in [0, 1]
+    """
 
 
 def integer_at_least(name: str, value: Any, least: int) -> int:
@@ -63,7 +70,7 @@ def matrix(name: str, values: ArrayLike) -> Floats:
 
 
 def within(name: str, array: Floats, low: float, high: float) -> Floats:
-    """`array` itself when all its numbers lie in [low, high] and are finite."""
+    """Return `array` if all its numbers are finite and lie in [low, high]."""
     bad = np.argwhere(~((array >= low) & (array <= high)))
     if bad.size:
         where = tuple(int(k) for k in bad[0])
@@ -78,7 +85,7 @@ def within(name: str, array: Floats, low: float, high: float) -> Floats:
 
 
 def one_of(what: str, name: object, names: Iterable[str]) -> str:
-    """`name` itself when it is one of `names`; else an error with the closest one and the whole list."""
+    """Return `name` if it is one of `names`. Otherwise the error shows the closest one and the whole list."""
     options = sorted(names)
     if isinstance(name, str) and name in options:
         return name
@@ -88,14 +95,14 @@ def one_of(what: str, name: object, names: Iterable[str]) -> str:
 
 
 def string_mapping(what: str, value: object) -> Mapping[str, Any]:
-    """`value` itself when it is a mapping with strings as keys."""
+    """Return `value` if it is a mapping with strings as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise BadInput(f"{what} = {format_value(value)} is not a mapping of names to values")
     return value
 
 
 def string_list(what: str, values: Any) -> list[str]:
-    """`values` as a list of names; a single string is an error, since it would be read as a list of letters."""
+    """`values` as a list of names. A single string is an error, because it would be read as a list of letters."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         kind = "a string" if isinstance(values, str | bytes) else "not a list"
         raise BadInput(f"{what} = {format_value(values)} is {kind}; a list of names is needed")

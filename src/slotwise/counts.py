@@ -1,4 +1,4 @@
-"""Counts: clicks and skips per item and position, all that a PBM policy learns from, and the kernels on them."""
+"""Counts: clicks and skips per item and position, which are all that a PBM policy learns from, and their kernels."""
 
 import os
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _MOST = 1e300
 
 
 class CountArrays(NamedTuple):
-    """Counts as the kernels hold them. Kernels change them in place and keep the redundant sums up to date."""
+    """Counts in the form that the kernels use. Kernels change them in place and keep the redundant sums up to date."""
 
     clicks: Floats  # N x L
     skips: Floats  # N x L
     skips_by_position: Floats  # L x N: the transpose, so that loops over items run along memory
     item_clicks: Floats  # N
     position_clicks: Floats  # L
-    displays: Floats  # one number: the displays counted, from which policies derive the round t
+    displays: Floats  # one number: the displays counted; policies compute the round t from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,14 @@ class Counts:
     """Clicks S and skips F per item x position, and the number of displays they come from.
 
     The default of `displays` is the largest number of clicks and skips at one position.
+
+    >>> counts = Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]])
+    >>> counts.displays
+    200.0
+    >>> counts.save("counts.json")
+    >>> Counts.load("counts.json").clicks
+    array([[40., 20.],
+           [20., 10.]])
     """
 
     clicks: Floats
@@ -130,7 +138,7 @@ def skip_to_click(counts: CountArrays, item: int, position: int) -> None:
 
 @kernel(inline=True)
 def shift(counts: CountArrays, item: int, position: int, clicks: float, skips: float) -> None:
-    """Add to one cell amounts that may be negative; rounding errors never make a count negative."""
+    """Add amounts, which may be negative, to one cell. Rounding errors never make a count negative."""
     counts.skips[item, position] = max(counts.skips[item, position] + skips, 0.0)
     counts.skips_by_position[position, item] = counts.skips[item, position]
     counts.clicks[item, position] = max(counts.clicks[item, position] + clicks, 0.0)
@@ -142,7 +150,7 @@ def shift(counts: CountArrays, item: int, position: int, clicks: float, skips: f
 def shift_many(
     counts: CountArrays, items: Ints, positions: Ints, clicks: Floats, skips: Floats, displays: float
 ) -> None:
-    """Add to many cells, and to the number of displays, amounts that may be negative."""
+    """Add amounts, which may be negative, to many cells and to the number of displays."""
     for k in range(items.size):
         shift(counts, items[k], positions[k], clicks[k], skips[k])
     counts.displays[0] = max(counts.displays[0] + displays, 0.0)
@@ -156,16 +164,24 @@ def fade(counts: CountArrays, factor: float) -> None:
 
 @kernel
 def restore(counts: CountArrays, clicks: Floats, skips: Floats, displays: float) -> None:
-    """Set the counts of the first rows and columns, and recompute every redundant sum."""
-    n_items, n_positions = clicks.shape
-    counts.clicks[:n_items, :n_positions] = clicks
-    counts.skips[:n_items, :n_positions] = skips
+    """Set the counts of the first rows and columns, and recompute every redundant sum.
+
+    It uses plain loops: numba takes seconds to compile the assignment of a slice, most of them for its error message.
+    """
+    all_clicks, all_skips = counts.clicks, counts.skips
+    for item in range(clicks.shape[0]):
+        for position in range(clicks.shape[1]):
+            all_clicks[item, position] = clicks[item, position]
+            all_skips[item, position] = skips[item, position]
     counts.displays[0] = displays
-    for item in range(counts.clicks.shape[0]):
-        counts.item_clicks[item] = counts.clicks[item].sum()
-    for position in range(counts.clicks.shape[1]):
-        counts.position_clicks[position] = counts.clicks[:, position].sum()
-        counts.skips_by_position[position] = counts.skips[:, position]
+    for item in range(all_clicks.shape[0]):
+        counts.item_clicks[item] = 0.0
+    for position in range(all_clicks.shape[1]):
+        counts.position_clicks[position] = 0.0
+        for item in range(all_clicks.shape[0]):
+            counts.item_clicks[item] += all_clicks[item, position]
+            counts.position_clicks[position] += all_clicks[item, position]
+            counts.skips_by_position[position, item] = all_skips[item, position]
 
 
 @kernel

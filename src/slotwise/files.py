@@ -1,4 +1,4 @@
-"""Saved files: versioned JSON, written atomically; loading any other file raises a clear error."""
+"""Saved files: versioned JSON, written atomically. Loading any other file raises a clear error."""
 
 import os
 import tempfile

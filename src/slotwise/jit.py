@@ -1,8 +1,8 @@
 """The @kernel decorator, and a compile cache that is never stale.
 
-numba's own disk cache checks only the file that defines a function: after an edit of a helper that this file imports,
+numba's own disk cache checks only the file that defines a function. After a change to a helper that this file imports,
 numba silently loads the old machine code. Here every kernel is cached in a folder named after a digest of all source
-files that it can reach by imports, so that another source means another folder. Folders unused for a month are deleted.
+files that it can reach by imports, so a changed source leads to another folder. Folders unused for a month are deleted.
 """
 
 import ast
@@ -49,12 +49,14 @@ def kernel(
     depends: tuple[ModuleType, ...] = (),
     nogil: bool = True,
 ) -> Function | Callable[[Function], Function]:
-    """Compile a function with numba: without the GIL, cached on disk; plain Python under NUMBA_DISABLE_JIT=1.
+    """Compile a function with numba, without the GIL and cached on disk. NUMBA_DISABLE_JIT=1 keeps it plain Python.
 
-    `inline` inlines it into its callers: numba counts references to every array argument of a call that is not
-    inlined, which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes
-    over; the cache key then includes their sources. With `nogil=False` the kernel keeps the GIL: in a process with busy
-    threads, a kernel that takes microseconds would wait longer to get the GIL back than it runs.
+    `inline` inlines it into its callers: numba counts references to every array argument of a call that is not inlined,
+    which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes over; the
+    cache key then includes their sources. With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes
+    microseconds in a process with busy threads: getting the GIL back would take longer than the kernel itself.
+
+    Outside slotwise, a kernel checks the bounds of arrays: a wrong index raises IndexError instead of writing anywhere.
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports: numba pickles the
     types of the arguments into the cache by name, and a class from any other file may be renamed without a new digest.
@@ -69,10 +71,21 @@ def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], 
     with _numba_config_lock:
         before, numba_config.CACHE_DIR = numba_config.CACHE_DIR, str(folder or "")
         try:
-            compile_it = numba.njit(nogil=nogil, error_model="numpy", cache=folder is not None, forceinline=inline)
+            compile_it = numba.njit(
+                nogil=nogil,
+                error_model="numpy",
+                cache=folder is not None,
+                forceinline=inline,
+                boundscheck=not function.__module__.startswith("slotwise."),
+            )
             return cast(Function, compile_it(function))
         finally:
             numba_config.CACHE_DIR = before
+
+
+def is_kernel(function: Callable[..., Any]) -> bool:
+    """Whether compiled code can call a function; under NUMBA_DISABLE_JIT=1, any function."""
+    return bool(numba_config.DISABLE_JIT) or hasattr(function, "py_func")
 
 
 def direct(function: Function) -> Function:
@@ -85,7 +98,7 @@ def direct(function: Function) -> Function:
 
 
 def cache_folder(*modules: str) -> Path | None:
-    """The cache folder of kernels that can reach these modules; None when caching would not be safe."""
+    """The cache folder of kernels that can reach these modules, or None if caching would not be safe."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     sources = dict(_reachable(modules))
     if any(name not in sources or name == "__main__" for name in modules):
@@ -98,7 +111,7 @@ def cache_folder(*modules: str) -> Path | None:
 
 
 def source_digest(*modules: str) -> str:
-    """A digest of everything that results of these modules depend on: reachable sources, numba and numpy versions."""
+    """A digest of what the results of these modules depend on: reachable sources, and the numba and numpy versions."""
     digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
     for name, path in sorted(dict(_reachable(modules)).items()):
         digest.update(name.encode() + b"\0" + _content(path) + b"\0")
@@ -139,7 +152,7 @@ def _reachable(roots: Iterable[str]) -> Iterator[tuple[str, Path]]:
     while pending:
         name = pending.pop()
         path = None if name.partition(".")[0] in _DEPENDENCIES else _source(name)
-        if path is None or not (_is_editable(path) or name.partition(".")[0] in packages):
+        if path is None or not (is_editable(path) or name.partition(".")[0] in packages):
             continue
         yield name, path
         new = _imports(name, path) - visited
@@ -160,13 +173,13 @@ def _find(name: str) -> str | None:
     if parent:
         search = getattr(sys.modules.get(parent), "__path__", None)
         if search is None:
-            return None  # `from module import function`: a name in a file that is included anyway
+            return None  # `from module import function`: the file of the module is included anyway
     spec = importlib.machinery.PathFinder.find_spec(name, search)
     return spec.origin if spec else None
 
 
 @cache
-def _is_editable(path: Path) -> bool:
+def is_editable(path: Path) -> bool:
     """Whether a file is outside the standard library and installed packages, which change with their versions."""
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False

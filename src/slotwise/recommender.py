@@ -17,7 +17,16 @@ from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
 from slotwise.jit import kernel
 from slotwise.notebook import html_block, html_table, plural
-from slotwise.policies._policy_module import can_serve, find, make_params, name_of, plain_params, serving_params
+from slotwise.policies._output_checks import check_scores, check_state_shapes
+from slotwise.policies._policy_errors import is_outside, name_of, reporting
+from slotwise.policies._policy_module import (
+    can_serve,
+    find,
+    make_params,
+    plain_params,
+    problem_found,
+    serving_params,
+)
 
 FORMAT_VERSION = 1
 SETTLING = 500  # displays drawn and discarded after a fit, because chains start at an arbitrary point
@@ -32,6 +41,13 @@ class Recommender:
     >>> display["side"]
     'tie'
     >>> page.learn(display, clicked=["hero"])
+    >>> page.late_click(display, ["side"])  # this click came later
+    >>> page.counts.displays, page.items
+    (1.0, ['hat', 'tie', 'bag'])
+    >>> page.retire("bag")
+    >>> page.save("page.json")
+    >>> Recommender.load("page.json").items
+    ['hat', 'tie']
     """
 
     def __init__(
@@ -57,8 +73,9 @@ class Recommender:
             seed if isinstance(seed, np.random.Generator) else np.random.default_rng(integer_at_least("seed", seed, 0))
         )
         self._active = np.ones(len(self._items), np.bool_)
-        self._state = self._module.init(self._params, len(self._items), len(self._positions), self._rng)
-        self._serve = _serve_kernel(self._module)
+        self._state = self._new_state("init", self._params, len(self._items), len(self._positions), self._rng)
+        self._serve = reporting(self._module, "score", _serve_kernel(self._module))
+        self._update = reporting(self._module, "update", self._module.update)
         self._allocate()
 
     @classmethod
@@ -74,10 +91,17 @@ class Recommender:
     ) -> "Recommender":
         """A page that starts from a fit of a log. `fit` is one fit, or a file or list of fits that contains `query`.
 
-        The page starts with the clicks and skips of the log, faded to the weight of at most `displays` displays (None:
-        not faded). `items` are the items of the page, by default those of the fit. Items that the fit does not know
-        start without counts. Items of the fit that the page does not have are retired: their counts still inform about
-        the visibility of positions.
+        The page starts with the clicks and skips of the log, scaled down to the weight of at most `displays` displays
+        (None keeps their full weight). `items` are the items of the page, by default those of the fit. Items that the
+        fit does not know start without counts. Items of the fit that the page does not have are retired: their counts
+        still inform about the visibility of positions.
+
+        >>> import slotwise as sw
+        >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+        >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+        >>> page = sw.Recommender.from_fit(fits, query="hats", items=["felt", "straw", "velvet"])
+        >>> page.positions, page.counts.displays
+        (['top', 'side'], 100.0)
         """
         model = select_fit(fit, query, "query=")
         counts = model.faded(displays)
@@ -154,7 +178,7 @@ class Recommender:
         for position in string_list("clicked", clicked):
             clicks[self._shown_position(display, position)] = 1
         if display:
-            self._module.update(self._params, self._state, shown, clicks)
+            self._update(self._params, self._state, shown, clicks)
 
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
         """Count a click that came after `learn`: a skip becomes a click."""
@@ -174,15 +198,15 @@ class Recommender:
             if name in self._items and self._active[self._items[name]]:
                 raise BadInput(f"item {name!r} is already on the page")
         new = [name for name in added if name not in self._items]
+        if new:  # first, since a policy from outside may fail
+            size = len(self._items) + len(new)
+            self._state = self._new_state("grow", self._params, self._state, size, len(self._positions), self._rng)
+            self._active = np.concatenate([self._active, np.ones(len(new), np.bool_)])
         for name in added:
             if name in self._items:
                 self._active[self._items[name]] = True
         for name in new:
             self._items[name] = len(self._items)
-        if new:
-            size = len(self._items)
-            self._state = self._module.grow(self._params, self._state, size, len(self._positions), self._rng)
-            self._active = np.concatenate([self._active, np.ones(len(new), np.bool_)])
         self._allocate()
 
     def retire(self, *items: str) -> None:
@@ -262,7 +286,7 @@ class Recommender:
             page = cls(saved.items, saved.positions, policy or name, saved.params, seed=_rng(saved.rng))
             page._state = _refill(page._state, saved.state)
             _recount(page._state.counts)
-            problem = page._module.check_state(page._state) if hasattr(page._module, "check_state") else None
+            problem = problem_found(page._module, "check_state", page._state)
             if problem:
                 raise BadInput(problem)
             page.retire(*saved.retired)
@@ -270,6 +294,12 @@ class Recommender:
         except (BadInput, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise BadInput(f"{damaged}: {error}") from None
         return page
+
+    def _new_state(self, function: str, *arguments: Any) -> Any:
+        """What `init` or `grow` of the policy returns."""
+        state = reporting(self._module, function, getattr(self._module, function))(*arguments)
+        check_state_shapes(self._module, function, state, arguments[-3], arguments[-2])
+        return state
 
     def _allocate(self) -> None:
         self._theta, self._kappa = np.empty(len(self._items)), np.empty(len(self._positions))
@@ -332,9 +362,16 @@ def _serve_kernel(module: ModuleType) -> Callable[..., None]:
 
 @cache
 def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
+    checked = is_outside(policy)  # for policies of slotwise, numba removes the checks before it compiles the kernel
+
     @kernel(depends=(policy,))
     def serve(params, state, rng, theta, kappa, allowed, pinned, display):  # type: ignore[no-untyped-def]
+        if checked:
+            theta[:] = np.nan
+            kappa[:] = np.nan
         policy.score(params, state, rng, theta, kappa)
+        if checked:
+            check_scores(theta, kappa)
         arrange_among(theta, kappa, allowed, pinned, display)
 
     return serve

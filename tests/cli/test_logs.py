@@ -54,7 +54,7 @@ def test_synth_names_the_option_that_is_wrong(tmp_path: Path, slotwise, option: 
 
 
 def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Ctrl-C while a large log is written: exit code 130, no traceback, no file."""
+    """After Ctrl-C while a large log is written, the exit code is 130, and there is no traceback and no file."""
     command = [*COMMAND, "logs", "synth", str(tmp_path / "a.csv"), "--lines", "1e9"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not any(path.name.startswith(".a.csv.") and path.stat().st_size for path in tmp_path.iterdir()):
@@ -68,7 +68,7 @@ def test_a_stopped_run_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_the_commands_of_the_page_about_logs_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise) -> None:
     page = (ROOT / "docs" / "logs.md").read_text()
     monkeypatch.chdir(tmp_path)
-    commands = page.partition("```\n")[2].partition("```")[0].splitlines()
+    commands = page.partition("```sh\n")[2].partition("```")[0].splitlines()
     assert len(commands) == 3
     for command in commands:
         words = shlex.split(command.replace("400000", "40000").replace("1e4", "1e2"), comments=True)

@@ -1,15 +1,17 @@
 """`slotwise pages` on a real service."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.client.apply import _apply_spec
 from slotwise.client.apply import apply as bring
+from slotwise.client.apply import carry_out
 from slotwise.client.http_client import HttpClient
 from slotwise.client.page_file import page_of
+from slotwise.client.page_plan import plan
 from slotwise.client.pages import fetch_page
 from tests.command_line import CommandResult
 from tests.service.running_service import Process
@@ -110,6 +112,56 @@ def test_exact_removes_items_and_pins_that_the_file_does_not_name(apply, service
     assert changes(apply(SECOND, "--exact", "--json")) == []
 
 
+def test_retiring_keeps_what_another_client_changed_meanwhile(service: Process, page: str) -> None:
+    with HttpClient(service.address) as client:
+        bring(client, page_of({"page": page, "positions": ["hero"], "items": {"hat": {}, "tie": {}}}))
+        smaller = page_of({"page": page, "positions": ["hero"], "items": {"hat": {}}})
+        before, etag = fetch_page(client, page)
+        prior = {"clicks": 2.0, "views": 10.0}
+        service.http.patch(f"/v1/pages/{page}/items/tie", json={"prior": prior}).raise_for_status()
+        carry_out(client, smaller, plan(before, smaller, exact=True), etag)
+    item = service.http.get(f"/v1/pages/{page}/items/tie").json()
+    assert (item["state"], item["prior"]) == ("retired", prior)
+
+
+@pytest.mark.parametrize("first", ["", FIRST], ids=["new", "existing"])
+def test_a_dry_run_lists_the_changes_and_makes_none(apply, service: Process, page: str, first: str) -> None:
+    def stored() -> list[tuple[int, str | None]]:
+        paths = ["", "/items/hat", "/items/tie", "/items/bag"]
+        answers = [service.http.get(f"/v1/pages/{page}{path}") for path in paths]
+        return [(answer.status_code, answer.headers.get("etag")) for answer in answers]
+
+    assert not first or apply(first).exit_code == 0
+    before = stored()
+    options = ("--exact", "--json")
+    planned = apply(SECOND, "--dry-run", *options)
+    assert planned.exit_code == 1, "there is something to change"
+    assert stored() == before
+    dry, made = json.loads(planned.stdout), apply(SECOND, *options).json()
+    assert (dry["dry_run"], made["dry_run"]) == (True, False)
+    assert dry["changes"] == made["changes"]
+    if first:
+        assert dry["changes"] == [
+            'layouts: {"default":["hero","left"]} -> {"default":["hero","left","right"]}', "holdout: 0.0 -> 0.25",
+            'item hat, prior: null -> {"clicks":2.0,"views":10.0}', "item bag created",
+            'item tie, state: "paused" -> "retired"', "pin default/hero: hat removed", "pin default/left: hat",
+        ]  # fmt: skip
+    else:
+        assert dry["changes"] == [
+            f'page {page} created, layouts: {{"default":["hero","left","right"]}}, holdout: 0.25',
+            'item hat created, prior: {"clicks":2.0,"views":10.0}', "item bag created", "pin default/left: hat",
+        ]  # fmt: skip
+    again = apply(SECOND, "--dry-run")
+    assert (again.exit_code, again.stdout) == (0, f"page {page}: nothing to change\n")
+
+
+def test_a_dry_run_lists_every_change(apply) -> None:
+    result = apply('positions = ["hero"]\n[items]\n' + "\n".join(f"item{k} = {{}}" for k in range(50)), "--dry-run")
+    assert result.exit_code == 1
+    assert "would change" in result.stdout.splitlines()[0]
+    assert len(result.stdout.splitlines()) == 52
+
+
 def test_an_item_pinned_to_a_removed_position_can_be_pinned_again(apply, service: Process, page: str) -> None:
     apply(FIRST)
     result = apply('positions = ["left"]\nitems = { hat = {} }\npins = { left = "hat" }')
@@ -123,8 +175,9 @@ def test_a_page_that_was_changed_concurrently_is_not_overwritten(service: Proces
         bring(client, file)
         before, etag = fetch_page(client, page)
         service.http.patch(f"/v1/pages/{page}", json={"holdout": 0.5})
+        changed = page_of({"page": page, "positions": ["left"]})
         with pytest.raises(BadInput, match="changed"):
-            _apply_spec(client, page_of({"page": page, "positions": ["left"]}), before, etag)
+            carry_out(client, changed, plan(before, changed), etag)
     assert service.http.get(f"/v1/pages/{page}").json()["layouts"] == {"default": ["hero"]}
 
 
@@ -168,13 +221,89 @@ def test_unknown_values_are_printed_as_a_dash(apply, show, service: Process, pag
     apply(FIRST)
     lines = show().stdout.splitlines()
     assert any("0 displays" in line for line in lines)
-    assert hero(lines) == ["default", "hero", "-", "hat", "-"]
+    assert hero(lines) == ["hero", "-", "hat (pinned)", "-"]
     send_click(service, page)
     service.http.delete(f"/v1/pages/{page}/pins/default/hero")  # a change of the page discards its cached insights
     lines = show().stdout.splitlines()
     assert any("(learnt 1 display, 1 click)" in line for line in lines)
-    assert hero(lines)[:4] == ["default", "hero", "-", ""], "the visibility of a single position is unknown"
-    assert hero(lines)[4].startswith("hat (")
+    assert hero(lines)[:2] == ["hero", "-"], "the visibility of a single position is unknown"
+    assert hero(lines)[2].startswith("hat (")
+    assert hero(lines)[3] == hero(lines)[2], "without pins, visitors see what is best"
+
+
+COUNTED = """
+positions = ["hero", "left"]
+[items]
+hat = {}
+tie = {}
+bag = {}
+"""
+
+
+def import_counts(service: Process, page: str, segment: str | None = None) -> None:
+    """2,000 displays of each item at each position: hat is the most attractive item, hero the most visible position."""
+    cells = [
+        {"item": item, "layout": "default", "position": position, "segment": segment, "clicks": clicks, "skips": skips}
+        for item, theta in (("hat", 0.5), ("tie", 0.3), ("bag", 0.1))
+        for position, kappa in (("hero", 1.0), ("left", 0.5))
+        for clicks, skips in [(2000 * theta * kappa, 2000 * (1 - theta * kappa))]
+    ]
+    service.http.put(f"/v1/pages/{page}/state", json={"displays": 6000, "counts": cells}).raise_for_status()
+
+
+def positions(result: CommandResult) -> dict[str, tuple[str, ...]]:
+    """What visitors see, and what would be best, by position."""
+    rows = [[cell.strip() for cell in line.split("│")] for line in result.stdout.splitlines()]
+    return {row[0]: tuple(row[2:]) for row in rows if row[0] in ("hero", "left")}
+
+
+def test_show_has_what_visitors_see_beside_what_would_be_best(apply, show, service: Process, page: str) -> None:
+    apply(COUNTED)
+    import_counts(service, page)
+    best = {"hero": "hat (100%)", "left": "tie (100%)"}
+    assert positions(show()) == {position: (item, item) for position, item in best.items()}
+    service.http.put(f"/v1/pages/{page}/pins/default/hero", json={"item": "bag"}).raise_for_status()
+    assert positions(show()) == {"hero": ("bag (pinned)", best["hero"]), "left": ("hat (100%)", best["left"])}
+    service.http.patch(f"/v1/pages/{page}/items/bag", json={"state": "paused"}).raise_for_status()
+    paused = show()
+    assert positions(paused) == {position: (item, item) for position, item in best.items()}
+    assert "bag is pinned to default/hero, without effect: it is paused" in paused.stdout
+    service.http.patch(f"/v1/pages/{page}", json={"mode": "shadow", "default_order": ["tie"]}).raise_for_status()
+    order = {"hero": "tie (default order)", "left": "hat (default order)"}
+    assert positions(show()) == {position: (order[position], best[position]) for position in order}
+
+
+def test_show_names_the_layouts_if_there_are_several(apply, show, service: Process, page: str) -> None:
+    apply(
+        COUNTED.replace('positions = ["hero", "left"]', 'layouts = { desktop = ["hero", "left"], mobile = ["hero"] }')
+    )
+    service.http.put(f"/v1/pages/{page}/pins/mobile/hero", json={"item": "bag"}).raise_for_status()
+    rows = [[cell.strip() for cell in line.split("│")] for line in show().stdout.splitlines()]
+    assert ["desktop", "left", "-", "-", "-"] in rows
+    assert ["mobile", "hero", "-", "bag (pinned)", "-"] in rows
+
+
+def test_show_speaks_of_the_sampler_only_if_asked(apply, show, service: Process, page: str) -> None:
+    apply(COUNTED)
+    import_counts(service, page)
+    plain, verbose = show().stdout, show("--verbose").stdout
+    words = ("draws", "effective sample size", "sweeps", "chains")
+    assert not any(word in plain for word in words)
+    assert all(word in verbose for word in words)
+
+
+def test_show_a_segment(apply, show, service: Process, page: str) -> None:
+    apply('segments = ["new"]\n' + COUNTED)
+    import_counts(service, page, "new")
+    whole, segment = show(), show("--segment", "new")
+    assert "visitors without a segment" in whole.stdout
+    assert positions(segment) == {"hero": ("hat (100%)",) * 2, "left": ("tie (100%)",) * 2}
+    attractiveness = {
+        line.split("│")[0].strip(): line.split("│")[2].strip() for line in segment.stdout.splitlines()[-3:]
+    }
+    assert attractiveness["hat"].startswith("0.4") or attractiveness["hat"].startswith("0.5")
+    assert "hat  │ active │ - " in whole.stdout, "nothing was counted without a segment"
+    show("--segment", "old").assert_refused("'old'", "new")
 
 
 def test_a_name_is_not_markup(apply, show) -> None:

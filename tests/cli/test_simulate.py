@@ -7,6 +7,7 @@ import pytest
 
 import slotwise as sw
 from tests.cli.small_fits import small_fits
+from tests.policies.faulty_runs import FILE
 
 SMALL = ["--rounds", "200", "--runs", "3"]
 
@@ -115,7 +116,13 @@ MISTAKES = {
 def test_a_policy_that_does_not_compile_gets_one_clear_line(mistake, slotwise, broken_policy) -> None:
     right, wrong, named = MISTAKES[mistake]
     result = slotwise("simulate", *SMALL, "--policies", broken_policy(right, wrong))
-    result.assert_refused("policy click_share", "compiled", named)
+    result.assert_refused("policy click_share", "compiled", named, "click_share.py, line ")
+
+
+def test_an_invalid_display_of_a_policy_gets_one_clear_line(slotwise) -> None:
+    result = slotwise("simulate", *SMALL, "--policies", f"uniform,{FILE}:mistake=twice:after=20")
+    result.assert_refused("policy faulty_policy: choose sets both display[0] and display[4] to item 0 in round 21")
+    result.assert_refused("faulty_policy.py, line ", "def choose(")
 
 
 def test_a_wrong_reference_is_noted(slotwise) -> None:

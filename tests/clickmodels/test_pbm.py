@@ -31,7 +31,7 @@ def draw_clicks(model: PBM, display: list[int], visitors: np.random.Generator) -
 
 
 def click_z(model: PBM, display: list[int], chances: np.ndarray, visitors: int = 8_000) -> np.ndarray:
-    """By position, the deviation of the clicks of many visitors from these probabilities, in standard deviations."""
+    """The deviation of the clicks of many visitors from these probabilities, in standard deviations, by position."""
     rng = np.random.default_rng(3)
     mean = np.mean([draw_clicks(model, display, rng) for _ in range(visitors)], axis=0)
     return np.abs(mean - chances) / np.sqrt(chances * (1.0 - chances) / visitors)

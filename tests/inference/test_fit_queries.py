@@ -1,4 +1,4 @@
-"""`fit_queries`: each query is fitted separately, warnings name items; order and threads change nothing."""
+"""`fit_queries`: each query is fitted separately, warnings name items, and order and threads change nothing."""
 
 import doctest
 import re
@@ -174,8 +174,11 @@ def test_a_small_deviation_is_reported_without_a_warning() -> None:
 
 
 def test_warnings_of_many_queries_stay_rare() -> None:
-    """Law: 400 queries for which the PBM is true. The probability of at least one warning is 5 % (measured: at most)
-    and that of three or more below 1 in 1,000. Negative control: without the correction there would be 20 warnings."""
+    """Law: 400 queries for which the PBM is true.
+
+    The probability of at least one warning is 5 % (measured: at most) and that of three or more below 1 in 1,000.
+    Negative control: without the correction there would be 20 warnings.
+    """
     fits = sw.fit_queries([simulated_query(f"q{k}", setting("q9"), 1_000, seed=k) for k in range(400)])
     warned = sum(POOR in warning for model in fits for warning in model.warnings)
     assert warned < 3
@@ -242,6 +245,16 @@ def test_bayes_warns_of_items_that_only_the_prior_determines() -> None:
     assert any(re.match("item 'bag': never shown.*prior", warning) for warning in model.warnings)
     assert any(warning.startswith("item 'tie': fewer than 10 clicks") for warning in model.warnings)
     assert 0 < model.theta[1] < model.theta_interval[1, 1] < 0.2
+
+
+def test_bayes_gives_no_interval_where_kappa_is_1_only_by_convention() -> None:
+    """Each item was shown at a position of its own, so that nothing compares the positions."""
+    model = fit_one([[90, 0], [0, 60]], [[10, 0], [0, 40]], "bayes")
+    assert np.isnan(model.kappa_interval).all()
+    assert np.isnan(model.kappa_error).all()
+    assert model.kappa.tolist() == [1.0, 1.0]
+    assert np.isfinite(model.theta_interval).all()
+    assert [warning for warning in model.warnings if "not ready" in warning] == []
 
 
 def test_progress_of_bayes_is_reported_after_each_query() -> None:

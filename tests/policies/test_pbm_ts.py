@@ -1,4 +1,4 @@
-"""PBM-TS: the displays that it makes from its draws; the draws have their tests in inference/sampling."""
+"""PBM-TS: the displays that it makes from its draws. tests/inference/sampling has the tests of the draws."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_it_shows_the_best_display_under_its_draw() -> None:
 
 @pytest.mark.parametrize("kappa", [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-9, 1e-9, 1e-9]])
 def test_positions_with_kappa_0_give_finite_draws(kappa: list[float]) -> None:
-    """Even with clicks where kappa is 0, which the model excludes."""
+    """Draws are finite even with clicks at a position whose kappa is 0, which the model excludes."""
     rng = np.random.default_rng(1)
     params = make_params(pbm_ts, {"model": Model(np.zeros(4), np.array(kappa))}, None)
     state = pbm_ts.init(params, 4, 3, rng)

@@ -170,7 +170,10 @@ def test_rounds_cover_one_display_only() -> None:
 
 
 def test_the_queue_step_by_step() -> None:
-    """Round 1: log t = 0 requires nothing. Round 2 queues the whole cycle. No plan follows until all are shown."""
+    """In round 1, log t = 0 requires nothing.
+
+    Round 2 queues the whole cycle. Nothing is planned until all are shown.
+    """
     params, state = start(3, 2)
     display, rng = np.empty(2, np.int64), np.random.default_rng(0)
     choose(params, state, rng, display)

@@ -1,4 +1,4 @@
-"""Slot TS: the displays that it makes from its draws; the sampler has its tests in inference/sampling."""
+"""Slot TS: the displays that it makes from its draws. tests/inference/sampling has the tests of the sampler."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_it_finds_the_most_visible_position_itself(kappa: list[float]) -> None:
 
 
 def test_a_chain_that_starts_far_from_the_posterior_reaches_it() -> None:
-    """After a restore the chain may start at any point: within 300 sweeps it agrees with the counts."""
+    """After a restore the chain may start at any point. Within 300 sweeps it agrees with the counts."""
     counts = counts_after("slot_ts", sw.PBM([0.3, 0.2, 0.1, 0.05], [1.0, 0.5]), 20_000)
     params = make_params(slot_ts, {}, None)
     rng = np.random.default_rng(0)

@@ -80,6 +80,7 @@ class Process:
     """`slotwise serve` in a separate process."""
 
     def __init__(self, store: Path, *options: str, **settings: Any) -> None:
+        self.store = store
         command = [*COMMAND, "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings

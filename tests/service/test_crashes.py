@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from slotwise.service.verify import verify
+from tests.service.recording_visitors import Visitor, check
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
-from tests.service.visitors import Visitor, check
 from tests.waiting import HANG
 
 VISITORS = 4

@@ -47,7 +47,10 @@ class Traffic:
             await self.click([Event(EventKind.VIEW, display.id, display.nonce, None, None, None), *events])
 
     async def click(self, events: list[Event]) -> None:
-        """Send until there is an answer. A refused batch had no effect; a batch that timed out may have had one."""
+        """Send until there is an answer.
+
+        A refused batch had no effect; a batch that timed out may have had an effect.
+        """
         times_out = self.rng.random() < 0.2
         for attempt in range(100):
             try:
@@ -184,6 +187,10 @@ def test_two_patches_that_are_invalid_together(tmp_path: Path) -> None:
         ("PUT", "/pins/default/hero", {"item": "hat"}),
         ("DELETE", "/pins/default/hero", None),
         ("DELETE", "", None),
+        ("PUT", "/items/hat", {}),
+        ("PATCH", "/items/hat", {"state": "paused"}),
+        ("DELETE", "/items/hat", None),
+        ("POST", "/items:batch", {"items": [{"item": "hat"}]}),
     ],
 )
 def test_a_page_that_is_archived_concurrently_stays_archived(tmp_path: Path, method: str, path: str, body: Any) -> None:
@@ -195,6 +202,72 @@ def test_a_page_that_is_archived_concurrently_stays_archived(tmp_path: Path, met
         archived, late = await asyncio.gather(client.http.delete("/v1/pages/shop"), other)
         assert (archived.status_code, late.status_code) == (204, 404)
         assert (await client.http.get("/v1/pages/shop")).status_code == 404
+
+    run_scenario(tmp_path, scenario)
+
+
+PRIOR = {"clicks": 3.0, "views": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("requests", "wanted"),
+    [
+        ([("PUT", {"prior": PRIOR}), ("DELETE", None)], {"state": "retired", "prior": PRIOR}),
+        ([("PUT", {"prior": PRIOR}), ("PATCH", {"state": "paused"})], {"state": "paused", "prior": PRIOR}),
+        ([("PATCH", {"prior": PRIOR}), ("PATCH", {"valid_until": 5e9})], {"prior": PRIOR, "valid_until": 5e9}),
+    ],
+    ids=["put and retire", "put and pause", "two patches"],
+)
+def test_a_change_of_an_item_keeps_what_a_concurrent_one_changed(tmp_path: Path, requests: Any, wanted: Any) -> None:
+    """Both calls find the definition that memory has; the second to be committed changes what the first one left."""
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        path = "/v1/pages/shop/items/hat"
+        await asyncio.gather(*(client.ok(method, path, body) for method, body in requests))
+        plain = {"item": "hat", "state": "active", "prior": None, "valid_from": None, "valid_until": None}
+        assert await client.ok("GET", path) == plain | wanted
+        page = await client.ok("GET", "/v1/pages/shop")
+        assert page["items"][0] == plain | wanted, "memory has what the store has"
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_no_update_of_an_item_is_lost(tmp_path: Path) -> None:
+    """Clients that read, change and write back with If-Match, and try again after 412, all have their effect."""
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        path, refused = "/v1/pages/shop/items/hat", 0
+        await client.ok("PUT", path, {"prior": {"clicks": 0, "views": 1000}})
+
+        async def add_clicks(times: int) -> None:
+            nonlocal refused
+            while times:
+                before = await client.http.get(path)
+                prior = before.json()["prior"]
+                method = client.http.patch if times % 2 else client.http.put
+                changed = {"prior": {**prior, "clicks": prior["clicks"] + 1}}
+                answer = await method(path, json=changed, headers={"if-match": before.headers["etag"]})
+                assert answer.status_code in (200, 412)
+                times -= answer.status_code == 200
+                refused += answer.status_code == 412
+
+        await asyncio.gather(*(add_clicks(5) for _ in range(6)))
+        assert refused > 0
+        assert (await client.ok("GET", path))["prior"]["clicks"] == 30
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_two_patches_of_an_item_that_are_invalid_together(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        path, patches = "/v1/pages/shop/items/hat", [{"valid_from": 2e9}, {"valid_until": 1e9}]
+        answers = await asyncio.gather(*(client.http.patch(path, json=patch) for patch in patches))
+        assert [answer.status_code for answer in answers] == [200, 422]
+        assert answers[1].json()["errors"][0]["pointer"] == "/valid_until"
+        await client.recommend()
 
     run_scenario(tmp_path, scenario)
 

@@ -49,7 +49,7 @@ def test_a_token_with_a_changed_missing_or_added_character_is_rejected(tmp_path:
 
 
 def test_a_token_of_another_store_is_rejected(tmp_path: Path) -> None:
-    """Even if the other store has the same pages and the same display."""
+    """The token is rejected even if the other store has the same pages and the same display."""
     tokens: list[str] = []
 
     async def first(client: Client) -> None:
@@ -113,7 +113,7 @@ def test_a_token_expires_with_the_click_window_even_if_the_window_was_changed(tm
 
 
 def test_a_token_of_the_longest_window_is_valid_until_its_last_second(tmp_path: Path) -> None:
-    """Signed just before the secret is replaced, which the service may do ten minutes late."""
+    """The token is signed just before the secret is replaced, which may happen ten minutes late."""
 
     async def scenario(client: Client) -> None:
         window = 30 * 86400.0

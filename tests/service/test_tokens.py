@@ -42,7 +42,7 @@ def test_old_tokens_stay_valid_after_a_rotation_of_secrets(tmp_path: Path) -> No
 
 
 def test_itsdangerous_can_read_tokens() -> None:
-    """With the secret, and without any code of slotwise."""
+    """The library can read a token if it has the secret, without any code of slotwise."""
     for secret in ("short", "x" * 43, "long" * 40):
         token = Tokens([(0.0, secret)]).sign(TokenClaims("d", 7, 1), 100.0)
         assert Signer(secret, key_derivation="none", digest_method=hashlib.sha256).unsign(token) == b"d.7.1.64"

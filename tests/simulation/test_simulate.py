@@ -1,4 +1,4 @@
-"""Simulations: every way of running them gives the same result, which slow implementations of the rules confirm."""
+"""Simulations: every way of running them gives the same result, and slow implementations of the rules agree."""
 
 import json
 import math
@@ -24,6 +24,7 @@ from slotwise.policies._policy_module import find, make_params
 from slotwise.simulation import simulate as simulate_module
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators, log_spaced
+from tests.policies import faulty_runs
 from tests.simulation import recommender_run
 
 MODEL = recommender_run.MODEL
@@ -201,17 +202,18 @@ def test_the_delays_above_give_different_results() -> None:
 # the simulator, one call at a time, and plain Python
 
 
-@pytest.mark.parametrize("reference", ["first", "none"])
-def test_one_call_at_a_time_equals_the_simulation_bit_for_bit(reference: str) -> None:
+@pytest.mark.parametrize("version", recommender_run.VERSIONS)
+def test_one_call_at_a_time_equals_the_simulation_bit_for_bit(version: str) -> None:
     rounds = 1500
-    single_run = recommender_run.run_recommender(reference, rounds)
+    policy, params = recommender_run.VERSIONS[version]
+    single_run = recommender_run.run_recommender(rounds, policy, params)
     result = sw.simulate(
-        "pb_mhb",
+        policy,
         MODEL,
         rounds=rounds,
         runs=recommender_run.RUN + 1,
         seed=recommender_run.SEED,
-        params={"reference": reference},
+        params=params,
         checkpoints=range(1, rounds + 1),
     )
     assert result.regret[recommender_run.RUN].tolist() == single_run.regret
@@ -221,8 +223,8 @@ def test_plain_python_shows_the_same_displays_as_compiled_code() -> None:
     command = [sys.executable, str(HERE / "recommender_run.py"), "250"]
     plain = subprocess.run(command, env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, check=True)
     displays = json.loads(plain.stdout)
-    for reference in ("first", "none"):
-        assert displays[reference] == recommender_run.run_recommender(reference, 250).displays
+    for name, version in recommender_run.VERSIONS.items():
+        assert displays[name] == recommender_run.run_recommender(250, *version).displays
 
 
 # progress, and its cost
@@ -257,6 +259,13 @@ def test_an_interrupt_stops_the_runs_that_have_not_started(monkeypatch: pytest.M
     with pytest.raises(Stop):
         sw.simulate("uniform", MODEL, rounds=10, runs=10_000, threads=1, progress=stop)
     assert len(episodes) < 5_000  # progress is reported several times a second; all runs take 100 s
+
+
+@pytest.mark.parametrize("mistake", ["too_large", "raise"])
+def test_another_process_reports_a_mistake_of_a_policy_as_this_one_does(mistake: str, processes: Executor) -> None:
+    here = faulty_runs.message(mistake)
+    assert "faulty_policy.py, line " in here
+    assert faulty_runs.message(mistake, executor=processes) == here
 
 
 class Broken(Executor):

@@ -49,7 +49,7 @@ def true_values(prior: object, reference: str, rng: np.random.Generator) -> tupl
 def levels(case: str, data_sets: int, believed: object = None) -> Floats:
     """Data sets x variables: the share of draws below the true value.
 
-    `believed` replaces the true prior in the posterior: the negative controls pass a wrong one.
+    `believed` replaces the true prior in the posterior. The negative controls pass a wrong prior.
     """
     prior, reference = CASES[case]
     rng = np.random.default_rng(17)
@@ -61,7 +61,7 @@ def levels(case: str, data_sets: int, believed: object = None) -> Floats:
         post = sw.posterior(counts, DRAWS, believed or prior, reference, ess=0.8 * DRAWS, seed=k)  # type: ignore[arg-type]
         theta, kappa = theta[None], kappa[None]
         normalise(theta, kappa, *components(counts.arrays()), int(reference == "first"))
-        shares.append(_share_below(_variables(post.theta, post.kappa), _variables(theta, kappa), rng))
+        shares.append(share_below(_variables(post.theta, post.kappa), _variables(theta, kappa), rng))
     return np.array(shares)
 
 
@@ -70,7 +70,7 @@ def _variables(theta: Floats, kappa: Floats) -> Floats:
     return np.concatenate([theta, kappa, products], axis=1)
 
 
-def _share_below(draws: Floats, value: Floats, rng: np.random.Generator) -> Floats:
+def share_below(draws: Floats, value: Floats, rng: np.random.Generator) -> Floats:
     below, same = (draws < value).sum(axis=0), (draws == value).sum(axis=0)
     return (below + rng.random(value.shape[1]) * (same + 1)) / (len(draws) + 1)
 

@@ -4,8 +4,8 @@ Law: clicks of each item at each position are Binomial(views, theta kappa). Thet
 setting, and the least attractive item has 55 expected clicks. Each of the 10 thetas and of the 4 kappas that are not 1
 by convention must be covered in 85 to 95 % of 500 data sets. A parameter with a coverage of 0.9 falls outside once in
 3,200 seeds, any of the 42 parameters of the three settings about once in 75; the seed is fixed. The long test has
-20,000 data sets and a range of 88 to 92 %, 9 standard deviations: it leaves room because the law of the estimate is
-normal only in the limit.
+20,000 data sets and a range of 88 to 92 %, which is 9 standard deviations. The range leaves room because the law of the
+estimate is normal only in the limit.
 """
 
 import numpy as np

@@ -67,7 +67,8 @@ def _variables(theta: Floats, kappa: Floats) -> Floats:
 
 
 def test_coverage_with_few_data_sets() -> None:
-    """60 data sets of 1,000 rounds: the share has a standard deviation of 1.5 %, the limits are five of them away."""
+    """60 data sets of 1,000 rounds: the share has a standard deviation of 1.5 %; the limits are five times as far
+    away."""
     products, halves, _ = coverage("standard", 1_000, 60)
     assert 0.82 < products.mean() < 0.98
     assert halves.mean() < 0.82

@@ -61,7 +61,10 @@ def test_a_random_start_is_much_worse() -> None:
 
 @pytest.mark.statistics
 def test_regret_with_a_random_start() -> None:
-    """The independent implementation has 26821 at round 1e5, without a recorded standard error: within 2 % here."""
+    """The independent implementation has 26821 at round 1e5, without a recorded standard error.
+
+    Ours must be within 2 %.
+    """
     result = sw.simulate("pb_mhb", setting("standard"), rounds=100_000, runs=20, params={"start": "random"})
     print(f"random start: {result.mean()[-1]:.0f} ± {result.standard_error()[-1]:.0f}")
     assert result.mean()[-1] == pytest.approx(26821, rel=0.02)

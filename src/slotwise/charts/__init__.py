@@ -1,9 +1,10 @@
-"""Every chart, as an Altair chart: the same code for image files and interactive pages."""
+"""All charts, made with Altair: the same code draws image files and interactive pages."""
 
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart
 from slotwise.charts.learning_curve import learning_chart
 from slotwise.charts.ranks import rank_chart
+from slotwise.charts.ratio import ratio_chart
 from slotwise.charts.regret import regret_chart
 from slotwise.charts.spread import spread_chart
 from slotwise.charts.timing import growth_chart, time_chart
@@ -16,6 +17,7 @@ __all__ = [
     "growth_chart",
     "learning_chart",
     "rank_chart",
+    "ratio_chart",
     "regret_chart",
     "save_chart",
     "spread_chart",

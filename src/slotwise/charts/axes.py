@@ -1,14 +1,24 @@
-"""What all charts share: colours, logarithmic axes, titles with notes, and the frame."""
+"""The common parts of all charts: colours, logarithmic axes, titles with notes, and the frame."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
+
+from slotwise.extras import require
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow (too pale on white), then more
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 COLOURS += ["#882255", "#999933", "#6633AA", "#117733", "#AA7744", "#777777"]
 WIDTH, HEIGHT = 560, 340
 NUMBER_LABEL = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 0.1 rather than 100m
+
+
+def import_altair() -> Any:
+    """Altair, imported when the first chart is drawn: it takes a third of a second."""
+    require("charts", "a chart")
+    import altair
+
+    return altair
 
 
 def log_axis(alt: Any, low: float, high: float) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Save charts as files; the suffix of the name is the format."""
+"""Save charts as files. The suffix of the name selects the format."""
 
 import os
-from html import escape
 from pathlib import Path
 from typing import Any
 
+from slotwise.charts.chart_page import chart_page
 from slotwise.checks import BadInput
+from slotwise.extras import require
 from slotwise.files import write_whole
 
 SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
@@ -16,12 +17,17 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
     """Write the chart as SVG, PNG, PDF, a self-contained HTML page or Vega-Lite JSON, depending on the suffix.
 
     A PNG has `scale` pixels per unit of the chart.
-    """
-    import vl_convert
 
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> save_chart(sw.regret_chart([sw.simulate("uniform", visitors, rounds=100, runs=2)]), "regret.svg")
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise BadInput(f"cannot save a chart as {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
+    require("charts", "saving a chart")
+    import vl_convert
+
     specification = chart.to_json()
     if suffix == ".svg":
         content = vl_convert.vegalite_to_svg(specification).encode()
@@ -30,15 +36,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(specification)
     elif suffix == ".html":
-        content = _with_title(vl_convert.vegalite_to_html(specification, bundle=True), chart).encode()
+        content = chart_page(chart).encode()
     else:
         content = specification.encode()
     write_whole(path, content)
-
-
-def _with_title(html: str, chart: Any) -> str:
-    """The page with the chart's title as its own, and the viewport of the device."""
-    title = chart.to_dict().get("title", "")
-    text = title.get("text", "") if isinstance(title, dict) else title
-    head = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n    <title>{escape(text)}</title>'
-    return html.replace("<title>Chart</title>", head, 1)

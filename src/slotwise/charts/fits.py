@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, title_with_notes
+from slotwise.charts.axes import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
@@ -20,12 +20,17 @@ Row = dict[str, Any]
 
 
 def fit_chart(fits: QueryFit | Iterable[QueryFit], title: str = "") -> Any:
-    """Theta of each item of the first queries with its interval, and kappa of every query over the positions.
+    """The thetas of the first queries with their intervals, and the kappas of every query over the positions.
 
     Up to 12 queries have a panel and a line each. If there are more, the first 12 have panels, and kappa is drawn as
     quantiles over all queries.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+    >>> sw.save_chart(fit_chart(fits), "fits.json")
     """
-    import altair as alt
+    alt = import_altair()
 
     listed = fit_list(fits)
     if not listed:
@@ -174,7 +179,7 @@ def _quantiles(
 
 
 def _shortened(name: str) -> str:
-    """A name on one line; a long one loses its middle, since ids and addresses differ at their ends."""
+    """A name on one line. A long name loses its middle, because ids and addresses differ at their ends."""
     line, half = _one_line(name), MAX_NAME_LENGTH // 2
     return line if len(line) <= MAX_NAME_LENGTH else f"{line[: half - 1]}…{line[-half:]}"
 

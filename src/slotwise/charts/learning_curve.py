@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, WIDTH, framed
+from slotwise.charts.axes import COLOURS, framed, import_altair
 from slotwise.checks import BadInput
 
 
@@ -14,7 +14,7 @@ def learning_chart(
 
     A point is a round and the mean regret per round since the previous point.
     """
-    import altair as alt
+    alt = import_altair()
 
     if not points:
         raise BadInput("no rounds to draw; give at least one point")
@@ -28,5 +28,5 @@ def learning_chart(
     line = base.mark_line(strokeWidth=2, color=COLOURS[0], interpolate="step-before").encode(tooltip=tooltip)
     level = alt.Chart(alt.InlineData(values=[{"regret": at_random, "label": "random displays"}])).encode(y=y)
     rule = level.mark_rule(strokeDash=[6, 4], color="#666")
-    label = level.mark_text(align="right", dy=-7, color="#666").encode(x=alt.value(WIDTH), text="label:N")
+    label = level.mark_text(align="right", dy=-7, color="#666").encode(x=alt.value("width"), text="label:N")
     return framed(alt, [area, line, rule, label], title or "Learning curve", notes)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, title_with_notes
+from slotwise.charts.axes import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ RANK_BINS = 20
 def rank_chart(diagnosis: "Diagnosis", most: int = 12, title: str = "") -> Any:
     """Rank plots of the variables with the smallest effective sample sizes, at most `most` of them.
 
-    The draws of each chain are ranked among those of all chains. If the chains agree, every chain has the same share of
-    draws in each bin of ranks, and its line stays at 1.
+    The draws of each chain are ranked among the draws of all chains. If the chains agree, every chain has the same
+    share of draws in each bin of ranks, and its line stays at 1.
     """
-    import altair as alt
+    alt = import_altair()
 
     ess = np.where(np.isfinite(diagnosis.ess), diagnosis.ess, np.inf)
     chosen = sorted(np.argsort(ess)[:most].tolist())

@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, log_axis
+from slotwise.charts.axes import framed, import_altair, log_axis
+from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, last_value, make_palette
 from slotwise.checks import BadInput
 from slotwise.simulation.result import Result
 
 MAX_OVER_MEDIAN = 3.0  # a linear axis ends at most at this many times the end of the median curve
-Row = dict[str, Any]
 
 
 def regret_chart(
@@ -28,8 +28,13 @@ def regret_chart(
     `bounds` maps names to constants C of regret lower bounds C log T. They are asymptotic, so each is drawn as a slope
     over the last decade, starting on the first curve: it shows how fast regret must grow, not how large it must be.
     `notes` are further lines below the title; `dashes` and `colours` style curves by label.
+
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> results = [sw.simulate(policy, visitors, rounds=100, runs=2) for policy in ("pb_mhb", "uniform")]
+    >>> sw.save_chart(regret_chart(results, title="Three items, two positions"), "regret.json")
     """
-    import altair as alt  # takes a third of a second to import
+    alt = import_altair()
 
     if not results:
         raise BadInput("no results to draw; give at least one")
@@ -41,13 +46,14 @@ def regret_chart(
     x = alt.X("round:Q", title="round", **log_axis(alt, 1, max((row["round"] for row in rows), default=10)))
     top = _top(rows, drawn)
     y = {"title": "cumulative regret (clicks lost)", **_regret_axis(alt, rows + guides, top, log_regret)}
-    curves = _curves(alt, rows, x, y, _palette(names, drawn, colours), dashes)
+    style = CurveStyle("regret", ".1f", make_palette(names, drawn, colours), dashes)
+    curves = curve_layers(alt, rows, x, y, style)
     layers = [*curves, *_guide_layers(alt, guides, list(bounds or {}), x, y)]
     all_notes = [
         *notes,
         _runs_note(results),
         *_flat_note(flat, log_regret),
-        *([] if log_regret else _cut_off_note(rows, drawn, top)),
+        *([] if log_regret else cut_off_note(rows, drawn, "regret", top)),
     ]
     all_notes += ["dashed: slope of the asymptotic lower bound C log t, not a lower limit of the regret"] * bool(guides)
     return framed(alt, layers, title or "Cumulative regret", all_notes)
@@ -70,47 +76,6 @@ def _rows(name: str, result: Result, log_regret: bool) -> list[Row]:
     ]
 
 
-def _last(rows: list[Row], name: str) -> float:
-    return float([row for row in rows if row["policy"] == name][-1]["regret"])
-
-
-def _palette(names: list[str], drawn: list[str], colours: Mapping[str, str] | None) -> dict[str, str]:
-    """A colour for each curve: the given one, else by its index among all names."""
-    return {name: (colours or {}).get(name, COLOURS[names.index(name) % len(COLOURS)]) for name in drawn}
-
-
-def _curves(
-    alt: Any,
-    rows: list[Row],
-    x: Any,
-    y: dict[str, Any],
-    palette: dict[str, str],
-    dashes: Mapping[str, Sequence[int]] | None,
-) -> list[Any]:
-    """Bands and lines; the legend lists the policies from the highest curve to the lowest."""
-    order = sorted(palette, key=lambda name: -_last(rows, name))
-    scale = alt.Scale(domain=order, range=[palette[name] for name in order] or COLOURS)
-    kind = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 400} if dashes else {}
-    legend = alt.Legend(symbolOpacity=1, **kind)
-    colour = alt.Color("policy:N", sort=order, title=None, scale=scale, legend=legend)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, color=colour)
-    band = base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", **y), y2="high:Q")
-    line = base.mark_line(strokeWidth=2, clip=True).encode(
-        y=alt.Y("regret:Q", **y),
-        tooltip=[
-            alt.Tooltip("policy:N"),
-            alt.Tooltip("round:Q", format=","),
-            alt.Tooltip("regret:Q", format=",.1f"),
-            alt.Tooltip("error:Q", format=".1f", title="standard error"),
-        ],
-    )
-    if dashes:
-        strokes = alt.Scale(domain=order, range=[list(dashes.get(name, [1, 0])) for name in order])
-        dash = alt.StrokeDash("policy:N", sort=order, title=None, scale=strokes, legend=legend)
-        line = line.encode(strokeDash=dash)
-    return [band, line]
-
-
 def _regret_axis(alt: Any, rows: list[Row], top: float, log_regret: bool) -> dict[str, Any]:
     if log_regret:
         lowest, highest = min((row["low"] for row in rows), default=1), max((row["high"] for row in rows), default=10)
@@ -120,7 +85,7 @@ def _regret_axis(alt: Any, rows: list[Row], top: float, log_regret: bool) -> dic
 
 def _top(rows: list[Row], drawn: list[str]) -> float:
     """Where a linear axis ends: above every curve, unless the median curve would then look flat."""
-    ends = sorted(_last(rows, name) for name in drawn)
+    ends = sorted(last_value(rows, name, "regret") for name in drawn)
     if not ends:
         return 10.0
     return float(min(max(row["high"] for row in rows), MAX_OVER_MEDIAN * ends[len(ends) // 2]))
@@ -129,11 +94,6 @@ def _top(rows: list[Row], drawn: list[str]) -> float:
 def _flat_note(flat: list[str], log_regret: bool) -> list[str]:
     not_drawn = ", so not on the logarithmic axis" if log_regret else ""
     return [f"{', '.join(flat)}: no regret{not_drawn}"] if flat else []
-
-
-def _cut_off_note(rows: list[Row], drawn: list[str], top: float) -> list[str]:
-    cut_off = [name for name in drawn if _last(rows, name) > top]
-    return [f"above the top of the axis: {', '.join(cut_off)}"] if cut_off else []
 
 
 def _guide_layers(alt: Any, guides: list[Row], names: list[str], x: Any, y: dict[str, Any]) -> list[Any]:

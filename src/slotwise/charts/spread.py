@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, framed, log_axis
+from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis
 from slotwise.checks import BadInput, Floats
 
 BINS_PER_DECADE = 12
@@ -15,8 +15,8 @@ BAR_HEIGHT = 0.85  # of the highest bar, in rows
 
 
 def spread_chart(finals: Mapping[str, Floats], title: str = "", notes: Sequence[str] = ()) -> Any:
-    """The distribution of regret over runs, on a logarithmic axis: `finals` maps names to the regret of each run."""
-    import altair as alt
+    """The distribution of regret over runs, on a logarithmic axis. `finals` maps names to the regret of each run."""
+    alt = import_altair()
 
     values = np.concatenate(list(finals.values())) if finals else np.zeros(0)
     if not (values > 0).any():

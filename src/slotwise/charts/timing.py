@@ -1,16 +1,16 @@
-"""Measured times: per recommendation of each policy, and per round against the number of steps."""
+"""Charts of measured times: per recommendation for each policy, and per round against the number of steps."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, HEIGHT, framed, log_axis_around
+from slotwise.charts.axes import COLOURS, HEIGHT, framed, import_altair, log_axis_around
 
 Rows = Sequence[dict[str, Any]]
 
 
 def time_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
     """Milliseconds per recommendation, ours and the paper's. Rows: policy, milliseconds, paper_milliseconds."""
-    import altair as alt
+    alt = import_altair()
 
     points = [
         {"policy": row["policy"], "source": source, "milliseconds": row[column]}
@@ -29,7 +29,7 @@ def time_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
 
 def growth_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
     """Time per round against random-walk steps. Rows: items, positions, sweeps, steps, milliseconds."""
-    import altair as alt
+    alt = import_altair()
 
     points = [row | {"microseconds": 1e3 * row["milliseconds"], "kind": f"L = {row['positions']}"} for row in rows]
     steps, times = ([row[column] for row in points] for column in ("steps", "microseconds"))
@@ -42,7 +42,7 @@ def growth_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
 
 
 def _points(alt: Any, rows: Rows, column: str, kinds: Sequence[str], style: dict[str, float]) -> Any:
-    """Filled points, each kind of `column` with its own colour and shape."""
+    """Filled points, with one colour and shape for each value of `column`."""
     colours = alt.Scale(domain=kinds, range=COLOURS[: len(kinds)])
     return (
         alt.Chart(alt.InlineData(values=rows))

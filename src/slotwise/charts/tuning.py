@@ -1,14 +1,17 @@
-"""The choice of a setting: regret against its values."""
+"""A chart of the choice of a setting: regret against the values of the setting."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, log_axis_around
+from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis_around
 
 
 def choice_chart(rows: Sequence[dict[str, Any]], title: str, notes: Sequence[str] = ()) -> Any:
-    """Regret against c for each setting, the chosen c circled. Rows: setting, c, regret, standard_error, chosen."""
-    import altair as alt
+    """Regret against c for each setting, with the chosen c circled.
+
+    Rows: setting, c, regret, standard_error, chosen.
+    """
+    alt = import_altair()
 
     points = [
         row

@@ -1,4 +1,4 @@
-"""The command line: one file for each command, each of which calls the library."""
+"""The command line: one file for each command. The commands call the library."""
 
 import sys
 from typing import Annotated
@@ -13,6 +13,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     fit,
     load,
     logs,
+    page_edits,
     pages,
     policies,
     reproduce,
@@ -43,7 +44,7 @@ def main() -> None:
         console.stderr.print("stopped")
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()  # stdout has no reader any more, so Python's own message about it must not appear
+        sys.stderr.close()  # stdout has no reader any more; this suppresses Python's own message about it
         sys.exit(0)
 
 

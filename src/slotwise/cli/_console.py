@@ -3,13 +3,14 @@
 Import the module, not its names: tests replace the consoles.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 stdout = Console(highlight=False)
 stderr = Console(stderr=True, highlight=False)
@@ -18,12 +19,12 @@ AddBar = Callable[[str, int], Callable[[int], None]]
 
 
 def print_line(text: str) -> None:
-    """Print text as it is on stdout: no markup, and no line breaks at the width of the console."""
+    """Print text on stdout as it is, without markup and without line breaks at the width of the console."""
     stdout.print(text, markup=False, soft_wrap=True)
 
 
 def print_note(text: str) -> None:
-    """Print something on stderr that is no error but that the user should know."""
+    """Print a note for the user on stderr. It is not an error."""
     stderr.print(f"[yellow]note:[/] {escape(_printable(text))}", soft_wrap=True)
 
 
@@ -38,18 +39,66 @@ def _printable(text: str) -> str:
 
 
 def make_progress(quiet: bool, **settings: Any) -> Progress:
-    """Progress bars with the time left on stderr; disabled when `quiet`, or when stderr is not a terminal."""
+    """Progress bars with the time left, on stderr. Disabled when `quiet`, or when stderr is not a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
     return Progress(*columns, console=stderr, disable=quiet or not stderr.is_terminal, **settings)
 
 
 @contextmanager
+def status(text: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A function that changes a line of status on stderr; nothing is shown when `quiet` or not on a terminal."""
+    if quiet or not stderr.is_terminal:
+        yield lambda _: None
+        return
+    with stderr.status(escape(text)) as shown:
+        yield lambda changed: shown.update(escape(changed))
+
+
+@contextmanager
 def progress_bars(count: int, quiet: bool) -> Iterator[AddBar]:
-    """A function that adds one of `count` bars: given a label and a total, it returns a callback for the work done."""
-    with make_progress(quiet, transient=count > 8) as progress:
+    """A function that adds one of `count` bars. Given a label and a total, it returns a callback for the work done."""
+    with make_progress(quiet, transient=count > 8) as progress, _compile_bar_in(progress):
 
         def add_bar(label: str, total: int) -> Callable[[int], None]:
             task = progress.add_task(escape(label), total=total)
             return lambda done: progress.update(task, completed=done)
 
         yield add_bar
+
+
+@contextmanager
+def compile_bar(quiet: bool) -> Iterator[None]:
+    """A bar on stderr while numba compiles, and only then: nothing is redrawn while a service runs."""
+    progress = make_progress(quiet, transient=True, redirect_stdout=sys.stdout.isatty())
+    try:
+        with _compile_bar_in(progress, progress.start, progress.stop):
+            yield
+    finally:
+        progress.stop()
+
+
+@contextmanager
+def _compile_bar_in(
+    progress: Progress, before: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Add a bar while numba compiles. It has no end, because the number of functions is not known."""
+    if progress.disable:
+        yield
+        return
+    from slotwise.compilation import watch_compilation
+
+    tasks: list[TaskID] = []
+
+    def update(compiled: int, running: bool) -> None:
+        description = f"compiling, once on this machine, {compiled:,} functions so far"
+        if not running:
+            progress.remove_task(tasks.pop())
+            after()
+        elif tasks:
+            progress.update(tasks[0], description=description)
+        else:
+            before()
+            tasks.append(progress.add_task(description, total=None))
+
+    with watch_compilation(update):
+        yield

@@ -1,4 +1,4 @@
-"""The options of the commands that read logs, and the arguments of `read_log` and `count_log` that they stand for."""
+"""The options of the commands that read logs, converted to arguments of `read_log` and `count_log`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ _BAR_TOTAL = 1000  # a progress bar counts whole steps, the log reader reports a
 
 @dataclass(frozen=True)
 class LogOptions:
-    """The options that say which log to read, which of its lines to count, and where to count them."""
+    """The options that say which log to read, which of its lines to count, and which engine counts them."""
 
     files: Annotated[
         list[str], typer.Argument(help="Log files, or globs in quotes: 'logs/*.csv.gz'. Parquet, NDJSON, CSV and TSV.")
@@ -120,7 +120,7 @@ class LogOptions:
 
 
 def print_account(account: Any, quiet: bool) -> None:
-    """Print on stderr which lines were not counted: nothing is dropped silently."""
+    """Print on stderr which lines were not counted, so that nothing is dropped silently."""
     if account.left_out and not quiet:
         console.stderr.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters")
     for line in account.notes():
@@ -144,7 +144,7 @@ def _parse_columns(text: str) -> dict[str, str | None]:
 
 
 def _parse_tolerance(text: str) -> int | float:
-    """'12' lines, or '0.1%' of them."""
+    """Parse a number of lines, '12', or a share of all lines, '0.1%'."""
     error = BadInput(f"--max-bad = {text!r} is neither a whole number of lines such as 12 nor a share such as 0.1%")
     try:
         value = float(text.removesuffix("%"))

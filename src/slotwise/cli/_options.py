@@ -1,4 +1,4 @@
-"""Options that several commands have, and a way to declare a group of them once."""
+"""Options that several commands have, and a way to declare a group of options once."""
 
 import dataclasses
 import functools
@@ -23,6 +23,11 @@ Query = Annotated[
 def chart_option(what: str) -> Any:
     """The option `--chart` of a command that draws `what`."""
     return typer.Option(help=f"Draw {what} into a .svg, .png, .pdf, .html or .json file; repeat for more files.")
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help: examples that work when pasted, each on its own line of at most 78 columns."""
+    return "\n".join(["Examples:", *commands])
 
 
 def with_option_group(command: Callable[..., None]) -> Callable[..., None]:

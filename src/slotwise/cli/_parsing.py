@@ -1,4 +1,4 @@
-"""Parsing of what users type: click models, policies with their settings, numbers, names of files."""
+"""Parsing of options: click models, policies with their settings, numbers, names of files."""
 
 import json
 import math
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
+from slotwise.extras import require
 
 
 class PolicyChoice(NamedTuple):
@@ -124,6 +125,8 @@ def check_chart_paths(paths: list[Path] | None) -> None:
     from slotwise.charts import SUFFIXES
 
     check_output_paths(paths, SUFFIXES, "a chart")
+    if paths:
+        require("charts", "--chart")
 
 
 def check_output_paths(paths: list[Path] | None, suffixes: Sequence[str], content: str) -> None:

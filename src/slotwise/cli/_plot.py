@@ -6,7 +6,7 @@ BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*##"  # nine heights of a ce
 
 
 def plot(values: Sequence[float], level: float, width: int, height: int, unicode: bool = True) -> list[str]:
-    """Rows of a bar chart, the top row first, with a dashed line at `level`; `values` are resampled to the width."""
+    """Rows of a bar chart, the top row first, with a dashed line at `level`. `values` are resampled to the width."""
     marks, dash = (BLOCKS, "╌") if unicode else (ASCII, "-")
     top = max([level, *values, 1e-12])
     columns = [value / top * height for value in _resample(values, width)]

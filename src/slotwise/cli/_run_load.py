@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run_load(generator: "LoadGenerator", quiet: bool) -> "LoadReport":
-    """Run a load with its live view; the report is complete also when Ctrl-C interrupts the load."""
+    """Run a load with its live view. The report is complete even if Ctrl-C interrupts the load."""
     from slotwise.cli._live_view import live_view
     from slotwise.client.load.generator import run_until_interrupted
     from slotwise.client.load.report import LoadReport
@@ -23,7 +23,7 @@ def run_load(generator: "LoadGenerator", quiet: bool) -> "LoadReport":
 
 
 def print_report(report: "LoadReport", visitors: str) -> None:
-    """Print a summary, latencies, and errors; `visitors` describes the click model."""
+    """Print a summary, latencies, and errors. `visitors` describes the click model."""
     table = Table(show_edge=False)
     table.add_column("latency", no_wrap=True)
     for quantile in report.recommendations.milliseconds:

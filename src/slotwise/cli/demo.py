@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,14 +15,17 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._parsing import choose_model, parse_rate, parse_whole_number
 from slotwise.cli._run_load import print_report, run_load
+from slotwise.extras import require
 
 if TYPE_CHECKING:
+    from slotwise.clickmodels.pbm import PBM
     from slotwise.client.load.generator import LoadGenerator
+    from slotwise.client.page_file import PageFile
 
 HEADLESS_ROUNDS = 10_000
 
 
-@app.command(epilog="Examples: slotwise demo; slotwise demo --rounds 5000 --headless")
+@app.command(epilog=options.examples("slotwise demo", "slotwise demo --rounds 5000 --headless"))
 def demo(
     rounds: Annotated[str | None, typer.Option(help="Number of page views; by default it runs until Ctrl-C.")] = None,
     rate: Annotated[str, typer.Option(help="Page views per second, or max.")] = "200",
@@ -41,6 +44,7 @@ def demo(
     ] = False,
 ) -> None:
     """Run the service with a small shop and simulated visitors, and watch it learn. Ctrl-C ends it."""
+    require("service", "slotwise demo")
     from slotwise.client.server_process import ServerProcess
 
     length = parse_whole_number("--rounds", rounds) if rounds else HEADLESS_ROUNDS if headless else None
@@ -50,11 +54,13 @@ def demo(
         integer_at_least("--seed", seed, least=0),
     )
     with _open_store(store) as path, ServerProcess(path, port, seeded) as server:
-        url = server.url()
-        with console.stderr.status("starting the service; the first start compiles its kernels, which takes a minute"):
-            server.wait_until_ready(url)
-        generator = _make_generator(url, length, pace, late, seeded)
+        with console.status("starting the service", headless):
+            shop, truth = _read_sample()  # its imports take a second or two: meanwhile, the service starts
+            url = server.url()
         _print_addresses(url, port)
+        with console.status("starting the service", headless) as show:
+            server.wait_until_ready(url, show)
+        generator = _make_generator(url, shop, truth, seeded, rounds=length, rate=pace, delay=late)
         report = run_load(generator, headless)
         if headless:
             console.print_line(f"demo: {report.summary()}")
@@ -66,23 +72,26 @@ def demo(
         console.stderr.print("the demo is over, its service has stopped")
 
 
-def _make_generator(url: str, rounds: int | None, rate: float | None, delay: int, seed: int) -> "LoadGenerator":
+def _read_sample() -> "tuple[PageFile, PBM]":
+    """The page of the shop, and the click model of its visitors."""
+    from slotwise.client.page_file import read_page
+    from slotwise.client.sample import SHOP, VISITORS
+
+    return read_page(SHOP), choose_model(None, None, None, VISITORS)[0]
+
+
+def _make_generator(url: str, shop: "PageFile", truth: "PBM", seed: int, **schedule: Any) -> "LoadGenerator":
     """Create the shop on the service, and a load generator for its visitors."""
     from slotwise.client import pages
     from slotwise.client.apply import apply
     from slotwise.client.http_client import HttpClient
     from slotwise.client.load.generator import LoadGenerator, LoadPlan
     from slotwise.client.load.visitors import Visitors
-    from slotwise.client.page_file import read_page
-    from slotwise.client.sample import SHOP, VISITORS
 
-    truth, _ = choose_model(None, None, None, VISITORS)
     with HttpClient(url) as client:
-        file = read_page(SHOP)
-        apply(client, file)
-        items, positions = pages.outline(pages.fetch_existing_page(client, file.page))
-        plan = LoadPlan(file.page, rounds, rate, delay=delay)
-        return LoadGenerator(client.address, Visitors(truth, items, positions, seed), plan)
+        apply(client, shop)
+        items, positions = pages.outline(pages.fetch_existing_page(client, shop.page))
+        return LoadGenerator(client.address, Visitors(truth, items, positions, seed), LoadPlan(shop.page, **schedule))
 
 
 def _print_addresses(url: str, port: int) -> None:

@@ -22,6 +22,7 @@ from slotwise.cli._parsing import (
     parse_whole_number,
     read_json,
 )
+from slotwise.extras import require
 
 MOST_ROWS = 20
 
@@ -69,9 +70,11 @@ class CountsSource:
 
 
 @app.command(
-    epilog="Examples: slotwise diagnose page.json --chart ranks.png; "
-    "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk; "
-    "slotwise diagnose counts.json --prior learnt --json"
+    epilog=options.examples(
+        "slotwise diagnose examples/counts.json --chart ranks.png",
+        "slotwise diagnose examples/counts.json --prior learnt --json",
+        "slotwise diagnose --setting standard --rounds 1e5 --sampler random_walk",
+    )
 )
 @options.with_option_group
 def diagnose(
@@ -88,7 +91,7 @@ def diagnose(
     ] = "uniform",
     reference: Annotated[str, typer.Option(help="none, or first: kappa of the first position is 1.")] = "none",
     width: Annotated[
-        float, typer.Option(help="Of random_walk and log_odds: steps are width / sqrt(displays) wide.")
+        float, typer.Option(help="For random_walk and log_odds: their steps are width / sqrt(displays) wide.")
     ] = 100.0,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same draws.")] = 0,
     chart: Annotated[list[Path] | None, options.chart_option("rank plots")] = None,
@@ -96,6 +99,7 @@ def diagnose(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure a sampler of the posterior: effective sample size, acceptance rates, R-hat."""
+    require("diagnostics", "slotwise diagnose")
     from slotwise.charts import rank_chart, save_chart
     from slotwise.inference.sampling.diagnosis import diagnose as run_chains
 
@@ -137,7 +141,7 @@ def _summary(diagnosis: Any) -> dict[str, Any]:
 
 
 def _json_number(value: float) -> float | None:
-    """JSON has no NaN and no infinity."""
+    """The number, or None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -13,14 +13,19 @@ from slotwise.cli._app import app
 from slotwise.cli._fit_table import print_fits
 from slotwise.cli._log_options import LogOptions, print_account
 from slotwise.cli._parsing import check_chart_paths, check_output_paths
+from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
 
 
 @app.command(
-    epilog="Examples: slotwise fit clicks.csv; slotwise fit training.txt --format kdd2012 --output fits.json; "
-    "slotwise fit 'logs/*.parquet' --columns query=search,item=ad --where segment=mobile --chart fits.svg"
+    epilog=options.examples(
+        "slotwise logs synth clicks.csv --setting behavioral",
+        "slotwise fit clicks.csv",
+        "slotwise fit 'clicks*.csv' --output fits.json --chart fits.svg",
+        "slotwise fit clicks.csv --where 'position<=2' --top 3 --method bayes",
+    )
 )
 @options.with_option_group
 def fit(
@@ -45,6 +50,7 @@ def fit(
     quiet: options.Quiet = False,
 ) -> None:
     """Fit theta and kappa for every query of click logs of any size."""
+    require("logs", "slotwise fit")
     from slotwise.inference.fit_files import SUFFIXES, save_fits
     from slotwise.inference.fit_queries import METHODS, fit_queries
     from slotwise.logs.read_log import read_log

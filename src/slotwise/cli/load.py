@@ -22,8 +22,11 @@ INTERRUPTED = 130  # exit code
 
 
 @app.command(
-    epilog="Examples: slotwise load --create --rate 200; "
-    "slotwise load --page shop --model examples/visitors.json --rate max --connections 32 --chart curve.svg"
+    epilog=options.examples(
+        "slotwise load --create --rate 200",
+        "slotwise load --page shop --model examples/visitors.json --rate max",
+        "slotwise load --page shop --model examples/visitors.json --chart curve.svg",
+    )
 )
 @options.with_option_group
 def load(
@@ -36,9 +39,9 @@ def load(
         ),
     ] = False,
     url: options.Url = URL,
-    rate: Annotated[str, typer.Option(help="Rounds per second, or max: as fast as the service answers.")] = "200",
+    rate: Annotated[str, typer.Option(help="Rounds per second, or max for as many as the service can answer.")] = "200",
     connections: Annotated[
-        int, typer.Option(min=1, max=500, help="Connections, and so the most requests at the same time.")
+        int, typer.Option(min=1, max=500, help="Number of connections: the largest number of simultaneous requests.")
     ] = 16,
     rounds: Annotated[str, typer.Option(help="Number of page views; 1e5 is allowed.")] = "20000",
     delay: options.ClickDelay = 0,

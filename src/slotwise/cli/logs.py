@@ -11,6 +11,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._log_options import LogOptions, print_account
 from slotwise.cli._parsing import check_output_paths, parse_whole_number
+from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.logs.traffic import KnownQuery
@@ -19,7 +20,7 @@ logs = typer.Typer(help="Count click logs, or write synthetic ones.", no_args_is
 app.add_typer(logs, name="logs")
 
 
-@logs.command(epilog="Example: slotwise logs count 'logs/*.csv.gz' --output cells.parquet")
+@logs.command(epilog=options.examples("slotwise logs count 'clicks*.csv' --output cells.parquet"))
 @options.with_option_group
 def count(
     log: LogOptions,
@@ -27,6 +28,7 @@ def count(
     quiet: options.Quiet = False,
 ) -> None:
     """Count logs of any size into one row for each query, item and position."""
+    require("logs", "slotwise logs")
     from slotwise.logs.cells import save_cells
     from slotwise.logs.read_log import count_log
 
@@ -42,8 +44,11 @@ def count(
 
 
 @logs.command(
-    epilog="Examples: slotwise logs synth training.txt --format kdd2012 --lines 1e6; "
-    "slotwise logs synth clicks.ndjson.gz --setting behavioral"
+    epilog=options.examples(
+        "slotwise logs synth clicks.csv --setting behavioral",
+        "slotwise logs synth clicks.ndjson.gz --lines 1e6",
+        "slotwise logs synth training.txt --format kdd2012 --lines 1e6",
+    )
 )
 def synth(
     output: Annotated[Path, typer.Argument(help="File to write; a name that ends in .gz, .zst or .bz2 compresses it.")],
@@ -57,7 +62,7 @@ def synth(
     queries: Annotated[
         int, typer.Option(help="Number of queries; the k-th is 1/k times as frequent as the first.")
     ] = 1000,
-    items: Annotated[int, typer.Option(help="Most items of a query.")] = 20,
+    items: Annotated[int, typer.Option(help="Largest number of items of a query.")] = 20,
     positions: Annotated[int, typer.Option(help="Positions of each query; kdd2012 has 3.")] = 3,
     setting: Annotated[
         str | None,
@@ -70,6 +75,7 @@ def synth(
     quiet: options.Quiet = False,
 ) -> None:
     """Write a log of simulated visitors whose attractiveness and visibility are known."""
+    require("logs", "slotwise logs")
     from slotwise.logs.log_files import find_format
     from slotwise.logs.synthetic import synth as write
     from slotwise.logs.traffic import ExactTraffic, Traffic, ZipfTraffic
@@ -89,7 +95,7 @@ def synth(
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":
-    """The queries of a setting, with equally many displays of every item at every position, about `lines` in all."""
+    """The queries of a setting. Every item has equally many displays at every position, about `lines` in all."""
     import numpy as np
 
     from slotwise.logs.traffic import KnownQuery

@@ -12,7 +12,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 
 
-@app.command(epilog="Example: slotwise policies --json")
+@app.command(epilog=options.examples("slotwise policies", "slotwise policies --json"))
 def policies(as_json: options.Json = False) -> None:
     """List the policies, what each does, and its settings with their defaults."""
     rows = [_describe(name) for name in policy_names()]

@@ -16,6 +16,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
+from slotwise.extras import MissingExtra, require
 
 if TYPE_CHECKING:
     from slotwise.paper.reproduce import Reproduction
@@ -24,8 +25,11 @@ COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
 
 
 @app.command(
-    epilog="Examples: slotwise reproduce --quick; slotwise reproduce --only fig-warm,tab-time; "
-    "slotwise reproduce --dask tcp://127.0.0.1:8786"
+    epilog=options.examples(
+        "slotwise reproduce --quick",
+        "slotwise reproduce --only fig-warm,tab-time",
+        "slotwise reproduce --dask tcp://127.0.0.1:8786",
+    )
 )
 def reproduce(
     only: Annotated[
@@ -56,6 +60,7 @@ def reproduce(
     quiet: options.Quiet = False,
 ) -> None:
     """Rerun the paper's experiments, draw its figures, and check its claims."""
+    require("charts", "slotwise reproduce")
     from slotwise.paper.executor import Workers
     from slotwise.paper.output.publish import publish
     from slotwise.paper.reproduce import Scope
@@ -79,10 +84,14 @@ def reproduce(
         print(json.dumps(_summary(reproduction, folder), indent=2))
     else:
         _print_reproduction(reproduction, folder)
+        _note_missing_parquet()
 
 
 class _ProgressListener:
-    """An overall progress bar with the time left, and a bar for each experiment. Messages appear also when quiet."""
+    """An overall progress bar with the time left, and a bar for each experiment.
+
+    Messages are printed even when quiet.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -107,9 +116,19 @@ class _ProgressListener:
 
 
 def _command() -> str:
-    """The command line, for the report; of paths only the file names, so that it does not depend on the machine."""
+    """The command line, for the report.
+
+    Paths are shortened to file names, so that it does not depend on the machine.
+    """
     words = [os.path.basename(word) if "/" in word else word for word in sys.argv[1:]]  # noqa: PTH119
     return shlex.join(["slotwise", *words])
+
+
+def _note_missing_parquet() -> None:
+    try:
+        require("logs", "data as Parquet", "pyarrow")
+    except MissingExtra as error:
+        console.print_note(f"the data are written as CSV only: {error}")
 
 
 def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
@@ -120,7 +139,10 @@ def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
         "claims": {
             judgement.claim.name: {
                 "verdict": judgement.verdict,
-                "parts": [criterion._asdict() for criterion in judgement.criteria],
+                "parts": [
+                    {name: getattr(criterion, name) for name in ("where", "holds", "measured")}
+                    for criterion in judgement.criteria
+                ],
             }
             for judgement in reproduction.judgements
         },
@@ -132,9 +154,10 @@ def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
 
 
 def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
-    """Print the verdict on each claim, the time of each experiment, and the paths of what was written."""
+    """Print the verdict on each claim, the time of each experiment, and the paths of the output."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
+    from slotwise.paper.output.quick import quick_warning
     from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts
 
     claims = Table("claim", "the paper says", "verdict", show_edge=False)
@@ -151,6 +174,6 @@ def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
     console.print_line(f"{len(reproduction.judgements)} claims: {count_verdicts(reproduction.judgements)}")
     console.print_line(f"simulated and measured in {reproduction.wall_seconds:.0f} s")
     if reproduction.scope.quick:
-        console.stdout.print(f"[bold yellow]{QUICK}[/]")
+        console.stdout.print(f"[bold yellow]{QUICK}.[/] {escape(quick_warning(reproduction))}")
     for name in (REPORT, DATA):
         console.print_line(f"{name.partition('.')[0]}: {folder / name}")

@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from slotwise.checks import BadInput
+from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
+from slotwise.extras import require
 
 
-@app.command(epilog="Example: slotwise serve --dev --store sqlite:///shop.db --port 8000")
+@app.command(epilog=options.examples("slotwise serve --dev --store sqlite:///shop.db --port 8000"))
 def serve(
     store: options.Store = "sqlite:///slotwise.db",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -24,8 +26,10 @@ def serve(
         ),
     ] = None,
     dev: Annotated[bool, typer.Option("--dev", help="Serve without API keys, to this machine only.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar while it compiles.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
+    require("service", "slotwise serve")
     from slotwise.service.background import exit_if_busy
     from slotwise.service.http.access import check_address
     from slotwise.service.http.server import serve as run
@@ -37,5 +41,6 @@ def serve(
             "confirm that with --dev: slotwise serve --dev"
         )
     check_address(host)
-    asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))
+    with console.compile_bar(quiet):
+        asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))
     exit_if_busy()

@@ -10,18 +10,24 @@ from rich.markup import escape
 from rich.table import Table
 
 from slotwise import policies as policy_names
-from slotwise.checks import BadInput
+from slotwise.checks import BadInput, one_of
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._model_options import ModelOptions
 from slotwise.cli._parsing import PolicyChoice, check_chart_paths, parse_policy, parse_whole_number
 
+VIEWS = ("log", "linear", "ratio")
+
 
 @app.command(
-    epilog="Examples: slotwise simulate --setting near-one --runs 100; "
-    "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg; "
-    "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --policies my_policy.py,uniform --json"
+    epilog=options.examples(
+        "slotwise simulate --setting near-one --runs 100",
+        "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg",
+        "slotwise simulate --policies pb_mhb,slot_ts --view ratio --chart ratio.svg",
+        "slotwise simulate --policies examples/click_share.py,uniform --json",
+        "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --rounds 1e6",
+    )
 )
 @options.with_option_group
 def simulate(
@@ -41,6 +47,13 @@ def simulate(
     delay: Annotated[int, typer.Option(help="Learn each click this many rounds late.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Number of threads; by default one for each core.")] = None,
     chart: Annotated[list[Path] | None, options.chart_option("the regret")] = None,
+    view: Annotated[
+        str | None,
+        typer.Option(
+            help="What the chart shows against rounds: log (default; both axes logarithmic), linear (regret on a "
+            "linear axis), or ratio (regret divided by that of pb_mhb, or else of the first policy)."
+        ),
+    ] = None,
     bound: Annotated[
         bool, typer.Option("--bound", help="Compute the regret lower bounds; charts show their slopes.")
     ] = False,
@@ -48,10 +61,11 @@ def simulate(
     quiet: options.Quiet = False,
 ) -> None:
     """Run policies on simulated visitors and compare their regret."""
-    from slotwise.charts import regret_chart, save_chart
+    from slotwise.charts import save_chart
     from slotwise.simulation.simulate import simulate as run
 
     check_chart_paths(chart)
+    _check_view(view, chart)
     visitors, described = click_model.choose(query)
     choices = [parse_policy(text) for text in _split_policies(policies)]
     length = parse_whole_number("--rounds", rounds)
@@ -72,9 +86,7 @@ def simulate(
                 progress=add_bar(label, runs * length),
             )
     if chart:
-        slopes = {f"{name}, C = {constant:.3g}": constant for name, constant in bounds.items()}
-        title = f"Cumulative regret, {described}"
-        drawing = regret_chart(list(results.values()), list(results), title=title, bounds=slopes)
+        drawing = _draw(results, described, view or "log", bounds)
         for path in chart:
             save_chart(drawing, path)
     if as_json:
@@ -90,6 +102,30 @@ def simulate(
             console.print_line(f"chart: {path}")
 
 
+def _check_view(view: str | None, chart: list[Path] | None) -> None:
+    if view is not None:
+        one_of("view", view, VIEWS)
+        if not chart:
+            raise BadInput(f"--view {view} needs --chart")
+
+
+def _draw(results: dict[str, Any], described: str, view: str, bounds: dict[str, float]) -> Any:
+    from slotwise.charts import ratio_chart, regret_chart
+
+    curves, labels = list(results.values()), list(results)
+    if view == "ratio":
+        baseline = _baseline(results)
+        return ratio_chart(curves, labels, f"Regret divided by that of {baseline}, {described}", baseline)
+    slopes = {f"{name}, C = {constant:.3g}": constant for name, constant in bounds.items()}
+    title = f"Cumulative regret, {described}"
+    return regret_chart(curves, labels, title=title, bounds=slopes, log_regret=view == "log")
+
+
+def _baseline(results: dict[str, Any]) -> str:
+    """The label that the others are compared with: pb_mhb, or else the first policy of the list."""
+    return "pb_mhb" if "pb_mhb" in results else next(iter(results))
+
+
 def _split_policies(text: str) -> list[str]:
     every_policy = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb first, then alphabetically
     names = every_policy if text == "all" else [name.strip() for name in text.split(",")]
@@ -101,7 +137,7 @@ def _split_policies(text: str) -> list[str]:
 
 
 def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
-    """Print a note for each policy that assumes that the first position is the most visible one, where it is not."""
+    """Print a note for each policy that assumes that the first position is the most visible one, if this is wrong."""
     from slotwise.policies._policy_module import find
 
     if model.kappa[0] < model.kappa.max():
@@ -114,7 +150,7 @@ def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
 
 
 def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
-    """The regret lower bounds of the model, and remarks on those that it does not have."""
+    """The regret lower bounds of the model, and the reasons why a bound does not exist."""
     from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 
     bounds, remarks = {}, []
@@ -140,8 +176,8 @@ def _summary(label: str, result: Any) -> dict[str, Any]:
 
 
 def _print_table(results: dict[str, Any], described: str) -> None:
-    """Print regrets, the smallest first, with paired differences to pb_mhb, or else to the first policy of the list."""
-    baseline_label = "pb_mhb" if "pb_mhb" in results else next(iter(results))
+    """Print regrets, the smallest first, with paired differences from pb_mhb, or from the first policy without it."""
+    baseline_label = _baseline(results)
     baseline = results[baseline_label]
     table = Table(
         show_edge=False, title=f"{escape(described)}, {baseline.runs:,} runs of {baseline.rounds[-1]:,} rounds"

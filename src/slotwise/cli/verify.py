@@ -9,7 +9,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 
 
-@app.command(epilog="Example: slotwise verify --store sqlite:///shop.db")
+@app.command(epilog=options.examples("slotwise verify --store sqlite:///shop.db"))
 def verify(store: options.Store = "sqlite:///slotwise.db", as_json: options.Json = False) -> None:
     """Recompute all counts of a store from its log and compare them; exit code 1 if any differs."""
     from slotwise.service.store.sqlite import path_of

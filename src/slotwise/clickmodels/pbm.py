@@ -28,8 +28,11 @@ UNKNOWN = Model(np.empty(0), np.empty(0))  # for policies on a real page, where 
 class PBM:
     """Attractiveness theta of every item and visibility kappa of every position, all in [0, 1].
 
-    >>> PBM(theta=[0.3, 0.1], kappa=[1.0, 0.5]).best_display()
-    array([0, 1])
+    >>> visitors = PBM(theta=[0.3, 0.1, 0.2], kappa=[1.0, 0.5])
+    >>> visitors.best_display()
+    array([0, 2])
+    >>> visitors.expected_clicks([0, 2])
+    0.4
     """
 
     theta: Floats
@@ -77,6 +80,12 @@ class PBM:
         theta = rng.permutation(self.theta)
         kappa = np.concatenate([self.kappa[:1], rng.permutation(self.kappa[1:])])
         return PBM(theta, kappa)
+
+
+@kernel(inline=True)
+def n_items(model: Model) -> int:
+    """The number of items."""
+    return model.theta.size
 
 
 @kernel(inline=True)

@@ -1,6 +1,5 @@
 """The address of a service."""
 
-from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,7 +15,7 @@ class ServiceAddress(NamedTuple):
     host: str
     port: int
     secure: bool
-    prefix: str  # of every path, for a service behind a proxy: /learn
+    prefix: str  # the start of every path, for a service behind a proxy: /learn
 
     @classmethod
     def of(cls, url: str) -> "ServiceAddress":
@@ -39,11 +38,3 @@ class ServiceAddress(NamedTuple):
 
 def _invalid(url: str) -> BadInput:
     return BadInput(f"--url {format_value(url)} is not the address of a service, such as {URL}")
-
-
-def status_text(status: int) -> str:
-    """A status with its phrase: 404 Not Found."""
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)

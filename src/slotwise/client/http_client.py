@@ -2,13 +2,14 @@
 
 import http.client
 import time
+from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.address import ServiceAddress, status_text
+from slotwise.client.address import ServiceAddress
 from slotwise.service.errors import STARTING
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
@@ -44,7 +45,7 @@ class HttpClient:
         self._http.close()
 
     def request(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
-        """Send one request and return the reply, also one with an error status."""
+        """Send one request and return the reply, even if it has an error status."""
         content = None if body is None else msgspec.json.encode(body)
         all_headers = {
             "Content-Type": "application/json",
@@ -100,8 +101,16 @@ def path_of(*segments: str) -> str:
     return "/v1/" + "/".join(quote(segment, safe=":") for segment in segments)
 
 
+def status_text(status: int) -> str:
+    """A status with its phrase, such as 404 Not Found."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
 def error_detail(body: Any) -> str:
-    """The reason of an error response (problem+json): its errors by field, or its detail."""
+    """The reason in an error response (problem+json): the errors of its fields, or else its detail."""
     if not isinstance(body, dict) or "detail" not in body:
         return "no reason given"
     errors = [error for error in body.get("errors") or [] if isinstance(error, dict)]

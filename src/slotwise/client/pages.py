@@ -24,7 +24,7 @@ def page_names(client: HttpClient) -> list[str]:
 def fetch_page(client: HttpClient, page: str) -> tuple[Any, str | None]:
     """A page and its ETag, or (None, None) when it does not exist."""
     if not page:
-        raise BadInput("the name of the page is empty")  # its path would be that of all pages
+        raise BadInput("the name of the page is empty")  # its path would be the path of the list of pages
     path = path_of("pages", page)
     reply = client.request("GET", path)
     if reply.status == 404:
@@ -42,15 +42,18 @@ def fetch_existing_page(client: HttpClient, page: str) -> Any:
 
 def outline(page: Any, now: float | None = None) -> PageOutline:
     """The outline of a page that `fetch_page` returned."""
-    moment = time.time() if now is None else now
-    items = [
-        row["item"]
-        for row in page["items"]
-        if row["state"] == "active"
-        and (row["valid_from"] or 0.0) <= moment
-        and (row["valid_until"] is None or moment < row["valid_until"])
-    ]
+    items = [row["item"] for row in page["items"] if not why_not_shown(row, now)]
     return PageOutline(items, next(iter(page["layouts"].values())))
+
+
+def why_not_shown(item: Any, now: float | None = None) -> str:
+    """Why an item of a page may not be shown now, such as "paused"; empty if it may."""
+    moment = time.time() if now is None else now
+    if item["state"] != "active":
+        return str(item["state"])
+    if moment < (item["valid_from"] or 0.0):
+        return "not valid yet"
+    return "no longer valid" if item["valid_until"] is not None and moment >= item["valid_until"] else ""
 
 
 def save_items(client: HttpClient, page: str, rows: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The main module of a service process that stops with its parent: it ends when its standard input is closed."""
+"""The main module of a service process that stops with its parent, that is, when its standard input is closed."""
 
 import asyncio
 import os
@@ -26,7 +26,10 @@ def main() -> None:
 
 
 def _stop_with_parent() -> None:
-    """Only the parent holds the other end of the pipe, so even kill -9 of the parent closes it."""
+    """Stop when standard input is closed.
+
+    Only the parent holds the other end, so even kill -9 of the parent closes it.
+    """
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -4,15 +4,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from slotwise.checks import BadInput
-from slotwise.client.http_client import HttpClient, Unreachable
+from slotwise.client.http_client import HttpClient, Unreachable, error_detail
 from slotwise.client.server_main import HOST
 from slotwise.service.http.server import bind
 
 PORT = 8000
-READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # the first start compiles the kernels, which takes long
+READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # the first: without any progress, while the kernels are compiled
 
 
 class ServerProcess:
@@ -47,14 +48,19 @@ class ServerProcess:
             raise BadInput(f"the service did not start: {self._last_error_line()}")
         return words[-1]
 
-    def wait_until_ready(self, url: str) -> None:
-        """Wait until the kernels are compiled."""
-        deadline = time.monotonic() + READY_SECONDS
+    def wait_until_ready(self, url: str, on_progress: Callable[[str], None] = lambda _: None) -> None:
+        """Wait until the kernels are compiled. `on_progress` gets the reason why the service is not ready yet."""
+        deadline, reason = time.monotonic() + READY_SECONDS, ""
         with HttpClient(url) as client:
             while time.monotonic() < deadline and self._process.poll() is None:
                 try:
-                    if client.request("GET", "/readyz").status == 200:
+                    reply = client.request("GET", "/readyz")
+                    if reply.status == 200:
                         return
+                    before, reason = reason, error_detail(reply.body)
+                    if reason != before:
+                        deadline = time.monotonic() + READY_SECONDS
+                        on_progress(reason)
                 except Unreachable:
                     pass  # not listening yet
                 time.sleep(0.05)
@@ -81,7 +87,7 @@ class ServerProcess:
 
 
 def _port_or_any(port: int) -> int:
-    """The port if it is free, else 0, which means any free port."""
+    """The port if it is free; otherwise 0, which means any free port."""
     try:
         bind(HOST, port).close()
     except BadInput:

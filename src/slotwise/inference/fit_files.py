@@ -11,6 +11,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, format_value, within
 from slotwise.counts import Counts
+from slotwise.extras import require
 from slotwise.files import load_document, save_document, write_whole
 from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 
@@ -21,7 +22,15 @@ Numbers = list[float | None]  # None stands for NaN and infinity
 
 
 def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str]) -> None:
-    """Save fits as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa."""
+    """Save fits as .json for `load_fits`, or as a .parquet table with a row for each theta and kappa.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> fits = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+    >>> save_fits(fits, "fits.json")
+    >>> [fit.name for fit in load_fits("fits.json")]
+    ['hats']
+    """
     listed = fit_list(fits)
     suffix = Path(path).suffix.lower() if isinstance(path, str | os.PathLike) else ""
     if suffix not in SUFFIXES:
@@ -33,7 +42,14 @@ def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str])
 
 
 def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
-    """Load what `save_fits` wrote as .json; a null becomes NaN."""
+    """Load a .json file that `save_fits` wrote. A null becomes NaN.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> save_fits(sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)]), "fits.json")
+    >>> load_fits("fits.json")[0].kappa.round(3)
+    array([1. , 0.5])
+    """
     saved = load_document(path, "fit", FORMAT_VERSION, _SavedFits)
     fits = []
     for query in saved.queries:
@@ -47,7 +63,10 @@ def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
 
 
 def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
-    """The fit of the query of that name, or the only fit; `option` is the option that an error asks for."""
+    """The fit of this query, or the only fit if `query` is None.
+
+    `option` is the option that the error message suggests.
+    """
     fits = load_fits(source) if isinstance(source, str | os.PathLike) else fit_list(source)
     if query is None and len(fits) == 1:
         return fits[0]
@@ -63,7 +82,7 @@ def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
 
 
 def fit_list(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
-    """One fit or many as a list; BadInput for anything else."""
+    """One fit or many, as a list. Raises BadInput for anything else."""
     listed = [fits] if isinstance(fits, QueryFit) or not isinstance(fits, Iterable) else list(fits)
     for fit in listed:
         if not isinstance(fit, QueryFit):
@@ -166,6 +185,7 @@ def _interval(name: str, low: Numbers, high: Numbers, size: int) -> Floats:
 
 def _parquet(fits: Sequence[QueryFit]) -> bytes:
     """One long table: for each query, a row for each theta, then a row for each kappa."""
+    require("logs", "saving fits as .parquet", "pyarrow")
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 

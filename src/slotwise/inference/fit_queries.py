@@ -29,7 +29,7 @@ FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # below these, intervals were mea
 MIN_WARNED_SIZE = 0.02  # smaller relative errors of click rates cause no warning, however significant they are
 _BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt and a progress report wait for its end
 
-# with bayes the prior gives what the counts do not determine, and no estimate is on the boundary
+# with bayes the prior determines what the counts do not, and no estimate is on the boundary
 _PRIOR_ITEM_TEXTS = {UNOBSERVED: "never shown; theta has its prior distribution"}
 _PRIOR_POSITION_TEXTS = {UNOBSERVED: "never used; kappa has its prior distribution"}
 
@@ -49,10 +49,11 @@ def fit_queries(
 ) -> list[QueryFit]:
     """Fit every query on its own; the fits are in the order of the queries.
 
-    `em` and `svd` are those of `fit`, with its `fill` and `prior` (None: 0); `svd` gives no errors. `bayes` gives
-    posterior means and the quantiles of `draws` draws under `prior` (None: "uniform"), as in `posterior`. It gives an
-    interval where the effective sample size reaches 400 within the `budget` of sweeps. The draws of a query depend on
-    `seed` and its name only, not on other queries or `threads`. `progress` is called with the number of queries done.
+    `em` and `svd` are the methods of `fit`, with its `fill` and `prior` (None: 0); `svd` gives no errors. `bayes` gives
+    posterior means and quantiles of `draws` draws, with a `prior` of `posterior` (None: "uniform"). An interval is
+    given if the effective sample size reaches 400 within the `budget` of sweeps. The random numbers of a query depend
+    only on `seed` and its name, not on other queries or `threads`. `progress` is called with the number of queries
+    done.
 
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])
@@ -134,7 +135,10 @@ def _fitted_batches(
 
 
 def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
-    """Which queries a PBM does not fit: significantly, with controlled false discoveries, and by a relevant size."""
+    """The queries that a PBM does not fit.
+
+    The deviation is significant (with controlled false discoveries) and large.
+    """
     p_value, size = np.full(n, np.nan), np.zeros(n)
     for fitted in batches:
         for k, goodness in zip(fitted.members, fitted.goodness, strict=True):
@@ -197,7 +201,10 @@ def _named_warnings(
 def _few_clicks(
     what: str, names: list[str], clicks: Floats, states: Ints, texts: StateTexts, least: int
 ) -> Iterator[str]:
-    """A warning about items or positions with few clicks, except those that a warning about their state covers."""
+    """A warning about items or positions with few clicks.
+
+    Those that already have a warning about their state are left out.
+    """
     columns = zip(names, clicks.tolist(), states.tolist(), strict=True)
     few = [name for name, total, state in columns if total < least and state not in texts]
     if few:

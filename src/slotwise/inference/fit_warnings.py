@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Ints
+from slotwise.inference.components import components_warning
 from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
 
 MAX_NAMES = 8  # in one warning
@@ -40,15 +41,12 @@ def query_warnings(
     item_texts: StateTexts = ITEM_TEXTS,
     position_texts: StateTexts = POSITION_TEXTS,
 ) -> list[str]:
-    """What the counts of a query do not determine; `items` and `positions` are the names to use."""
+    """Warnings about what the counts of a query do not determine. `items` and `positions` are the names to use."""
     rows = slice(batch.offsets[query], batch.offsets[query + 1])
     warnings = []
     n_components = len(set(batch.position_component[query].tolist()))
     if n_components > 1:
-        warnings.append(
-            f"the displays connect items and positions in {n_components} separate components: "
-            "compare theta and kappa only within a component"
-        )
+        warnings.append(components_warning(n_components))
     elif not batch.identifiable[query]:
         warnings.append("theta and kappa cannot be separated because the clicks do not connect all items and positions")
     warnings += _state_warnings("item", batch.item_state[rows], items, item_texts)

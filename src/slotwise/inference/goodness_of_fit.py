@@ -1,14 +1,15 @@
 """Goodness of fit: a test of the position-based model against the saturated model, where each cell has its own rate.
 
-The statistic is the deviance, 2 sum S log(S / V p) + F log(F / V (1 - p)), p = theta kappa of largest likelihood. With
-many clicks it is chi-squared distributed, with as many degrees of freedom as cells minus free parameters. With few
-clicks it is not: a cell with two expected clicks has a mean of 1.14 instead of 1, one with a tenth of a click a mean of
-0.47. So each cell's mean and variance are computed from its binomial law, the effect of each fitted parameter is
-subtracted, and the deviance is compared with the gamma law of that mean and variance. To first order this is the
-correction of Williams (Biometrika 63, 1976); in the limit of many clicks it is the chi-squared law.
+The statistic is the deviance, 2 sum S log(S / V p) + F log(F / V (1 - p)), where p = theta kappa maximises the
+likelihood. With many clicks the deviance has a chi-squared law, whose degrees of freedom are the cells minus the free
+parameters. With few clicks it does not: the deviance of a cell with two expected clicks has a mean of 1.14 instead of
+1, and with a tenth of a click it has a mean of 0.47. So the mean and variance of each cell's deviance are computed from
+its binomial law, and the effect of each fitted parameter is subtracted. The deviance is compared with the gamma law
+that has this mean and variance. To first order this is the correction of Williams (Biometrika 63, 1976). In the limit
+of many clicks it is the chi-squared law.
 
-Items and positions with fewer than `MIN_CLICKS` clicks are left out, since the effect of their parameters is not known
-precisely enough. A query with fewer clicks than cells is not tested.
+Items and positions with fewer than `MIN_CLICKS` clicks are left out, because the effect of their parameters is not
+known precisely enough. A query with fewer clicks than cells is not tested.
 """
 
 import math
@@ -24,9 +25,9 @@ from slotwise.counts import Counts
 from slotwise.inference.estimation.batch import INTERIOR, UNOBSERVED, Batch, assess, fit_em, query_rows
 from slotwise.jit import kernel
 
-MIN_CLICKS = 10.0  # of an item, and of a position, to take part in the test
+MIN_CLICKS = 10.0  # an item or a position with fewer clicks is left out of the test
 FALSE_DISCOVERY_RATE = 0.05  # among the queries reported not to fit
-_SERIES_FROM = 15.0  # expected clicks and skips of a cell from which two terms of a series give its moments
+_SERIES_FROM = 15.0  # from this many expected clicks and skips on, two terms of a series give a cell's moments
 _NEGLIGIBLE = 1e-13  # outcomes of a smaller probability are left out
 # the columns of what is summed for each query; the last four describe the cell with the largest deviance
 _DEVIANCE, _MEAN, _VARIANCE, _WEIGHT, _CELLS, _PARAMETERS, _CLICKS, _ITEM, _POSITION, _OBSERVED, _FITTED = range(11)
@@ -37,7 +38,7 @@ class BatchGoodnessOfFit(NamedTuple):
     """The goodness of fit of each query; `p_value` and `size` are NaN for a query that is not tested."""
 
     deviance: Floats
-    degrees: Ints  # of freedom, of the chi-squared law that holds in the limit: cells minus free parameters
+    degrees: Ints  # degrees of freedom of the chi-squared law in the limit: cells minus free parameters
     p_value: Floats  # the probability of a deviance at least as large if the position-based model is true
     size: Floats  # the root mean squared relative error of the click rates, without noise
     item: Ints  # the cell that contributes most to the deviance
@@ -75,8 +76,9 @@ def goodness_of_fit(queries: Sequence[Counts]) -> BatchGoodnessOfFit:
 def discoveries(p_values: Floats, rate: float = FALSE_DISCOVERY_RATE) -> NDArray[np.bool_]:
     """Which null hypotheses to reject so that on average at most a share `rate` of the rejections is false.
 
-    Benjamini and Hochberg (1995): the k smallest p-values, for the largest k with p_(k) <= rate k / m. If every null
-    hypothesis is true, any is rejected with probability `rate`. NaN is not a test.
+    This is the procedure of Benjamini and Hochberg (1995): reject the k smallest p-values, for the largest k with p_(k)
+    <= rate k / m. If every null hypothesis is true, the probability of any rejection is `rate`. A NaN does not count as
+    a test.
     """
     tests = np.flatnonzero(~np.isnan(p_values))
     ranked = tests[np.argsort(p_values[tests], kind="stable")]
@@ -120,7 +122,10 @@ def _sum_queries(batch: Batch, sums: Floats) -> None:
 
 @kernel
 def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, sums: Floats) -> None:
-    """Sum the deviance and its moments for known parameters over the cells; find the cell of largest deviance."""
+    """Sum the deviance, and its moments for known parameters, over the cells.
+
+    Find the cell with the largest deviance.
+    """
     worst = -1.0
     for item in range(theta.size):
         for position in range(kappa.size):
@@ -144,7 +149,7 @@ def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, sums
 def _subtract_parameters(
     clicks: Floats, item_state: Ints, position_state: Ints, position_component: Ints, sums: Floats
 ) -> None:
-    """Subtract the effect of each free parameter on the moments: the deviance of the total that it fits exactly."""
+    """Subtract the effect of each free parameter on the moments. A parameter fits one total of clicks exactly."""
     for item in range(item_state.size):
         if item_state[item] == INTERIOR:
             _subtract_parameter(clicks[item].sum(), 1.0, sums)

@@ -13,10 +13,10 @@ from slotwise.notebook import Estimates, html_estimates, plural
 
 
 class GoodnessOfFit(msgspec.Struct, frozen=True):
-    """How far the clicks of a query are from a position-based model, and the cell that contributes most to it."""
+    """How far the clicks of a query deviate from a position-based model, and the cell that deviates most."""
 
     deviance: float
-    degrees: int  # of freedom
+    degrees: int  # degrees of freedom
     p_value: float  # the probability of a deviance at least as large if the position-based model is true
     size: float  # the root mean squared relative error of the click rates, without noise
     item: str
@@ -27,24 +27,32 @@ class GoodnessOfFit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QueryFit(PBM):
-    """A PBM with names, estimated from the counts of one query; it can be simulated like any other PBM.
+    """A PBM with names, estimated from the counts of one query.
 
-    Unlike a PBM made by hand it may have fewer items than positions; then it cannot be simulated.
+    It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
+
+    >>> import slotwise as sw
+    >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> (model,) = sw.fit_queries([sw.Query("hats", ["felt", "straw"], ["top", "side"], counts)])
+    >>> model.best
+    {'top': 'felt', 'side': 'straw'}
+    >>> model.displays, model.clicks, model.goodness_of_fit.p_value > 0.9
+    (2000.0, 900.0, True)
     """
 
     name: str
     items: list[str]
     positions: list[str]
     method: str
-    level: float  # of the intervals
-    theta_error: Floats  # standard errors, or posterior standard deviations; NaN or infinite if not known
-    theta_interval: Floats  # N x 2: lower and upper ends, NaN where there is no interval
+    level: float  #: the probability of the intervals
+    theta_error: Floats  #: standard errors, or posterior standard deviations; NaN or infinite if not known
+    theta_interval: Floats  #: N x 2: lower and upper ends, NaN where there is no interval
     kappa_error: Floats
-    kappa_interval: Floats  # L x 2
-    counts: Counts  # what it was fitted to
-    ess: float  # bayes: the smallest effective sample size of any theta or kappa; else NaN
+    kappa_interval: Floats  #: L x 2
+    counts: Counts  #: what it was fitted to
+    ess: float  #: bayes: the smallest effective sample size of any theta or kappa; else NaN
     identifiable: bool
-    goodness_of_fit: GoodnessOfFit | None  # None: too few clicks or cells for a test
+    goodness_of_fit: GoodnessOfFit | None  #: None: too few clicks or cells for a test
     warnings: list[str]
 
     @property

@@ -45,7 +45,7 @@ class SamplingSettings(NamedTuple):
 def posterior_estimates(
     queries: Sequence[Query], level: float, settings: SamplingSettings, progress: Progress | None
 ) -> list[QueryEstimate]:
-    """The estimate of every query; neither the order of the queries nor the number of threads changes it."""
+    """The estimates of all queries. They do not depend on the order of the queries or the number of threads."""
     threads, budget = settings.threads, settings.budget
     cores = (os.cpu_count() or 1) if threads is None else integer_at_least("threads", threads, least=1)
     checked = SamplingSettings(
@@ -88,12 +88,13 @@ def _estimate(query: Query, level: float, settings: SamplingSettings) -> QueryEs
 
 
 def _summarise(query: Query, sampled: Posterior, level: float) -> QueryEstimate:
-    """Posterior means; standard deviations and intervals only where the effective sample size is large enough."""
+    """Posterior means, with standard deviations and intervals where the effective sample size is large enough."""
     n_items = len(query.items)
     both = np.concatenate([sampled.theta, sampled.kappa], axis=1)
     convention = (both == 1.0).all(axis=0)  # the most visible position, if it is the same in all draws
     ready = (sampled.effective_sample_sizes >= MIN_ESS) | convention
-    error = np.where(ready, both.std(axis=0), np.nan)
+    unlinked = np.concatenate([np.zeros(n_items, np.bool_), sampled.unlinked])
+    error = np.where(ready & ~unlinked, both.std(axis=0), np.nan)
     interval = np.where(ready[:, None], np.concatenate(sampled.intervals(level)), np.nan)
     return QueryEstimate(
         both[:, :n_items].mean(axis=0),

@@ -52,7 +52,7 @@ def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
 
 
 def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
-    """Lines or cells with their query, item and position parsed, and the status updated where one is invalid.
+    """Lines or cells with their query, item and position parsed. If one of these is invalid, the status says so.
 
     A parsed position is its number in the log, the rank of its name among the declared ones, its name where any name is
     allowed, or null where it is unknown.
@@ -155,7 +155,7 @@ def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
 
 
 def _first_status(conditions: Sequence[tuple[ir.BooleanValue, LineStatus]]) -> ir.IntegerValue:
-    """The status of the first condition that holds, as a small integer: cheaper to group by than text."""
+    """The status of the first condition that holds, as a small integer, which is cheaper to group by than text."""
     codes = [(holds, ibis.literal(int(status), "int16")) for holds, status in conditions]
     return ibis.cases(*codes, else_=ibis.literal(int(LineStatus.COUNTED), "int16")).cast("int8")
 

@@ -1,4 +1,4 @@
-"""Save the cells of a counted log as Parquet, so that one count serves many fits."""
+"""Save the cells of a counted log as Parquet, so that a log that is counted once can be fitted many times."""
 
 from pathlib import Path
 

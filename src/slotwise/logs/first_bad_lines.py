@@ -1,30 +1,21 @@
 """The first malformed lines of a log: file, line number, problem and text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ibis
 import msgspec
 import pyarrow as pa
 
 from slotwise.logs.aggregate import parse_clicks, parse_names
+from slotwise.logs.bad_line import BadLine
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus
 from slotwise.logs.log_files import LogFiles, open_text, split_csv_line
 
 _CHUNK_LINES = 50_000
 _MAX_TEXT = 10_000  # characters of a line that are kept
-
-
-class BadLine(NamedTuple):
-    """One malformed line. Lines are numbered from 1 in each file."""
-
-    file: str
-    line: int
-    status: LineStatus
-    text: str
-    values: Mapping[str, Any]  # what was read of it, by schema field
 
 
 class _Chunk(NamedTuple):
@@ -36,7 +27,7 @@ class _Chunk(NamedTuple):
 def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -> list[BadLine]:
     """The first `count` malformed lines, in order.
 
-    The same expressions that count the log find them, on chunks of lines read one after the other. That is slow.
+    They are found with the same expressions that count the log, on one chunk of lines after another. This is slow.
     """
     bad_lines: list[BadLine] = []
     connection = ibis.duckdb.connect()
@@ -70,7 +61,7 @@ def _chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
 
 
 def _table(rows: list[list[str | None] | None], log_files: LogFiles) -> pa.Table:
-    """The rows in the form the engines give them: text columns, all null where the number of columns is wrong."""
+    """The rows as the engines return them: text columns, which are all null if the number of columns is wrong."""
     columns = {
         name: pa.array([None if row is None else row[k] for row in rows], pa.string())
         for k, name in enumerate(log_files.read.values())

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from slotwise.checks import format_value
+from slotwise.logs.bad_line import BadLine
 from slotwise.logs.file_content import convert_command
-from slotwise.logs.first_bad_lines import BadLine
 from slotwise.logs.line_status import LineStatus
 from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_csv_line
 from slotwise.logs.malformed_log import Remedy

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.logs.first_bad_lines import BadLine, find_bad_lines
+from slotwise.logs.bad_line import BadLine
 from slotwise.logs.likely_causes import Cause, Faults, likely_causes
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
@@ -53,10 +53,12 @@ def account_for_lines(
     positions: PositionCounts,
     max_bad: int | float,
 ) -> LineAccount:
-    """The account of the number of lines by status. Raises MalformedLog when more than `max_bad` are malformed.
+    """The account of the lines, given their number by status. MalformedLog if more than `max_bad` are malformed.
 
     Lines with position 0 are not tolerated when it looks like the first position: without it, every kappa is wrong.
     """
+    from slotwise.logs.first_bad_lines import find_bad_lines
+
     if isinstance(max_bad, bool) or not isinstance(max_bad, int | float) or not max_bad >= 0:
         raise BadInput(f"max_bad = {max_bad!r} is not a number of lines, or a share of them below 1")
     bad = {LineStatus(code): lines[code] for code in sorted(lines) if code not in WELL_FORMED}

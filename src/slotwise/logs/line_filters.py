@@ -3,11 +3,12 @@
 import operator
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import ibis.expr.types as ir
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slotwise.checks import BadInput
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -34,7 +35,7 @@ class Filter(NamedTuple):
     date: bool = False
     internal_name: str = ""  # the column's name in the engine, set when the log is opened
 
-    def passes(self, lines: ir.Table) -> ir.BooleanValue:
+    def passes(self, lines: "ir.Table") -> "ir.BooleanValue":
         """Whether a line passes the filter. A missing value never does."""
         column, compare = lines[self.internal_name], _COMPARISONS[self.symbol]
         numeric = column.type().is_numeric() or self.symbol not in ("=", "!=")
@@ -43,7 +44,7 @@ class Filter(NamedTuple):
         text = column.cast("string")
         return compare(text.replace("T", " ") if self.date else text, self.value).fill_null(False)
 
-    def lacks_date(self, lines: ir.Table) -> ir.BooleanValue:
+    def lacks_date(self, lines: "ir.Table") -> "ir.BooleanValue":
         """Whether the date column of a line holds no date such as 2024-01-31 or 2024-01-31 12:00:00."""
         text = lines[self.internal_name].cast("string")
         return (~text.like("____-__-__%")).fill_null(True)

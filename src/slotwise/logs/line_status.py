@@ -1,4 +1,4 @@
-"""The status of a log line: counted, filtered out, or malformed, and why."""
+"""The status of a log line: counted, filtered out, or malformed for one of several reasons."""
 
 from enum import IntEnum
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
-import pyarrow as pa
 
 from slotwise.checks import BadInput, format_value, one_of
 from slotwise.logs.formats import SUFFIXES
@@ -40,7 +39,10 @@ class LogFiles(NamedTuple):
 
 
 def find_files(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
-    """The files that match paths and globs, and the name of their format: `format`, or that of the first suffix."""
+    """The files that match paths and globs, and the name of their format.
+
+    Without `format`, the first suffix decides.
+    """
     files: list[str] = []
     for path in paths:
         files += [path] if "://" in path else _expand_glob(path)
@@ -158,7 +160,10 @@ def check_complete(file: str) -> None:
 
 
 def check_quotes(file: str, schema: Schema) -> None:
-    """Raise BadInput when a quoted field spans lines: with malformed lines, the end of such a field is ambiguous."""
+    """Raise BadInput when a quoted field spans lines.
+
+    In a log with malformed lines, the end of such a field is ambiguous.
+    """
     if not schema.quote:
         return
     with readable(file), open_text(file) as text:
@@ -173,6 +178,8 @@ def check_quotes(file: str, schema: Schema) -> None:
 @contextmanager
 def readable(file: str) -> Iterator[None]:
     """Turn errors of reading a file into a BadInput that names the file."""
+    import pyarrow as pa
+
     try:
         yield
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
@@ -181,6 +188,8 @@ def readable(file: str) -> Iterator[None]:
 
 def open_bytes(file: str) -> BinaryIO:
     """Open a file for reading, decompressed."""
+    import pyarrow as pa
+
     if file.endswith(".xz"):
         return cast(BinaryIO, lzma.open(file))
     return cast(BinaryIO, pa.input_stream(file, compression="detect", buffer_size=1 << 20))

@@ -6,7 +6,12 @@ from slotwise.counts import Counts
 
 
 class Query(NamedTuple):
-    """The counts of one query: one row per item and one column per position, with the names of both."""
+    """The counts of one query: one row per item and one column per position, with the names of both.
+
+    >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
+    >>> Query("hats", items=["felt", "straw"], positions=["top", "side"], counts=counts).name
+    'hats'
+    """
 
     name: str
     items: list[str]

@@ -5,15 +5,13 @@ from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ibis.expr.types as ir
 import numpy as np
-import pyarrow as pa
 
 from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
-from slotwise.logs import aggregate
+from slotwise.extras import require
 from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
 from slotwise.logs.file_content import check_content, is_parquet
 from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
@@ -26,8 +24,12 @@ from slotwise.logs.position_counts import MOST_POSITIONS, PositionCounts
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 
-MAX_CELLS = 5_000_000  # that fit into memory as Python objects; `count_log` has no limit
-_LISTED_COLUMNS = 20  # of a file, in an error message
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+MAX_CELLS = 5_000_000  # more cells do not fit into memory as Python objects; `count_log` has no limit
+_LISTED_COLUMNS = 20  # the number of columns that an error message lists
 
 
 class Log(NamedTuple):
@@ -52,15 +54,15 @@ DEFAULT_OPTIONS = CountOptions()
 
 
 class CountedLog(NamedTuple):
-    """The cells of a log in the engine that counted them, with columns query, item, position, shown and clicked."""
+    """A counted log. `cells` is a table in the engine, with columns query, item, position, shown and clicked."""
 
     engine: Engine
-    cells: ir.Table
+    cells: "ir.Table"
     schema: Schema
     account: LineAccount
     page_orders: Mapping[str, list[str]]  # the positions of each page in order, for a log of the service
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> "Iterator[pa.RecordBatch]":
         """All cells, batch by batch."""
         return self.engine.batches(self.cells)
 
@@ -84,6 +86,15 @@ def read_log(
     fields of the format's `Schema`: {"query": "search", "min_items": 3}. `where` holds comparisons of columns, such as
     "segment=mobile". Up to `max_bad` malformed lines are tolerated: a number of lines, or a share when below 1. `top`
     keeps only the queries with the most displays.
+
+    >>> lines = ["query,item,position,clicked", "hats,felt,1,1", "hats,straw,2,0", "hats,straw,1,0", "hats,felt,2,1"]
+    >>> _ = Path("clicks.csv").write_text("\\n".join(lines))
+    >>> log = read_log("clicks.csv")
+    >>> log.account.good, log.queries[0].name, log.queries[0].items
+    (4, 'hats', ['felt', 'straw'])
+    >>> log.queries[0].counts.clicks
+    array([[1., 1.],
+           [0., 0.]])
     """
     options = CountOptions(where, max_bad, engine, memory, master, progress)
     with count_log(files, format, schema, options) as counted:
@@ -98,6 +109,9 @@ def count_log(
     options: CountOptions = DEFAULT_OPTIONS,
 ) -> Iterator[CountedLog]:
     """Count a log and leave the cells in the engine, which stops when the context ends."""
+    require("logs", "reading a log")
+    from slotwise.logs import aggregate
+
     paths, format_name = find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
     full_schema = _full_schema(format_name, dict(schema or {}), paths)
     parsed = [parse(filter) if isinstance(filter, str) else filter for filter in options.where]
@@ -138,7 +152,7 @@ def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Sche
 def _check_query_column(file: str, columns: list[str]) -> None:
     """Raise BadInput when the column of the query is probably the one called `page`.
 
-    Websites and the service call it so. A file that has neither column gets its error where all columns are checked.
+    Websites and the service use this name. A file with neither column is reported when all columns are checked.
     """
     if "query" in columns or "page" not in columns:
         return
@@ -149,8 +163,12 @@ def _check_query_column(file: str, columns: list[str]) -> None:
     )
 
 
-def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None) -> ir.Table:
-    """The cells with names as written, from the first of the engine's readings that succeeds."""
+def _count_cells(
+    engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None
+) -> "ir.Table":
+    """The cells with names as written, counted with the first of the engine's readings that succeeds."""
+    from slotwise.logs import aggregate
+
     schema, failure = log_files.schema, BadInput("no way to read this log")
     for lines in engine.readings(log_files):
         try:
@@ -161,7 +179,7 @@ def _count_cells(engine: Engine, log_files: LogFiles, filters: Sequence[Filter],
     raise failure
 
 
-def _number_of_lines(table: pa.Table) -> dict[Any, int]:
+def _number_of_lines(table: "pa.Table") -> dict[Any, int]:
     """A table of two columns as a mapping of the first one to the lines."""
     return dict(zip(table.column(0).to_pylist(), table["lines"].to_pylist(), strict=True))
 
@@ -194,7 +212,7 @@ def _nothing_left(log: CountedLog) -> str:
     )
 
 
-def _build_queries(cells: pa.Table, log: CountedLog) -> list[Query]:
+def _build_queries(cells: "pa.Table", log: CountedLog) -> list[Query]:
     """The matrices of each query from its cells."""
     rows = sorted(
         zip(*[cells[name].to_pylist() for name in ("query", "item", "position", "shown", "clicked")], strict=True)

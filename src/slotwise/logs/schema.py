@@ -20,7 +20,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """How to read a log: one line per displayed position, or lines that are already counted.
 
     Without a `shown` column, each line is one display of one item. With it, a line stands for `shown` displays, of
-    which `clicked` were clicked. With `sessions`, a line is one display anyway, clicked when `clicked` is above zero.
+    which `clicked` were clicked. With `sessions`, a line is always one display, and it was clicked if `clicked` is
+    above zero.
     """
 
     kind: str = "csv"
@@ -47,7 +48,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def allowed_positions(self) -> tuple[str, ...] | None:
-        """The positions that may occur; None when any name may."""
+        """The positions that may occur, or None if any name may occur."""
         if self.positions is None:
             return tuple(str(self.first_position + k) for k in range(MAX_POSITIONS))
         return None if self.positions == (ANY_POSITION,) else self.positions

@@ -79,7 +79,7 @@ class KnownQuery(NamedTuple):
 class ExactTraffic:
     """Queries displayed exactly as often as their `views` say, in random order.
 
-    So it is known in advance what a threshold such as `min_shown` keeps.
+    So it is known in advance which items a threshold such as `min_shown` keeps.
     """
 
     def __init__(self, queries: Sequence[KnownQuery]) -> None:

@@ -31,7 +31,7 @@ class RunConfig(msgspec.Struct, frozen=True):
     seed: int
 
     def key(self) -> str:
-        """A digest of this configuration and of the code: equal keys have equal results."""
+        """A digest of this configuration and of the code. Equal keys mean equal results."""
         model = setting(self.setting)
         body = {
             "policy": self.policy,
@@ -75,7 +75,7 @@ class ChunkResult(NamedTuple):
 
 
 def full_params(policy: str, params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with their defaults: an omitted parameter and its default give the same key."""
+    """The parameters with their defaults, so that an omitted parameter and its default give the same key."""
     module = find(policy)
     return plain_params(module, make_params(module, params, setting("standard").arrays()))
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput, integer_at_least
+from slotwise.extras import require
 from slotwise.paper.chunks import Chunk, ChunkResult, is_compiled, run_chunk
 
 CONNECT_TIMEOUT = 5  # seconds
@@ -20,7 +21,7 @@ Pending = dict["Future[ChunkResult]", Chunk]
 
 
 class Workers(NamedTuple):
-    """Where chunks run: on `jobs` threads (None: one per core), or on the cluster of the scheduler at `dask`."""
+    """Where chunks run: on `jobs` threads (None: one per core), or on the cluster whose scheduler is at `dask`."""
 
     jobs: int | None = None
     dask: str | None = None
@@ -43,7 +44,7 @@ class Workers(NamedTuple):
 
 
 def compile_ahead(policies: Iterable[str], jobs: int) -> None:
-    """Compile policies in `jobs` processes: within one process, numba compiles one function at a time."""
+    """Compile policies in `jobs` processes, because within one process numba compiles one function at a time."""
     uncompiled = sorted({policy for policy in policies if not is_compiled(policy)})
     if len(uncompiled) < 2 or jobs < 2:
         return  # the first run compiles it just as fast
@@ -63,7 +64,8 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
 def run_chunks(chunks: Sequence[Chunk], executor: Executor, on_done: OnDone) -> None:
     """Run the chunks and call `on_done` in this thread with each result as it arrives.
 
-    On Ctrl-C, chunks that have not started are dropped; local ones that are running finish within seconds and are kept.
+    On Ctrl-C, chunks that have not started are dropped. Local chunks that are running finish within seconds and are
+    kept.
     """
     pending: Pending = {executor.submit(run_chunk, chunk): chunk for chunk in chunks}
     try:
@@ -103,10 +105,8 @@ def _collect(pending: Pending, on_done: OnDone, executor: Executor) -> None:
 
 
 def _dask_client(address: str) -> Any:
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise BadInput("--dask needs Dask: pip install 'slotwise[cluster]'") from None
+    require("cluster", "--dask")
+    distributed: Any = import_module("distributed")
     try:
         return distributed.Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # a timeout is an OSError

@@ -1,4 +1,4 @@
-"""The plan: which runs the experiments need, and which of them are missing."""
+"""The plan: which runs the experiments need, and which of these runs are missing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class NeededRuns(NamedTuple):
 
 
 def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC) -> Iterator[PlannedCurve]:
-    """All curves of the experiments, except those of contenders whose best c is not chosen yet."""
+    """All curves of the experiments, except for contenders whose best c is not chosen yet."""
     for experiment in experiments:
         for name, run_set in experiment.run_sets.items():
             for setting in run_set.settings:
@@ -47,7 +47,10 @@ def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC)
 
 
 def needed_runs(curves: Iterable[PlannedCurve]) -> Iterator[NeededRuns]:
-    """Every run once. A later experiment that needs more runs of a configuration gets only the additional ones."""
+    """Every run, listed once.
+
+    A later experiment that needs more runs of a configuration gets only the additional ones.
+    """
     planned: dict[str, int] = {}
     for curve in curves:
         key = curve.config.key()
@@ -68,7 +71,7 @@ def missing_chunks(curves: Iterable[PlannedCurve], store: ResultStore) -> list[t
 def collect_results(
     results: Results, experiments: Iterable[Experiment], curves: Iterable[PlannedCurve], store: ResultStore
 ) -> None:
-    """Copy the stored runs into the results, and pool settings where the experiment does."""
+    """Copy the stored runs into the results, and pool settings if the experiment asks for it."""
     for curve in curves:
         key = (curve.experiment, curve.run_set, curve.setting, curve.label)
         results.simulations[key] = store.result(curve.config, curve.runs)

@@ -35,7 +35,7 @@ class ProgressListener(Protocol):
     def status(self, activity: str) -> None: ...
 
     def expect(self, experiment: str, work: float) -> None:
-        """`work` is added to what the experiment needs."""
+        """The experiment needs `work` more."""
 
     def advance(self, experiment: str, work: float) -> None:
         """`work` of the experiment is done."""
@@ -68,7 +68,7 @@ class Scope(NamedTuple):
 
 @dataclass
 class ExperimentCost:
-    """The rounds and CPU seconds of an experiment: in total, and those of this call alone (`_now`)."""
+    """The rounds and CPU seconds of an experiment, in total and in this call alone (`_now`)."""
 
     rounds: int = 0
     seconds: float = 0.0
@@ -96,7 +96,7 @@ def reproduce(
     workers: Workers = Workers(),  # noqa: B008 - immutable
     listener: ProgressListener | None = None,
 ) -> Reproduction:
-    """Simulate and measure what the experiments need and `out` does not hold yet, and judge the claims."""
+    """Simulate and measure what the experiments need, except what `out` already holds, and judge the claims."""
     listener = listener or SilentListener()
     start = time.monotonic()
     if scope.runs is not None:
@@ -140,7 +140,7 @@ class _FolderMarker(msgspec.Struct):
 
 
 def _simulate(reproduction: Reproduction, store: ResultStore, workers: Workers, listener: ProgressListener) -> None:
-    """Run all missing chunks in two passes: the second one has the contenders whose best c the first one found."""
+    """Run all missing chunks in two passes. The second pass runs the contenders whose best c the first pass found."""
     experiments, results, seed = reproduction.experiments, reproduction.results, reproduction.scope.seed
     with workers.executor() as executor, ThreadPoolExecutor(1) as background:
         # concurrent with the chunks: the first time, the estimators take a quarter of a minute to compile

@@ -1,4 +1,4 @@
-"""Results: everything that was measured, for figures and claims to look up."""
+"""Results: all measurements, which figures and claims look up."""
 
 from dataclasses import dataclass, field, replace
 
@@ -37,15 +37,15 @@ class Results:
 
 
 def panels(run_set: RunSet) -> tuple[str, ...]:
-    """The settings that a figure shows: each one, or the pooled one."""
+    """The panels of a figure: one for each setting, or a single one that pools them."""
     return (POOLED,) if run_set.pooled else run_set.settings
 
 
 def pool(results: list[Result]) -> Result:
     """Regret averaged over settings, run by run.
 
-    Run r uses the same random numbers on every setting, so runs on different settings are not independent. The average
-    of one run over the settings is independent of that of another run, which is all that standard errors need.
+    Run r uses the same random numbers on every setting, so runs on different settings are not independent. But the
+    averages of different runs over the settings are independent, which is all that standard errors need.
     """
     return replace(
         results[0],

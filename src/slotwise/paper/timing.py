@@ -30,7 +30,7 @@ class MeasuredTime(msgspec.Struct):
 
     @property
     def milliseconds(self) -> float:
-        """Per round; the median of the runs."""
+        """Milliseconds per round; the median over the runs."""
         return 1e3 * float(np.median(self.seconds)) / self.rounds
 
     @property
@@ -49,7 +49,7 @@ class GrowthPoint(msgspec.Struct):
 
     @property
     def steps(self) -> int:
-        """Random-walk steps per round: the paper's measure of cost."""
+        """Random-walk steps per round, which is the paper's measure of cost."""
         return self.sweeps * (self.items + self.positions - 1)
 
 
@@ -58,7 +58,7 @@ class _SavedGrowth(msgspec.Struct):
 
 
 def paper_seconds(config: RunConfig) -> float:
-    """The time of a run at the speed of the paper's table, 0 for policies that are not in it.
+    """The time of a run at the speed of the paper's table, or 0 if the policy is not in the table.
 
     The time of PB-MHB scales with its sweeps.
     """

@@ -1,7 +1,7 @@
-"""`choose` and `update` as several policies have them.
+"""The kernels `choose` and `update` that several policies share.
 
-Each is built for the policy that asks for it, as a closure over its module: a kernel that took the Params and State of
-every policy would be cached without regard to the files that define them (see `jit.kernel`).
+They are built for each policy, as closures over its module. A single kernel that took the Params and State of every
+policy would be cached without regard to the files that define these types (see `jit.kernel`).
 """
 
 import sys

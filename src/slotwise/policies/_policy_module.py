@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +14,23 @@ from typing import Any, get_type_hints
 
 from slotwise.checks import BadInput, format_value, integer_at_least, number, one_of, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
+from slotwise.jit import is_kernel
 from slotwise.policies import policies
+from slotwise.policies._policy_errors import error_text, is_outside, name_of, problem_at, reported_errors
+from slotwise.policies._source_lines import line_of_error, line_of_name
 
 NAMES = ("Params", "State", "init", "choose", "update")
 SERVING_NAMES = ("score", "grow")
+KERNELS = ("choose", "update", "score")  # compiled loops call these; init and grow may be plain functions
+SIGNATURES = {
+    "init": ("params", "n_items", "n_positions", "rng"),
+    "choose": ("params", "state", "rng", "display"),
+    "update": ("params", "state", "display", "clicks"),
+    "check": ("params",),
+    "check_state": ("state",),
+    "score": ("params", "state", "rng", "theta", "kappa"),
+    "grow": ("params", "state", "n_items", "n_positions", "rng"),
+}
 
 
 def find(policy: str | ModuleType) -> ModuleType:
@@ -49,28 +63,33 @@ class PolicyReference:
             return find(self.path)
 
 
-def name_of(module: ModuleType) -> str:
-    """The name of a policy in output and messages."""
-    file = getattr(module, "__file__", None)
-    return Path(file).stem if file else module.__name__.rpartition(".")[2]
-
-
 def can_serve(module: ModuleType) -> bool:
     """Whether a recommender can use the policy: constraints need `score`, new items need `grow`."""
     return all(hasattr(module, name) for name in SERVING_NAMES) and keeps_counts(module)
 
 
 def keeps_counts(module: ModuleType) -> bool:
-    """Whether the policy keeps what it learns in the counts of its state, which can be changed and restored."""
+    """Whether the policy learns only into the counts of its state, which can be changed and restored."""
     return "counts" in module.State._fields
 
 
-def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
-    """The policy's Params: `params` and defaults, each value converted to its annotated type.
+def learns(module: ModuleType) -> bool:
+    """Whether displays depend on the counts."""
+    return getattr(module, "LEARNS", True)
 
-    A setting of type Model is the true model, for oracles: `model`, or UNKNOWN when it is None.
+
+def setting_types(module: ModuleType) -> dict[str, Any]:
+    """The annotated types of the policy's settings, by name."""
+    with reported_errors(module):
+        return get_type_hints(module.Params)
+
+
+def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
+    """The policy's Params, from `params` and defaults. Each value is converted to its annotated type.
+
+    A setting of type Model, which oracles have, is set to `model`, or to UNKNOWN if that is None.
     """
-    hints = get_type_hints(module.Params)
+    hints = setting_types(module)
     settings = dict(string_mapping("params", {} if params is None else params))
     for name in settings:
         one_of(f"{name_of(module)} parameter", name, hints)
@@ -82,14 +101,25 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
         raise BadInput(f"{name_of(module)} needs the parameter {missing[0]!r}")
     full = module.Params._field_defaults | settings
     checked = module.Params(**{name: _convert(name, hints[name], value) for name, value in full.items()})
-    problem = module.check(checked) if hasattr(module, "check") else None
+    problem = problem_found(module, "check", checked)
     if problem:
         raise BadInput(problem)
     return checked
 
 
+def problem_found(module: ModuleType, name: str, value: Any) -> str | None:
+    """What the policy's optional `check` or `check_state` says about a value."""
+    if not hasattr(module, name):
+        return None
+    with reported_errors(module):
+        problem = getattr(module, name)(value)
+    if problem is not None and not isinstance(problem, str):
+        raise problem_at(module, name, f"{name} returns {problem!r}; a text or None is needed")
+    return problem
+
+
 def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The settings for a real page: its most visible position is unknown, so the default reference is none."""
+    """The settings for a real page. `reference` defaults to "none", because the most visible position is unknown."""
     settings = dict(string_mapping("params", {} if params is None else params))
     if "reference" in module.Params._fields:
         settings.setdefault("reference", "none")
@@ -98,7 +128,7 @@ def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict
 
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
     """Params as plain values for output and files, without the true model of an oracle."""
-    kinds = get_type_hints(module.Params)
+    kinds = setting_types(module)
     plain = {name: value for name, value in params._asdict().items() if kinds[name] is not Model}
     for name, value in plain.items():
         if _is_choice(kinds[name]):
@@ -144,14 +174,35 @@ def _choice(name: str, kind: type[IntEnum], value: Any) -> int:
 def _validated(module: ModuleType) -> ModuleType:
     missing = [name for name in NAMES if not hasattr(module, name)]
     if missing:
+        file = line_of_name(module, None)
         raise BadInput(
             f"module {name_of(module)!r} is not a policy: it lacks {', '.join(missing)}; "
-            f"a policy has {', '.join(NAMES)}"
+            f"a policy has {', '.join(NAMES)}" + (f" ({file})" if file else "")
         )
     for name in ("Params", "State"):
         if not hasattr(getattr(module, name), "_fields"):
-            raise BadInput(f"{module.__name__}.{name} is not a NamedTuple")
+            raise problem_at(module, name, f"{name} is not a NamedTuple")
+    if is_outside(module):
+        for name, arguments in SIGNATURES.items():
+            _check_function(module, name, arguments)
     return module
+
+
+def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -> None:
+    """Refuse a function that the compiled loop cannot call; numba's own message would be about the loop."""
+    function = getattr(module, name, None)
+    if function is None:
+        return
+    if not callable(function):
+        raise problem_at(module, name, f"{name} is not a function")
+    if name in KERNELS and not is_kernel(function):
+        raise problem_at(module, name, f"{name} is not a kernel; put @kernel, from slotwise.jit, before it")
+    signature = inspect.signature(getattr(function, "py_func", function))
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        needed = ", ".join(arguments)
+        raise problem_at(module, name, f"{name} takes {signature}; ({needed}) is needed") from None
 
 
 def _load(path: Path) -> ModuleType:
@@ -171,5 +222,6 @@ def _load(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise BadInput(f"{str(path)!r} cannot be imported: {type(error).__name__}: {error}") from error
+        line = line_of_error(module, error, [])
+        raise BadInput(f"{str(path)!r} cannot be imported: {error_text(error)} ({line})") from error
     return module

@@ -1,4 +1,4 @@
-"""PMED: displays every item at every position as often as the regret lower bound requires, else the best estimate.
+"""PMED: it shows every item at every position as often as the regret lower bound requires, else the best display.
 
 Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias".
 The order of the positions by visibility is known; the visibilities are not.
@@ -73,7 +73,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the next display of the queue; an empty queue gets the missing displays, then the best one (Alg. 1)."""
+    """Show the next display of the queue. If it is empty, queue the missing displays and then the best one (Alg. 1)."""
     queue, queue_range, positions, items = state.queue, state.queue_range, state.positions, state.items
     if queue_range[0] >= queue_range[1]:
         queue_range[0] = 0
@@ -94,7 +94,7 @@ update = count_display(__name__)
 
 @kernel
 def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints) -> int:
-    """Queue those of the N displays "items m, m+1, ..." that have an item displayed there less than `least` times.
+    """Of the N displays "items m, m+1, ...", queue those with an item shown less than `least` times at its position.
 
     Returns the number of displays queued.
     """
@@ -114,7 +114,7 @@ def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints)
 
 @kernel
 def estimate(state: State) -> RankedModel:
-    """The most likely model with items and positions ranked, as the program needs it: no ties, no value at 0 or 1.
+    """The most likely model, with ranked items and positions. For the program, it has no ties and no value at 0 or 1.
 
     Differences below the resolution of t displays are set to that resolution, 1 / sqrt(t) of a value.
     """

@@ -1,4 +1,4 @@
-"""Slot TS: Thompson sampling for the PBM with a well-mixing sampler; kappa and its order are unknown to it.
+"""Slot TS: Thompson sampling for the PBM with a well-mixing sampler. It knows neither kappa nor its order.
 
 It chooses displays as PB-MHB does: Algorithm 1 of Gauthier, Gaudel and Fromont,
 "Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing` replaces its Algorithm 2.
@@ -74,8 +74,8 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """The same knowledge with room for more items and positions, whose values are random until a sweep draws them."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
-    theta[: state.theta.size] = state.theta
-    kappa[: state.kappa.size] = state.kappa
+    copy(state.theta, theta[: state.theta.size])
+    copy(state.kappa, kappa[: state.kappa.size])
     counts, ridges = grown(state.counts, n_items, n_positions), single_component(n_items, n_positions)
     return State(counts, theta, kappa, state.beta, ridges)
 

@@ -1,4 +1,4 @@
-"""Uniform: a random display in every round, without learning. The upper bound of every regret plot in the paper.
+"""Uniform: it shows a random display in every round and learns nothing. Its regret is the upper end of every plot.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """
@@ -11,6 +11,8 @@ from slotwise.checks import Floats
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
+
+LEARNS = False  # displays do not depend on the counts
 
 
 class Params(NamedTuple):

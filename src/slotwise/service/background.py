@@ -1,4 +1,4 @@
-"""Background threads for work that cannot be interrupted, such as compiling, and that nothing waits for at exit."""
+"""Background threads for work that cannot be interrupted, such as compiling. The process can exit before they end."""
 
 import asyncio
 import os
@@ -14,7 +14,10 @@ _THREAD_NAME = "slotwise-background"
 
 
 async def run_in_background(function: Callable[[Unpack[Arguments]], Returned], *arguments: *Arguments) -> Returned:
-    """Call a function on a new thread. The threads of asyncio's executor would keep the process from ending."""
+    """Call a function on a new thread.
+
+    asyncio's executor is not used, because its threads would keep the process from ending.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Returned] = loop.create_future()
 
@@ -42,7 +45,7 @@ async def run_in_background(function: Callable[[Unpack[Arguments]], Returned], *
 def exit_if_busy() -> None:
     """End the process at once if background work is still running. Call it last.
 
-    A normal exit would shut down the interpreter while the compiler runs.
+    Otherwise Python would shut down its interpreter while the compiler still runs.
     """
     if any(thread.name == _THREAD_NAME for thread in threading.enumerate()):
         sys.stdout.flush()

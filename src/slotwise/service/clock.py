@@ -1,4 +1,4 @@
-"""Time is an argument: no part of the service reads the clock of the machine directly."""
+"""The clock of the service, which is an argument: no other module reads the time of day."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Displays and the events about them: issued from the pages in memory, recorded in the store."""
+"""Displays and events: pages in memory choose the displays, and the store records displays and events."""
 
 from collections import Counter, OrderedDict
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import Display, Event, RecordedEvents, Store, commit_and_apply
 from slotwise.service.store_health import StoreHealth
 
-MOST_RECENT = 20_000  # displays kept in memory, so that a repeated id gets its display at once
-MOST_WAITING = 10_000  # displays that wait for the disk; above this limit new ones are not learnt
+MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
+MOST_WAITING = 10_000  # displays that wait to be committed; above this limit, new displays are not learnt from
 
 
 class IssuedDisplay(NamedTuple):
-    """A display and its page. `is_new` is False when the id of the request had been used before."""
+    """A display and its page. `is_new` is False if an earlier request had the same id."""
 
     model: PageModel
     display: Display
@@ -36,7 +36,7 @@ class Displays:
         self._recent: OrderedDict[str, Display] = OrderedDict()
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
-        """A display for one page view; with `fill_all`, TooFewItems if it would leave positions out."""
+        """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         model = self._pages.by_name(page)
         if model is None or not self._pages.ready:
             model = await self._pages.current_model(page)
@@ -65,7 +65,7 @@ class Displays:
         return await commit_and_apply(self._store, lambda ledger: ledger.record_events(events, now), self._learn)
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
-        """Add the statuses of events, each with its page number, to the metrics; the label of an unknown page is ""."""
+        """Add events, given as (status, page number), to the metrics. The label of an unknown page is ""."""
         for (status, page), number in Counter(events).items():
             model = None if page is None else self._pages.by_number(page)
             self._metrics.events.labels("" if model is None else model.page.name, status).inc(number)
@@ -75,7 +75,7 @@ class Displays:
         self._recent.clear()
 
     def forget_expired(self, now: float) -> None:
-        """Drop recent displays that the log has dropped: a clock that is set back later must not bring them back."""
+        """Drop recent displays that are no longer in the log, so that they do not return if the clock is set back."""
         for id in [id for id, display in self._recent.items() if display.drop_after < now]:
             del self._recent[id]
 
@@ -107,7 +107,7 @@ class Displays:
 
 
 def _repeat(model: PageModel, display: Display, request: RecommendationRequest) -> IssuedDisplay:
-    """The display that the id already has; Conflict if it was used for another page, layout or segment."""
+    """Return the display that has this id. Raises Conflict if it is for another page, layout or segment."""
     segments = model.page.body.segments
     same = display.page == model.page.number and request.layout in (None, display.layout)
     if not same or (request.segment or "") != segments[display.segment]:  # the number is valid on its own page only

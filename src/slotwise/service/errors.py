@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 STARTING = "starting: the kernels are not compiled yet"
+PAGE_ARCHIVED = "the page was archived meanwhile"
 
 
 class FieldError(Struct, frozen=True):
@@ -15,7 +16,7 @@ class FieldError(Struct, frozen=True):
 
 
 class ServiceError(Exception):
-    """A request that the service does not carry out. It has changed nothing."""
+    """The service does not carry out a request, and has changed nothing."""
 
     def __init__(self, detail: str, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(detail)
@@ -43,18 +44,23 @@ class DoesNotFit(ServiceError):
         return cls(detail, [FieldError(pointer, detail)])
 
 
-class StaleVersion(ServiceError):
-    """What the caller wants to change has changed since the caller read it."""
+class FormatNotAvailable(ServiceError):
+    """The service cannot write the requested format, because a package is not installed where it runs."""
 
-    def __init__(self) -> None:
-        super().__init__("changed since it was read: the given version is not the current one")
+
+class StaleVersion(ServiceError):
+    """The page or its counts have changed since the caller read them."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail or "changed since it was read: the given version is not the current one")
 
 
 class NotReady(ServiceError):
-    """The kernels are not compiled yet."""
+    """The kernels are not compiled yet; `compiled` functions are."""
 
-    def __init__(self) -> None:
-        super().__init__(STARTING)
+    def __init__(self, compiled: int = 0) -> None:
+        progress = f"starting: compiling, once on this machine, {compiled:,} functions so far"
+        super().__init__(progress if compiled else STARTING)
 
 
 class StoreDown(ServiceError):
@@ -65,6 +71,6 @@ class StoreDown(ServiceError):
 
 
 def raise_field_errors(errors: Sequence[FieldError]) -> None:
-    """Raise `DoesNotFit` if there is any error; its detail is that of the first one."""
+    """Raise `DoesNotFit` if there are errors. The detail of the first error becomes its own."""
     if errors:
         raise DoesNotFit(errors[0].detail, errors)

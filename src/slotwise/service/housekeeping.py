@@ -18,7 +18,7 @@ _log = logging.getLogger("slotwise.service")
 
 
 class Housekeeping:
-    """Does the periodic work, and holds the tokens as of the last rotation."""
+    """Does the periodic work. `tokens` uses the secrets of the last rotation."""
 
     tokens: Tokens
 
@@ -26,18 +26,18 @@ class Housekeeping:
         self._store, self._pages, self._displays, self._clock = store, pages, displays, clock
 
     async def run(self) -> None:
-        """Do what is due every second, until cancelled."""
+        """Do the work that is due, every second until cancelled."""
         while True:
             await asyncio.sleep(TICK_SECONDS)
             try:
                 await self.tick()
             except StoreDown:
-                continue  # the store reports that itself, and recovers by itself
+                continue  # the store reports its failures, and recovers by itself
             except Exception:
                 _log.exception("housekeeping failed; it runs again in %g seconds", TICK_SECONDS)
 
     async def tick(self) -> None:
-        """Do what is due now."""
+        """Do the work that is due now."""
         now = self._clock()
         if abs(now - self._rotation_checked) >= ROTATION_CHECK_SECONDS:
             await self.rotate_secrets()
@@ -49,7 +49,7 @@ class Housekeeping:
                 break
 
     async def rotate_secrets(self) -> None:
-        """Load the secrets, and replace those that are due."""
+        """Load the secrets, and rotate them if this is due."""
         now = self._clock()
 
         def operation(ledger: Ledger) -> Secrets:

@@ -1,4 +1,4 @@
-"""Unguessable ids and nonces, drawn from the operating system many at a time."""
+"""Unguessable ids and nonces, from random bytes of the operating system, which are read in large chunks."""
 
 import os
 from base64 import urlsafe_b64encode
@@ -17,8 +17,8 @@ class RandomIds:
     def display_id(self, now: float) -> str:
         """26 letters, digits, dashes and underscores; the last 16 are random.
 
-        Ids of the same time have the same prefix, so they are neighbours in the index of a store. Fully random ids
-        would each change another page of the index.
+        Ids created at the same time share a prefix, so they are neighbours in the store's index. Fully random ids would
+        each change a different page of the index.
         """
         return f"{int(now * _TICKS) & _TICK_MASK:010x}{urlsafe_b64encode(self._take(_ID_BYTES)).decode()}"
 

@@ -1,4 +1,4 @@
-"""Insights of pages, computed in the background for one page at a time, and kept for some seconds."""
+"""Insights of pages, computed in the background for one page at a time, and kept for a few seconds."""
 
 import asyncio
 import time
@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from slotwise.service.background import run_in_background
 from slotwise.service.clock import Clock
-from slotwise.service.pages.insights import Insights, compute_insights, insight_inputs
+from slotwise.service.pages.insight_inputs import insight_inputs
+from slotwise.service.pages.insights import Insights, compute_insights
+from slotwise.service.pages.page import ItemSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import Store, StoredPage
 
@@ -15,13 +17,16 @@ KEEP_SECONDS, MOST_CACHED = 5.0, 100
 
 class _CachedInsights(NamedTuple):
     page: StoredPage
+    items: list[ItemSpec]
     started: float
     result: "asyncio.Future[Insights]"
 
-    def is_usable(self, page: StoredPage) -> bool:
+    def is_usable(self, model: PageModel) -> bool:
+        """Whether the definitions are the same, and the insights neither failed nor are too old."""
         result = self.result
         failed = result.done() and (result.cancelled() or result.exception() is not None)
-        return self.page == page and not failed and time.monotonic() - self.started <= KEEP_SECONDS
+        unchanged = self.page == model.page and self.items == model.specs
+        return unchanged and not failed and time.monotonic() - self.started <= KEEP_SECONDS
 
 
 class InsightsCache:
@@ -36,8 +41,9 @@ class InsightsCache:
         """What a page has learnt, at most KEEP_SECONDS old."""
         name = model.page.name
         cached = self._cached.get(name)
-        if cached is None or not cached.is_usable(model.page):
-            cached = _CachedInsights(model.page, time.monotonic(), asyncio.ensure_future(self._compute(model)))
+        if cached is None or not cached.is_usable(model):
+            result = asyncio.ensure_future(self._compute(model))
+            cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
             if len(self._cached) >= MOST_CACHED:
                 self._cached.clear()
             self._cached[name] = cached

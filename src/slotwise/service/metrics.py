@@ -1,4 +1,4 @@
-"""The metrics of a running service, for Prometheus. No label takes values that a request can invent."""
+"""The metrics of a running service, for Prometheus. Requests cannot create new values of labels."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -17,7 +17,7 @@ SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 
 class LatencyBuckets:
-    """How many requests of one route took how long."""
+    """The latencies of one route, as the number of requests in each bucket."""
 
     def __init__(self) -> None:
         self.counts, self.total = [0] * (len(SECONDS) + 1), 0.0
@@ -28,7 +28,7 @@ class LatencyBuckets:
 
 
 class LatencyHistogram(Collector):
-    """A histogram by route for use on a single thread: the library's takes a lock for every bucket."""
+    """A histogram of latencies by route, for a single thread. The library's histogram takes a lock for every bucket."""
 
     def __init__(self, name: str, about: str) -> None:
         self._name, self._about = name, about

@@ -1,4 +1,4 @@
-"""The pages in memory: loaded from the store when they are needed, and changed as the store commits changes."""
+"""The pages in memory: loaded from the store when needed, and updated when the store has committed a change."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,17 +7,26 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.service.clock import Clock
-from slotwise.service.errors import DoesNotFit, NotFound, NotReady, StaleVersion
+from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_limits
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, Store, StoredPage, commit_and_apply
+from slotwise.service.preconditions import Precondition
+from slotwise.service.store.interface import (
+    CellCounts,
+    Ledger,
+    PageCounts,
+    Store,
+    StoredItem,
+    StoredPage,
+    commit_and_apply,
+)
 
 
 class _PageContent(NamedTuple):
-    """What a page model is made of."""
+    """The data that a page model is built from."""
 
     page: StoredPage
     items: list[tuple[str, ItemSpec]]
@@ -25,7 +34,7 @@ class _PageContent(NamedTuple):
 
 
 class PageCache:
-    """Pages by name and by number. It does nothing until the kernels are compiled: `ready`."""
+    """Pages by name and by number. It cannot be used until `ready`, which is set when the kernels are compiled."""
 
     def __init__(self, store: Store, clock: Clock, metrics: Metrics, seed: int | None) -> None:
         self._store, self._clock, self._metrics = store, clock, metrics
@@ -52,15 +61,15 @@ class PageCache:
         return list(self._by_name.values())
 
     def by_name(self, name: str) -> PageModel | None:
-        """A page that is in memory."""
+        """A page, or None if it is not in memory."""
         return self._by_name.get(name)
 
     def by_number(self, number: int) -> PageModel | None:
-        """A page that is in memory."""
+        """A page, or None if it is not in memory."""
         return self._by_number.get(number)
 
     async def model(self, name: str) -> PageModel:
-        """A page, loaded from the store if it is not in memory; NotFound if it does not exist."""
+        """A page, loaded from the store if it is not in memory. Raises NotFound if it does not exist."""
         self._check_ready()
         model = self._by_name.get(name)
         if model is None:
@@ -70,14 +79,17 @@ class PageCache:
         return model
 
     async def current_model(self, name: str) -> PageModel:
-        """The same, but the result is certainly in memory: `model` may return one that was evicted during its load."""
+        """Like `model`, but the page is certainly in memory.
+
+        `model` may return a page that was evicted while it loaded.
+        """
         model = self._by_name.get(name)
         while model is None or not self.ready or self._by_name.get(name) is not model:
             model = await self.model(name)
         return model
 
     def evict(self, name: str) -> None:
-        """Load the page again when it is next needed."""
+        """Drop a page from memory. It is loaded again when it is next needed."""
         model = self._by_name.pop(name, None)
         if model is not None:
             del self._by_number[model.page.number]
@@ -105,7 +117,7 @@ class PageCache:
                 kernels = self._compiler.kernels(content.page.body.spec)
                 if kernels.done():
                     break
-                await asyncio.shield(kernels)  # then read again: commits in the meantime were applied to no model
+                await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not applied
             model = PageModel(*content, self._rng)
             self._by_name[name] = self._by_number[model.page.number] = model
             self._metrics.pages.set(len(self._by_name))
@@ -120,19 +132,20 @@ class PageCache:
     # changes
 
     async def save_page(
-        self, name: str, change: Callable[[StoredPage | None], PageBody], expected: int | None, archived: bool = False
+        self,
+        name: str,
+        change: Callable[[StoredPage | None], PageBody],
+        expected: Precondition | None,
+        archived: bool = False,
     ) -> tuple[StoredPage, bool]:
-        """Replace a page by what `change` makes of it. Returns it, and whether it is new or was archived.
-
-        StaleVersion if its version is not `expected`; None accepts any.
-        """
+        """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before."""
         now = self._clock()
 
         def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
             before = ledger.page(name)
             exists = before is not None and not before.archived
-            if expected is not None and (before is None or not exists or before.version != expected):
-                raise StaleVersion
+            if expected is not None:
+                expected.check(before.version if before is not None and exists else None)
             body = change(before)
             if before is not None and exists and body is before.body and not archived:
                 return before, False  # nothing changed, so the version stays
@@ -145,27 +158,73 @@ class PageCache:
 
         return await commit_and_apply(self._store, operation, lambda _: self.evict(name))
 
+    async def item(self, model: PageModel, item: str) -> StoredItem:
+        """An item as it is in the store, with its version."""
+        number = model.page.number
+        stored = await self._store.read(lambda ledger: ledger.item(number, item))
+        if stored is None:
+            raise _unknown_item(item)
+        return stored
+
     async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
-        """Add or change items. The result has, for each, whether it is new, or why the page cannot take it."""
+        """Add or change items. For each item, returns whether it is new, or the reason why the page cannot take it."""
         name, number = model.page.name, model.page.number
 
         def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
-            stored = ledger.page(name)
-            assert stored is not None  # it was loaded before, and pages are never deleted
-            full = check_limits(stored.body, stored.body.most_items + 1) or ""
-            return ledger.save_items(number, items, stored.body.most_items), full
+            body = _served_page(ledger, name).body
+            return ledger.save_items(number, items, body.most_items), _why_full(body)
 
         def apply(result: tuple[list[tuple[int, bool] | None], str]) -> None:
-            current = self._by_name.get(name)
-            if current is not None:
-                saved = zip(result[0], items, strict=True)
-                current.set_items([(row[0], *item) for row, item in saved if row is not None])
+            saved = zip(result[0], items, strict=True)
+            self._set_items(name, [(row[0], *item) for row, item in saved if row is not None])
 
         rows, full = await commit_and_apply(self._store, operation, apply)
         return [full if row is None else row[1] for row in rows]
 
+    async def change_item(
+        self,
+        model: PageModel,
+        item: str,
+        change: Callable[[ItemSpec], ItemSpec],
+        expected: Precondition | None,
+        create: bool = False,
+    ) -> tuple[StoredItem, bool]:
+        """Replace an item by what `change` makes of it. Returns it, and whether it is new.
+
+        `change` runs inside the transaction, because the definition in memory may be older than that in the store. With
+        `create`, it gets the default definition of an item that does not exist; without, such an item is NotFound.
+        """
+        name, number = model.page.name, model.page.number
+
+        def operation(ledger: Ledger) -> tuple[StoredItem, bool]:
+            body = _served_page(ledger, name).body
+            before = ledger.item(number, item)
+            if before is None and not create:
+                raise _unknown_item(item)
+            if expected is not None:
+                expected.check(before and before.version)
+            spec = change(ItemSpec() if before is None else before.spec)
+            (row,) = ledger.save_items(number, [(item, spec)], body.most_items)
+            if row is None:
+                raise DoesNotFit.at("", _why_full(body))
+            saved = ledger.item(number, item)
+            assert saved is not None
+            return saved, before is None
+
+        def apply(result: tuple[StoredItem, bool]) -> None:
+            saved, _ = result
+            self._set_items(name, [(saved.number, saved.name, saved.spec)])
+
+        return await commit_and_apply(self._store, operation, apply)
+
+    def _set_items(self, name: str, items: list[tuple[int, str, ItemSpec]]) -> None:
+        """Change items of a page, if it is in memory."""
+        current = self._by_name.get(name)
+        if current is not None:
+            current.set_items(items)
+
     async def import_counts(
-        self, model: PageModel, cells: list[CellCounts], displays: float, expected: int | None
+        self, model: PageModel, cells: list[CellCounts], displays: float, expected: Precondition | None
     ) -> int:
         """Replace everything that a page has learnt. Returns the new revision."""
         name, number = model.page.name, model.page.number
@@ -176,7 +235,7 @@ class PageCache:
         )
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
-        """Let the counts of a page fade if an epoch has passed."""
+        """Fade the counts of a page if an epoch has passed."""
         passed, began = model.page.body.spec.epochs_since(model.page.epoch_began, now)
         if passed <= 0:
             return
@@ -188,6 +247,24 @@ class PageCache:
 
         number = model.page.number
         await commit_and_apply(self._store, lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
+
+
+def _served_page(ledger: Ledger, name: str) -> StoredPage:
+    """A page whose model was loaded; NotFound if it was archived since."""
+    page = ledger.page(name)
+    assert page is not None  # pages are never deleted
+    if page.archived:
+        raise NotFound(PAGE_ARCHIVED)
+    return page
+
+
+def _unknown_item(name: str) -> NotFound:
+    return NotFound(f"there is no item {name!r} on this page")
+
+
+def _why_full(body: PageBody) -> str:
+    """Why a page cannot take more than its `most_items`."""
+    return check_limits(body, body.most_items + 1) or ""
 
 
 def _read_page(ledger: Ledger, name: str, now: float) -> _PageContent | None:

@@ -1,4 +1,4 @@
-"""The outcome of a display: one register per entry, which only ever increases, skipped < clicked < discarded.
+"""The outcome of a display: one register per entry, which only increases: skipped < clicked < discarded.
 
 Counts are a function of the registers, so duplicates, reordering and retries cannot change them. Only this module
 defines how an event changes a register and what a register counts. It knows nothing of stores or clocks.
@@ -70,7 +70,7 @@ class Registers(Struct, gc=False):
     clicked: int = 0  # bit k: the register of entry k is at least clicked
 
     def apply(self, kind: EventKind, entry: int, in_time: bool) -> EventStatus:
-        """Raise the register that an event is about, unless it is already that high or the event is late."""
+        """Raise the register that an event concerns, unless it is already as high or the event is late."""
         if self.discarded:
             return "duplicate"  # nothing is above discarded
         if kind is EventKind.DISCARD:

@@ -1,7 +1,7 @@
-"""The service while it runs: pages in memory over a store, on one event loop.
+"""The running service: pages in memory and a store, on one event loop.
 
-Pages in memory change only on the thread of the loop, and only after the store has committed a change: callbacks apply
-the results of the store in the order of the groups. A page that is loaded in between thus has each change exactly once.
+Pages in memory change only on the thread of the loop, and only after the store has committed a change. Callbacks apply
+the changes in the order of the commits, so a page that is loaded in between has each change exactly once.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from slotwise.compilation import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.housekeeping import Housekeeping
@@ -21,6 +22,7 @@ from slotwise.service.pages.insights import Insights
 from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     CellCounts,
@@ -28,6 +30,7 @@ from slotwise.service.store.interface import (
     Event,
     RecordedEvents,
     StoreCallbacks,
+    StoredItem,
     StoredPage,
 )
 from slotwise.service.store.sqlite import SqliteStore
@@ -42,6 +45,7 @@ class Service:
 
     def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
+        self.compiled_functions = 0  # until it is ready; 0 when they are in the cache
         self._health = StoreHealth(self.metrics)
         callbacks = StoreCallbacks(
             committed=self.metrics.observe_group,
@@ -61,8 +65,13 @@ class Service:
 
     async def compile(self) -> None:
         """Compile the kernels, which takes seconds once per installation; then the service is ready."""
+
+        def count(compiled: int, running: bool) -> None:
+            self.compiled_functions = compiled
+
         try:
-            await self._pages.compile()
+            with watch_compilation(count):
+                await self._pages.compile()
         except Exception:
             _log.exception("the kernels cannot be compiled: the service will not become ready")
         else:
@@ -88,7 +97,7 @@ class Service:
 
     @property
     def degraded(self) -> bool:
-        """Whether the store is down: displays are issued, but not learnt."""
+        """Whether the store is down. The service then issues displays, but does not learn from them."""
         return self._health.degraded
 
     @property
@@ -100,7 +109,7 @@ class Service:
         await self._health.check(self.store)
 
     def _recovered(self) -> None:
-        """Load every page again: what was issued while the store was down is not in the store."""
+        """Load every page again, because displays issued while the store was down are not in the store."""
         self._pages.clear()
         self._displays.forget_all()
         self._health.set_degraded(False)
@@ -108,7 +117,7 @@ class Service:
     # pages
 
     async def model(self, name: str) -> PageModel:
-        """A page by its name; NotFound if it does not exist."""
+        """A page by its name. Raises NotFound if it does not exist."""
         return await self._pages.model(name)
 
     async def prepare(self, spec: PageSpec) -> None:
@@ -116,7 +125,11 @@ class Service:
         await self._pages.prepare(spec)
 
     async def save_page(
-        self, name: str, change: Callable[[StoredPage | None], PageBody], expected: int | None, archived: bool = False
+        self,
+        name: str,
+        change: Callable[[StoredPage | None], PageBody],
+        expected: Precondition | None,
+        archived: bool = False,
     ) -> tuple[StoredPage, bool]:
         """Replace a page; see `PageCache.save_page`."""
         return await self._pages.save_page(name, change, expected, archived)
@@ -125,14 +138,29 @@ class Service:
         """Add or change items; see `PageCache.save_items`."""
         return await self._pages.save_items(model, items)
 
+    async def item(self, model: PageModel, item: str) -> StoredItem:
+        """An item with its version; NotFound if it does not exist."""
+        return await self._pages.item(model, item)
+
+    async def change_item(
+        self,
+        model: PageModel,
+        item: str,
+        change: Callable[[ItemSpec], ItemSpec],
+        expected: Precondition | None,
+        create: bool = False,
+    ) -> tuple[StoredItem, bool]:
+        """Replace one item; see `PageCache.change_item`."""
+        return await self._pages.change_item(model, item, change, expected, create)
+
     async def import_counts(
-        self, model: PageModel, cells: list[CellCounts], displays: float, expected: int | None
+        self, model: PageModel, cells: list[CellCounts], displays: float, expected: Precondition | None
     ) -> int:
         """Replace everything that a page has learnt. Returns the new revision."""
         return await self._pages.import_counts(model, cells, displays, expected)
 
     async def insights(self, model: PageModel) -> Insights:
-        """What a page has learnt, at most some seconds old."""
+        """What a page has learnt; the result is at most a few seconds old."""
         return await self._insights.insights(model)
 
     # displays
@@ -140,7 +168,7 @@ class Service:
     def recommend(
         self, page: str, request: RecommendationRequest, fill_all: bool = False
     ) -> Coroutine[Any, Any, IssuedDisplay]:
-        """A display for one page view; with `fill_all`, TooFewItems if it would leave positions out."""
+        """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         return self._displays.recommend(page, request, fill_all)
 
     def token(self, display: Display) -> str:
@@ -158,7 +186,7 @@ class Service:
 
 @asynccontextmanager
 async def running(path: Path, clock: Clock = machine_clock, seed: int | None = None) -> AsyncIterator[Service]:
-    """A service over this store until the block ends, when the service commits what is queued."""
+    """Run a service on this store until the block ends. At the end it commits everything that waits."""
     service = Service(path, clock, seed)
     try:
         await service.open()

@@ -11,7 +11,7 @@ CHECK_SECONDS = 1.0  # the least time between two test writes
 
 
 class StoreHealth:
-    """`degraded` while the store is down: displays issued meanwhile are not learnt."""
+    """Tracks whether the store can be written. While it is `degraded`, the service does not learn from displays."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics, self._checked_at = metrics, -math.inf
@@ -22,7 +22,7 @@ class StoreHealth:
         self._metrics.store_up.set(0 if degraded else 1)
 
     async def check(self, store: Store) -> None:
-        """Write to the store, unless that was done a moment ago; StoreDown if it fails.
+        """Write to the store, unless that was done a moment ago. Raises StoreDown if it fails.
 
         Without this check, a disk that fills up between two requests would not be detected.
         """

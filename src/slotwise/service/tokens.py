@@ -1,4 +1,4 @@
-"""Tokens: each identifies one display, and allows its bearer to report a view or a click of it for a limited time."""
+"""Tokens: each identifies one display. Its bearer may report views and clicks of this display for a limited time."""
 
 import hmac
 import math
@@ -62,7 +62,7 @@ class _Signer(Signer):
 
 
 def rotate(known: Secrets, now: float) -> Secrets:
-    """The secrets from now on: a new one if the newest is a day old, and none that no valid token uses any more."""
+    """Rotate the secrets: add one if the newest is a day old, and remove those that no valid token can use."""
     kept = [(created, secret) for created, secret in known if now - created < KEEP_SECONDS]
     if not kept or now - kept[-1][0] >= ROTATE_SECONDS:
         kept.append((now, secrets.token_urlsafe(32)))

@@ -8,16 +8,16 @@ from typing import NamedTuple
 from slotwise.checks import BadInput
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.deltas import Deltas
-from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.migrations import check_current, check_ours
 from slotwise.service.store.sqlite import connect_to_read
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CHUNK = 5_000  # displays at a time: memory does not grow with the log
 _MOST_LISTED = 20
 
 
 class Verification(NamedTuple):
-    """How much was recomputed, and every difference between log and counts."""
+    """How much was recomputed, and every difference between the log and the counts."""
 
     displays: int
     events: int

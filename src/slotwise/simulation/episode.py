@@ -10,13 +10,15 @@ import numpy as np
 from slotwise.arrange import EMPTY
 from slotwise.counts import skip_to_click
 from slotwise.jit import kernel
+from slotwise.policies._output_checks import CHOOSE, UPDATE, check_display, clear_display
+from slotwise.policies._policy_errors import is_outside
 from slotwise.policies._policy_module import keeps_counts
 
 Episode = Callable[..., None]
 
 
 def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
-    """The compiled loop for this policy and this click model, rebuilt when either module was reloaded."""
+    """The compiled loop for this policy and this click model. It is rebuilt if either module was reloaded."""
     return _build(policy, clickmodel, policy.choose, policy.update, clickmodel.click)
 
 
@@ -24,14 +26,20 @@ def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
 def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> Episode:
     # a closure over modules, not over kernels: otherwise numba does not find it in its disk cache
     learns_late = keeps_counts(policy)
+    checked = is_outside(policy)  # for policies of slotwise, numba removes the checks before it compiles the loop
 
     @kernel(depends=(policy, clickmodel))
     def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
-        """Simulate until the last checkpoint; regret[k] is the expected pseudo-regret (Eq. 3) at checkpoints[k].
+        """Simulate until the last checkpoint. regret[k] becomes the expected pseudo-regret (Eq. 3) at checkpoints[k].
 
-        progress[0] is the number of rounds so far; another thread sets progress[1] to stop at the next checkpoint.
+        progress[0] is the number of rounds so far. Another thread can set progress[1] to stop at the next checkpoint.
         """
-        display = np.empty(best.size, np.int64)
+        if checked:
+            n_items = clickmodel.n_items(model)
+            cells = np.empty(best.size + n_items, np.int64)  # writing behind the display changes nothing else
+            display = cells[: best.size]
+        else:
+            display = np.empty(best.size, np.int64)
         clicks = np.zeros(best.size, np.int64)
         no_clicks = np.zeros(best.size, np.int64)
         late = np.full((delay, best.size), EMPTY, np.int64)  # clicked items of the last `delay` rounds
@@ -41,13 +49,19 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
         for k in range(checkpoints.size):
             while t < checkpoints[k]:
                 t += 1
+                if checked:
+                    clear_display(cells, best.size)
                 policy.choose(params, state, rng, display)
+                if checked:
+                    check_display(cells, best.size, n_items, t, CHOOSE)
                 clickmodel.click(model, display, visitors, clicks)
                 lost += best_clicks - clickmodel.expected_clicks(model, display)
                 if delay == 0:
                     policy.update(params, state, display, clicks)
                 else:
                     policy.update(params, state, display, no_clicks)  # skipped until the click arrives
+                    if checked:
+                        check_display(cells, best.size, n_items, t, UPDATE)
                     row = t % delay
                     for position in range(best.size):
                         item = late[row, position]

@@ -18,7 +18,16 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The regret of one policy: `regret[r, k]` is the regret of run r after `rounds[k]` rounds (Eq. 3)."""
+    """The regret of one policy: `regret[r, k]` is the regret of run r after `rounds[k]` rounds (Eq. 3).
+
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> result = sw.simulate("uniform", visitors, rounds=1_000, runs=3, checkpoints=[10, 1_000])
+    >>> result.rounds, result.regret.shape
+    (array([  10, 1000]), (3, 2))
+    >>> bool(result.mean()[-1] > result.mean()[0])
+    True
+    """
 
     policy: str
     params: dict[str, Any]
@@ -26,9 +35,9 @@ class Result:
     kappa: Floats
     seed: int
     delay: int
-    rounds: Ints  # checkpoints (K,)
-    regret: Floats  # runs x K
-    seconds: float  # in the compiled loop, summed over runs
+    rounds: Ints  #: checkpoints (K,)
+    regret: Floats  #: runs x K
+    seconds: float  #: in the compiled loop, summed over runs
 
     @property
     def runs(self) -> int:
@@ -53,19 +62,37 @@ class Result:
         return np.asarray(np.quantile(self.regret, wanted, axis=0))
 
     def difference(self, other: "Result") -> "Difference":
-        """This regret minus the other one, paired run by run: both policies had the same visitors."""
-        if not isinstance(other, Result):
-            raise BadInput(f"other = {other!r} is not a Result")
-        if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
-            raise BadInput("only results with the same runs and checkpoints can be paired")
-        if (self.seed, self.theta.tolist(), self.kappa.tolist()) != (
-            other.seed,
-            other.theta.tolist(),
-            other.kappa.tolist(),
-        ):
-            raise BadInput("only results with the same seed and the same click model can be paired")
+        """This regret minus the other one, paired run by run, because both policies had the same visitors."""
+        self._check_paired(other)
         gaps = self.regret - other.regret
         return Difference(self.rounds, np.asarray(gaps.mean(axis=0)), _standard_error(gaps))
+
+    def ratio(self, other: "Result") -> "Ratio":
+        """This mean regret divided by the other one, paired run by run; NaN where the other one is zero.
+
+        The standard error is that of the delta method: of A - r B over runs, divided by the mean of B.
+        """
+        self._check_paired(other)
+        divisor = np.where(other.mean() == 0.0, np.nan, other.mean())
+        value = self.mean() / divisor
+        return Ratio(self.rounds, value, _standard_error(self.regret - value * other.regret) / divisor)
+
+    def is_paired_with(self, other: "Result") -> bool:
+        """Whether both had the same visitors in the same runs, and the same checkpoints."""
+        return self._pairing_problem(other) is None
+
+    def _check_paired(self, other: "Result") -> None:
+        if not isinstance(other, Result):
+            raise BadInput(f"other = {other!r} is not a Result")
+        problem = self._pairing_problem(other)
+        if problem:
+            raise BadInput(problem)
+
+    def _pairing_problem(self, other: "Result") -> str | None:
+        if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
+            return "only results with the same runs and checkpoints can be paired"
+        mine, theirs = ((one.seed, one.theta.tolist(), one.kappa.tolist()) for one in (self, other))
+        return None if mine == theirs else "only results with the same seed and the same click model can be paired"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save as versioned JSON; the file is replaced atomically."""
@@ -108,6 +135,15 @@ class Difference:
 
     rounds: Ints
     mean: Floats
+    standard_error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A paired ratio of mean regrets at each checkpoint, with its standard error."""
+
+    rounds: Ints
+    value: Floats
     standard_error: Floats
 
 

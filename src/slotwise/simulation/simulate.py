@@ -1,23 +1,31 @@
 """Simulate many runs of one policy on one click model, on threads or on any executor."""
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
-from slotwise.policies._policy_module import PolicyReference, find, keeps_counts, make_params, name_of, plain_params
+from slotwise.policies._output_checks import check_state_shapes
+from slotwise.policies._policy_errors import name_of, reported_errors
+from slotwise.policies._policy_module import (
+    PolicyReference,
+    find,
+    keeps_counts,
+    make_params,
+    plain_params,
+    setting_types,
+)
+from slotwise.policies._source_lines import KernelCall
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
 
@@ -43,10 +51,17 @@ def simulate(
     """Simulate `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
 
     The policy is a name, the path of a .py file, or a module. The runs use `threads` threads (None: one per core), or
-    `executor`, a process pool or a cluster, which gets them pickled. The same seed gives the same result either way. A
-    click arrives `delay` rounds late; its position counts as skipped until then. `progress` is called several times a
-    second with the number of rounds so far, summed over all runs. Runs are numbered from `first_run` on. Run r of
-    a seed does not depend on the other runs, so that a long simulation can be split into several calls.
+    an `executor` such as a process pool or a cluster, to which they are sent pickled. The same seed gives the same
+    result either way. A click arrives `delay` rounds late; its position counts as skipped until then. `progress` is
+    called several times a second with the number of rounds so far, summed over all runs. Runs are numbered from
+    `first_run` on. Run r of a seed does not depend on the other runs, so a long simulation can be split into several
+    calls.
+
+    >>> visitors = PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> pb_mhb = simulate("pb_mhb", visitors, rounds=2_000, runs=4)
+    >>> uniform = simulate("uniform", visitors, rounds=2_000, runs=4)
+    >>> bool(pb_mhb.mean()[-1] < uniform.mean()[-1])  # it learns
+    True
     """
     _check_model(model)
     if executor is not None and not isinstance(executor, Executor):
@@ -66,7 +81,7 @@ def simulate(
     )
     if job.delay and not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
-    for name, kind in get_type_hints(module.Params).items():
+    for name, kind in setting_types(module).items():
         if kind is Model and name in job.params:
             raise BadInput(
                 f"{name} = {format_value(job.params[name])}: the simulation sets it to its own model, leave it out"
@@ -91,8 +106,10 @@ def simulate(
 
 
 def generators(seed: int, run: int) -> Generators:
-    """The random generators of the visitors and of the policy in one run: separate, so that all policies have the same
-    visitors."""
+    """The random generators of the visitors and of the policy in one run.
+
+    They are separate, so that all policies have the same visitors.
+    """
     visitors, policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
     return np.random.default_rng(visitors), np.random.default_rng(policy)
 
@@ -128,35 +145,31 @@ class _RunJob:
         """Simulate one run on a model; return the policy's final state, the regret, and the seconds."""
         visitors, rng = rngs
         params = make_params(module, self.params, model.arrays())
-        state = module.init(params, model.theta.size, model.kappa.size, rng)
+        n_items, n_positions = model.theta.size, model.kappa.size
+        start = (params, n_items, n_positions, rng)
+        with reported_errors(module, lambda: [KernelCall(module.init, start)]):
+            state = module.init(*start)
+        check_state_shapes(module, "init", state, n_items, n_positions)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
         clickmodel = sys.modules[type(model.arrays()).__module__]  # not type(model): the class of a fit is elsewhere
         episode = episode_of(module, clickmodel)
         started = time.thread_time()
-        episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
+        with reported_errors(module, lambda: _loop_calls(module, params, state, rng, best)):
+            episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
         return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
-        """Simulate no round at all, so that compiling does not count as the time of a run."""
-        try:
-            self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
-        except Exception as error:  # any error in a policy from outside is reported to its author in one line
-            if isinstance(error, BadInput) or module.__name__.startswith("slotwise."):
-                raise
-            raise BadInput(f"policy {name_of(module)} cannot be compiled: {_error_line(error)}") from error
+        """Compile the loop by simulating no round at all, so that compiling does not count as the time of a run."""
+        self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
 
 
-def _error_line(error: Exception) -> str:
-    """The error and its source line: one line of numba's long reports."""
-    report = str(error)
-    if not isinstance(error, NumbaError):
-        return f"{type(error).__name__}: {report}"
-    lines = [line.strip() for line in report.splitlines()]
-    message = next(
-        (line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))), report
-    )
-    sources = re.findall(r'File "([^"]+)", line (\d+)', report)
-    return f"{message} ({sources[-1][0]}, line {sources[-1][1]})" if sources else message
+def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[KernelCall]:
+    """The calls of one round of the loop, on a valid display."""
+    display, clicks = best.copy(), np.zeros_like(best)
+    return [
+        KernelCall(module.choose, (params, state, rng, display)),
+        KernelCall(module.update, (params, state, display, clicks)),
+    ]
 
 
 def _run_on_threads(
@@ -206,7 +219,7 @@ def _progress_cells(runs: int) -> Ints:
 
 
 def _until_done(futures: Sequence[Future[Any]]) -> Iterator[int]:
-    """Yield the number of finished futures several times a second until all are; raise the first error."""
+    """Yield the number of finished futures several times a second until all are finished. Raise the first error."""
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=0.1)

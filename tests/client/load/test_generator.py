@@ -38,7 +38,7 @@ def make_generator(url: str, plan: LoadPlan) -> LoadGenerator:
 
 
 async def rounds_of(load: LoadGenerator, rounds: int) -> None:
-    """Wait until a load has had this many rounds."""
+    """Wait until a load has run this many rounds."""
     await until(lambda: load.curve.rounds >= rounds)
 
 
@@ -49,7 +49,7 @@ def run(load: LoadGenerator) -> LoadReport:
 
 @asynccontextmanager
 async def listening(folder: Path) -> AsyncIterator[str]:
-    """A service with a seed, on a port, in the event loop of the test."""
+    """A service with a fixed seed that listens on a port, in the event loop of the test."""
     folder.mkdir()
     async with running(folder / "store.db", seed=0) as service:
         while not service.ready:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slotwise.client.load.latency import Latency
+from slotwise.client.load.latency import Latency, RecentLatency
 
 
 def test_quantiles_are_right_to_one_percent() -> None:
@@ -27,3 +27,16 @@ def test_times_outside_the_bins_are_counted() -> None:
         latency.add(time)
     assert latency.quantile(0.5) == pytest.approx(1e-6)
     assert latency.quantile(1.0) > 600.0
+
+
+def test_recent_latencies_are_those_of_the_last_ten_seconds() -> None:
+    recent = RecentLatency()
+    for second in range(30):
+        for _ in range(100):
+            recent.add(0.001 * (second + 1), 100.0 + second)
+    collected = recent.collect(129.5)
+    assert collected.count == 1000
+    assert collected.quantile(0.001) == pytest.approx(0.021, rel=0.0101)
+    assert collected.quantile(1.0) == pytest.approx(0.030, rel=0.0101)
+    assert recent.collect(135.0).count == 400  # nothing was answered since
+    assert recent.collect(200.0).quantile(0.5) is None

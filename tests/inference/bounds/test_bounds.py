@@ -50,7 +50,7 @@ def test_the_bound_with_unknown_kappa_is_at_least_that_with_known_kappa(name: st
 
 
 def test_one_position_is_the_ordinary_bandit() -> None:
-    """With one position all bounds equal that of Lai and Robbins: the sum of each gap divided by its divergence."""
+    """With one position, all bounds equal Lai and Robbins' bound: the sum of each gap divided by its divergence."""
     model = sw.PBM([0.2, 0.6, 0.5], [0.8])
     value = sum((0.6 - theta) * 0.8 / bernoulli_divergence(0.8 * theta, 0.8 * 0.6) for theta in (0.2, 0.5))
     for bound in (known_kappa_bound(model), unknown_kappa_bound(model), unknown_kappa_bound(model, True)):
@@ -155,7 +155,7 @@ def test_the_compiled_program_agrees_with_the_bound() -> None:
 
 
 def test_a_solution_is_a_good_start_for_the_next() -> None:
-    """The solution is the same, to the tolerance, from an empty program and from one solved for a similar model."""
+    """Within the tolerance, an empty program and one that was solved for a similar model give the same solution."""
     model = setting("near-one")
     program = regret_program(10, 5)
     solve_regret_program(ranked_model(model.theta, model.kappa, True), 1e-3, program)

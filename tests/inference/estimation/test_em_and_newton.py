@@ -34,7 +34,7 @@ def sparse(rng: np.random.Generator) -> Counts:
 
 
 def count_arrays(counts: Counts) -> CountArrays:
-    """The same as `counts.arrays()`, without compiling kernels that are not under test."""
+    """Like `counts.arrays()`, but without compiling kernels that are not under test."""
     clicks, skips = counts.clicks.copy(), counts.skips.copy()
     transposed = np.ascontiguousarray(skips.T)
     return CountArrays(clicks, skips, transposed, clicks.sum(axis=1), clicks.sum(axis=0), np.array([counts.displays]))
@@ -79,8 +79,10 @@ def penalised(counts: Counts, prior: float, theta: Floats, kappa: Floats) -> flo
 
 
 def by_scipy(counts: Counts, prior: float) -> float:
-    """The maximum, found in log space by L-BFGS-B. Without a prior, items and positions without clicks are 0 there and
-    left out."""
+    """The maximum, found in log space by L-BFGS-B.
+
+    Without a prior, items and positions without clicks are 0 there and left out.
+    """
     clicks, skips = counts.clicks, counts.skips
     if prior == 0:
         items, positions = clicks.sum(axis=1) > 0, clicks.sum(axis=0) > 0
@@ -174,7 +176,7 @@ def test_newton_reaches_the_optimum_of_em_in_fewer_passes(name: str) -> None:
 
 
 def test_em_alone_has_not_converged_after_fifty_passes() -> None:
-    """Why Newton is needed: if one display is shown nearly always, EM is far from converged after 50 passes."""
+    """Newton's method is needed: if one display is shown nearly always, EM is far from converged after 50 passes."""
     model, rng = setting("standard"), np.random.default_rng(9)
     views = np.full((10, 5), 20) + 20_000 * np.eye(10, 5, dtype=np.int64)
     clicks = rng.binomial(views, np.outer(model.theta, model.kappa))
@@ -188,7 +190,7 @@ def test_em_alone_has_not_converged_after_fifty_passes() -> None:
 
 
 def test_newton_converges_quadratically() -> None:
-    """Near the optimum the predicted gain of a step is about the square of that of the previous step."""
+    """Near the optimum, the predicted gain of a step is about the square of the previous step's gain."""
     climb = Climb(simulated_counts("standard", 500, 3), 0.0)
     predicted = [climb.newton()[0] for _ in range(6)]
     near = [gain for gain in predicted if 1e-20 < gain < 1e-2]

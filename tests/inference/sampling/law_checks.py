@@ -21,7 +21,7 @@ STANDARD_ERRORS = 6.0
 
 
 def disagreements(theta: Floats, kappa: Floats, law: Exact, free_from: int) -> list[str]:
-    """The thetas and free kappas whose draws differ from the law in mean, in standard deviation or by K-S."""
+    """The thetas and free kappas whose draws differ from the law in their mean, standard deviation or K-S distance."""
     messages = []
     for name, draws, marginal in _variables(theta, kappa, law, free_from):
         messages += [f"{name}: {message}" for message in _disagreements(draws, marginal)]

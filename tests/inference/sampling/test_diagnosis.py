@@ -17,7 +17,7 @@ LONG = counts_after("pb_mhb", setting("q10"), 30_000)
 
 
 def test_the_mixing_sampler_is_more_efficient_than_the_random_walks() -> None:
-    """The mixing sampler has an effective sample size above 5 % of its sweeps; the chains of the walks disagree."""
+    """The mixing sampler has an effective sample size above 5 % of its sweeps. The chains of the walks disagree."""
     mixing, walk, odds = (diagnose(LONG, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
     assert mixing.agree
     assert mixing.per_sweep > 0.05
@@ -92,6 +92,6 @@ def test_invalid_arguments_are_rejected(wrong: dict[str, object], message: str) 
 
 
 def test_without_arviz_the_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
+    monkeypatch.setitem(sys.modules, "arviz_stats", None)
     with pytest.raises(BadInput, match=r"slotwise\[diagnostics\]"):
         diagnose(Counts(*FEW))

@@ -1,4 +1,4 @@
-"""Geweke's joint test: draw parameters and clicks alternately; the parameters must follow the prior.
+"""Geweke's joint test: parameters and clicks are drawn alternately, and the parameters must follow the prior.
 
 If theta and kappa follow the prior, and the clicks follow theta and kappa, then theta and kappa still follow the prior
 after any number of steps that leave the posterior invariant. With a step that is wrong for some counts, they do not.
@@ -95,7 +95,7 @@ def test_parameters_of_the_plain_step_without_a_defect_follow_the_prior(step: St
 def test_a_learnt_prior_follows_its_hyperprior(free_from: int) -> None:
     """Law: 1/a and 1/b are uniform, and theta ~ Beta(a, b), so that its CDF at theta is uniform; all are independent.
 
-    Draws and thresholds as above. 58 comparisons for both references together: false alarms 3e-6.
+    Draws and thresholds are as above. There are 58 comparisons for both references together; false alarms 3e-6.
     """
     levels, kappa = _hierarchical(MIXING, free_from)
     assert correlations(levels, kappa, LEVELS[free_from], free_from).max() < CORRELATED

@@ -1,6 +1,6 @@
-"""The paper's random walk: the ridge of the posterior, and no other decision than Algorithm 2.
+"""The paper's random walk: it follows the ridge of the posterior, and decides exactly as Algorithm 2.
 
-What it has in common with the walk on log-odds is tested in test_random_walks.
+test_random_walks has the tests that it shares with the walk on log-odds.
 """
 
 import numpy as np
@@ -48,7 +48,10 @@ def test_a_wrong_ratio_is_detected_on_the_ridge() -> None:
 
 
 def _ridge_draws(step: Step) -> tuple[Floats, Floats]:
-    """Draws of walks that start at the mode across the ridge, and along it at draws of the exact law of kappa_1."""
+    """Draws of walks.
+
+    Across the ridge they start at the mode; along it they start at draws of the exact law of kappa_1.
+    """
     law = RIDGE.law
     along = law.kappa[0].quantile(np.random.default_rng(2).random(RIDGE.draws))[:, None]
     theta = np.minimum([marginal.scaled for marginal in law.theta] / along, 1)
@@ -70,7 +73,7 @@ def _same(ours: tuple[Floats, Floats], plain: tuple[Floats, Floats]) -> None:
 
 
 def test_bounds_change_no_decision_from_random_states() -> None:
-    """The same from states that no chain reaches, for 400 random counts and widths: 64,000 sweeps."""
+    """The same holds from states that no chain reaches: 64,000 sweeps for 400 random counts and widths."""
     rng = np.random.default_rng(5)
     moved = []
     for _ in range(400):

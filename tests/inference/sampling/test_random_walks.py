@@ -1,4 +1,4 @@
-"""Both random walks, the paper's and the one on log-odds, follow the posterior, whatever the counts."""
+"""Both random walks, the paper's and the one on log-odds, follow the posterior for all counts."""
 
 import itertools
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from tests.inference.sampling.reference_chains import (
 
 
 class Walk(NamedTuple):
-    """A sampler and what it is tested with."""
+    """A sampler, with the cases that it is tested on."""
 
     step: Step
     plain: Step  # the same walk in a plain implementation
@@ -57,7 +57,7 @@ WALKS = {
         PLAIN_LOG_ODDS,
         BROKEN_LOG_ODDS,
         LOG_ODDS_CASES,
-        ["nothing shown", "few, kappa_1 = 1", "near one"],
+        ["no counts", "few, kappa_1 = 1", "near one"],
         [0.3, 1.0, 3.0, 30.0, 300.0],  # the way back from an end is 35 long: a width of 0.01 needs millions of sweeps
         1000,
         (1e-300, 1e-12, 1e-3, 1.0, 1e3, 1e300),
@@ -79,7 +79,7 @@ every_counts = pytest.mark.parametrize("counts", COUNTS_2X2.values(), ids=COUNTS
 
 @pytest.mark.parametrize(("step", "case"), EVERY_CASE)
 def test_thinned_draws_follow_the_exact_posterior(step: Step, case: Case) -> None:
-    """Law: the exact posterior, each theta and each free kappa by its mean, its standard deviation and K-S.
+    """Law: the exact posterior. Each theta and free kappa is compared by mean, standard deviation and K-S.
 
     3,000 to 20,000 draws, thinned until their correlations are below 0.05. Thresholds: six standard errors, and
     the K-S distance of probability 1e-7 (0.048 for 4,000 draws). False alarms: 1e-5 for the paper's walk, with 74
@@ -100,13 +100,13 @@ def test_thinned_draws_follow_the_exact_posterior(step: Step, case: Case) -> Non
     ],
 )
 def test_a_broken_step_does_not_follow_it(step: Step, case: Case) -> None:
-    """The negative controls: the same check sees a wrong ratio and a missing correction, of truncation or Jacobian."""
+    """The negative controls: the same check detects a wrong ratio, and a missing truncation or Jacobian correction."""
     assert disagreements(*case.chain(step, seed=1), case.law, case.free_from)
 
 
 @pytest.mark.parametrize(("walk", "case"), EVERY_CONTROL)
 def test_the_step_that_was_broken_follows_it_when_whole(walk: Walk, case: Case) -> None:
-    """So that the controls are about their defects alone."""
+    """Only the defects make the negative controls fail."""
     assert not disagreements(*case.chain(walk.plain, seed=1), case.law, case.free_from)
 
 
@@ -116,7 +116,7 @@ def test_the_step_that_was_broken_follows_it_when_whole(walk: Walk, case: Case) 
 def test_a_chain_started_at_an_end_moves(
     walk: Walk, counts: tuple[list[list[int]], list[list[int]]], free_from: int
 ) -> None:
-    """Every theta and every kappa at exactly 0 or exactly 1: after some hundred sweeps all are elsewhere."""
+    """Every theta and kappa starts at exactly 0 or 1. After a few hundred sweeps, all have moved away."""
     for (theta_at, kappa_at), sigma in itertools.product(ENDS, walk.widths_from_ends):
         theta, kappa = last_state(walk.step, *counts, free_from, sigma, walk.sweeps_from_ends, theta_at, kappa_at)
         assert (np.abs(theta - theta_at) > 1e-6).all(), (theta_at, kappa_at, sigma)

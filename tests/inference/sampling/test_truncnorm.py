@@ -52,7 +52,7 @@ def test_draws_follow_the_truncated_gaussian(sigma: float) -> None:
 
 @pytest.mark.parametrize(("x", "sigma"), [(1 - 2.0**-53, 1e-16), (1e-200, 1e-200), (0.5, 1e300), (1.0, 1e-16)])
 def test_the_ends_are_never_drawn(x: float, sigma: float) -> None:
-    """Not even where rounding makes them likely."""
+    """The ends are not drawn even where rounding makes them likely."""
     draws = _draws(x, sigma, np.random.default_rng(15))
     assert ((draws > 0) & (draws < 1)).all()
 
@@ -70,7 +70,8 @@ def test_a_wrong_width_is_detected(factor: float) -> None:
 def test_a_draw_uses_few_random_numbers_for_every_width(sigma: float) -> None:
     """At least 49 % of the proposals are accepted, and each uses two random numbers: at most 4.1 per draw are expected.
 
-    The mean over 2,000 draws must be below 5. Its standard error is below 0.08: the limit is eleven of them away.
+    The mean over 2,000 draws must be below 5. Its standard error is below 0.08, so the limit is eleven standard errors
+    away.
     """
     n = 2000
     for x in CENTRES:

@@ -15,7 +15,7 @@ import pytest
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK
 from slotwise.service.pages.request import RecommendationRequest
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 
@@ -68,6 +68,80 @@ def test_insights_of_segments_and_layouts(tmp_path: Path) -> None:
     run_scenario(tmp_path, scenario)
 
 
+def shares(insights: dict, kind: str, key: str, **where: str) -> dict[str, dict[str, float]]:
+    """{position: {item: share}} of the rows of one kind that match."""
+    found: dict[str, dict[str, float]] = {}
+    for row in insights[kind]:
+        if all(row[name] == value for name, value in where.items()):
+            found.setdefault(row["position"], {})[row["item"]] = row[key]
+    return found
+
+
+def test_insights_have_what_visitors_see_given_the_pins(tmp_path: Path) -> None:
+    """Around a pin, the others are arranged by the same draws: the law of the best display without the pinned item.
+
+    The shares are those of displays that the service really chooses: 400 of them, standard error up to 2.5 %, so the
+    threshold of 12 % is five standard errors of a difference with 1,000 draws.
+    """
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await some_traffic(client)
+        free = await client.ok("GET", "/v1/pages/shop/insights")
+        best = shares(free, "at_position", "probability")
+        assert shares(free, "shown", "share") == best
+        await client.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "sock"})
+        pinned = await client.ok("GET", "/v1/pages/shop/insights")
+        assert shares(pinned, "at_position", "probability") == best, "the best displays know no pins"
+        shown = shares(pinned, "shown", "share")
+        assert shown.pop("left") == {"sock": 1.0}
+        assert {row["reason"] for row in pinned["shown"] if row["position"] == "left"} == {"pinned"}
+        assert sum(shown["hero"].values()) == sum(shown["right"].values()) == pytest.approx(1.0)
+        assert "sock" not in shown["hero"] | shown["right"]
+        await client.ok("PATCH", "/v1/pages/shop", {"count": "viewed"})  # so that these displays change no count
+        chosen = [{row["position"]: row["item"] for row in (await client.recommend())["items"]} for _ in range(400)]
+        for position, by_item in shown.items():
+            for item in ITEMS[:4]:
+                observed = sum(display[position] == item for display in chosen) / len(chosen)
+                assert by_item.get(item, 0.0) == pytest.approx(observed, abs=0.12)
+        for position, item in zip(POSITIONS, ITEMS, strict=False):
+            await client.ok("DELETE", f"/v1/pages/shop/pins/default/{position}")
+            await client.ok("PUT", f"/v1/pages/shop/pins/default/{position}", {"item": item})
+        full = shares(await client.ok("GET", "/v1/pages/shop/insights"), "shown", "share")
+        assert full == {position: {item: 1.0} for position, item in zip(POSITIONS, ITEMS, strict=False)}
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_insights_of_pages_that_do_not_learn_have_what_visitors_see(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page("off", mode="off", default_order=["belt"])
+        await client.page("uniform", policy="uniform")
+        for page in ("off", "uniform"):
+            await client.ok("PUT", f"/v1/pages/{page}/pins/default/left", {"item": "sock"})
+        off = await client.ok("GET", "/v1/pages/off/insights")
+        order = {row["position"]: {row["item"]: 1.0} for row in (await client.recommend("off"))["items"]}
+        assert shares(off, "shown", "share") == order == {"hero": {"belt": 1}, "left": {"sock": 1}, "right": {"hat": 1}}
+        assert {row["position"]: row["reason"] for row in off["shown"]} == {
+            "hero": "default", "left": "pinned", "right": "default",
+        }  # fmt: skip
+        uniform = await client.ok("GET", "/v1/pages/uniform/insights")
+        assert shares(uniform, "shown", "share") == {"left": {"sock": 1.0}}
+        assert "does not learn" in uniform["note"]
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_a_paused_item_leaves_the_insights_at_once(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        assert "hat" in str((await client.ok("GET", "/v1/pages/shop/insights"))["shown"])
+        await client.ok("PATCH", "/v1/pages/shop/items/hat", {"state": "paused"})
+        assert "hat" not in str((await client.ok("GET", "/v1/pages/shop/insights"))["shown"])
+
+    run_scenario(tmp_path, scenario)
+
+
 def test_failed_insights_are_not_cached(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.page()
@@ -102,7 +176,7 @@ def test_insights_of_a_page_without_displays_are_its_prior_and_need_no_sweeps(tm
         await client.page(positions=list("abcde"), items=items)
         insights = await client.ok("GET", "/v1/pages/shop/insights")
         assert insights["ready"]
-        assert "after 0 sweeps" in insights["note"]
+        assert "after 0 sweeps" in insights["sampling"]
         for row in insights["kappa"]:
             assert (row["low"], row["mean"], row["high"]) == pytest.approx((0.05, 0.5, 0.95), abs=0.08)
         for row in insights["theta"]:
@@ -219,6 +293,19 @@ def test_slotwise_fit_reads_the_exported_log(tmp_path: Path, export_format: str)
         cells = {(cell["item"], cell["position"]): (cell["clicks"], cell["skips"]) for cell in state["counts"]}
         assert {cell: counts for cell, counts in counted.items() if sum(counts)} == cells
         assert query.counts.clicks.sum() > 5
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_without_pyarrow_the_log_is_not_available_as_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+        answer = await client.http.get("/v1/pages/shop/log?format=parquet")
+        assert answer.status_code == 406
+        assert "pip install 'slotwise[logs]'" in answer.json()["detail"]
+        assert (await client.http.get("/v1/pages/shop/log?format=ndjson")).text.count("\n") == 3
 
     run_scenario(tmp_path, scenario)
 

@@ -1,4 +1,4 @@
-"""Access control of dev mode, which has no keys: only programs and pages of this machine are answered."""
+"""Access control of dev mode, which has no keys: only programs and pages of this machine may send requests."""
 
 from pathlib import Path
 

@@ -27,6 +27,10 @@ negative_data_rejection.enabled = false
 "path.position" = "hero"
 
 [[operations]]
+include-operation-id = ["get_item", "patch_item", "delete_item"]
+parameters = { "path.item" = "hat" }
+
+[[operations]]
 include-operation-id = ["put_page", "get_page", "patch_page", "delete_page"]
 parameters = { "path.page" = "other" }
 """

@@ -1,4 +1,4 @@
-"""Hostile requests to a real server: each gets a documented 4xx with its problem at little cost, never a 500."""
+"""Hostile requests to a real server: each gets a documented 4xx with a problem, at little cost, and never a 500."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,7 @@
 """The service in its own process: stopped, interrupted, and with a full disk."""
 
 import os
+import re
 import resource
 import signal
 import socket
@@ -159,8 +160,10 @@ def test_a_compiling_service_says_so_and_can_be_interrupted(tmp_path: Path) -> N
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as server:
         assert server.stdout is not None
-        assert "serves on http://127.0.0.1:" in server.stdout.readline()
+        address = server.stdout.readline().split()[-1]
+        assert address.startswith("http://127.0.0.1:")
         assert "compiling" in server.stdout.readline()
+        wait_until(lambda: re.search(r"\d+ functions so far", httpx.get(f"{address}/readyz").json()["detail"]))
         worked = psutil.Process(server.pid).cpu_times()
         server.send_signal(signal.SIGINT)
         output, errors = server.communicate(timeout=HANG)

@@ -12,6 +12,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import (
     CellCounts,
@@ -94,6 +95,33 @@ def test_pages_and_items_survive_a_restart(run: Callable[..., None]) -> None:
     run(defined, again)
 
 
+def test_every_change_of_an_item_has_a_version_of_its_own(run: Callable[..., None]) -> None:
+    async def version(store: Store, *specs: ItemSpec, item: str = "tie") -> int:
+        if specs:
+            await store.do(lambda ledger: ledger.save_items(1, [(item, spec) for spec in specs]))
+        kept = await store.read(lambda ledger: ledger.item(1, item))
+        assert kept is not None
+        assert (kept.number, kept.name) == (["hat", "tie"].index(item), item)
+        assert not specs or kept.spec == specs[-1]
+        return kept.version
+
+    async def first(store: Store) -> None:
+        await defined(store)
+        assert await version(store) == 1
+        assert await version(store, ItemSpec("paused")) == 2
+        assert await version(store, ItemSpec("paused")) == 2, "nothing changed"
+        assert await version(store, ItemSpec()) == 3, "not 1: the definition is the first one, but was changed"
+
+    async def second(store: Store) -> None:
+        assert await version(store) == 3
+        assert await version(store, ItemSpec("paused"), ItemSpec()) == 5
+        assert await version(store, item="hat") == 1
+        assert await store.read(lambda ledger: ledger.item(1, "sock")) is None
+        assert await store.read(lambda ledger: ledger.item(2, "tie")) is None
+
+    run(first, second)
+
+
 def test_a_stale_version_is_rejected_and_the_rest_of_the_group_is_committed(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)
@@ -174,8 +202,8 @@ def test_fading_pruning_and_import_are_snapshots(run: Callable[..., None]) -> No
         imported = [CellCounts(1, 0, 0, 2.0, 3.0)]
         revision = (await store.do(lambda ledger: ledger.counts(1))).revision
         with pytest.raises(StaleVersion):
-            await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, revision - 1))
-        await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, revision))
+            await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, Precondition.exactly(revision - 1)))
+        await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, Precondition.exactly(revision)))
         store.add(display("after", epoch=8))
         assert await cells(store) == {(1, 0): (2, 3), (0, 0): (0, 1), (1, 1): (0, 1)}
         assert (await store.do(lambda ledger: ledger.counts(1))).displays == 6.0

@@ -1,4 +1,4 @@
-"""Disks that are or become full or read-only: real file systems, on machines where the tests may mount them."""
+"""Disks that are full or read-only, or become so. The tests use real file systems, on machines that may mount them."""
 
 import subprocess
 import time

@@ -61,13 +61,22 @@ def write_version_1(path: Path) -> None:
         run("INSERT INTO epochs VALUES (1, 0, 3)")
 
 
+@pytest.fixture(params=range(1, len(MIGRATIONS)))
+def version(request: pytest.FixtureRequest) -> int:
+    """Every version of the tables before the current one."""
+    return int(request.param)
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    write_version_1(tmp_path / "store.db")
-    return tmp_path / "store.db"
+def store(tmp_path: Path, version: int) -> Path:
+    path = tmp_path / "store.db"
+    write_version_1(path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(f"BEGIN; {' '.join(MIGRATIONS[1:version])} PRAGMA user_version = {version}; COMMIT;")
+    return path
 
 
-def test_a_store_of_version_1_is_migrated_and_served(store: Path) -> None:
+def test_a_store_of_an_older_version_is_migrated_and_served(store: Path) -> None:
     observed: list[Any] = []
 
     async def scenario(client: Client) -> None:
@@ -81,6 +90,9 @@ def test_a_store_of_version_1_is_migrated_and_served(store: Path) -> None:
         reused = {"type": "click", "display": "second", "position": "hero", "id": "first-0"}
         fresh = {"type": "click", "display": "second", "position": "left"}
         assert await client.send(known, reused, fresh) == ["duplicate", "conflict", "accepted"]
+        item = "/v1/pages/shop/items/tie"
+        assert (await client.http.get(item)).headers["etag"] == '"1"'
+        assert (await client.http.patch(item, json={"state": "paused"})).headers["etag"] == '"2"'
 
     run_scenario(store.parent, scenario)
     assert observed == [
@@ -106,8 +118,8 @@ def test_migrating_twice_changes_nothing(store: Path) -> None:
     assert verify(store).differences == []
 
 
-def test_verify_does_not_write_to_an_older_store(store: Path) -> None:
+def test_verify_does_not_write_to_an_older_store(store: Path, version: int) -> None:
     before = store.read_bytes()
-    with pytest.raises(BadInput, match="version 1 of the tables"):
+    with pytest.raises(BadInput, match=f"version {version} of the tables"):
         verify(store)
     assert store.read_bytes() == before

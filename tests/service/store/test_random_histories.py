@@ -1,6 +1,7 @@
 """Random histories of a store, with crashes, compared with plain dictionaries that use neither store nor folding.
 
-To simulate a crash, the test copies the files while the writer may be writing, and opens the copy: what kill -9 leaves.
+To simulate a crash, the test copies the files while the writer may be writing, and opens the copy. kill -9 leaves the
+same files.
 """
 
 import asyncio
@@ -16,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from slotwise.service.errors import Conflict
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageBody, PageSpec
+from slotwise.service.errors import Conflict, NotFound
+from slotwise.service.pages.page import NO_PAGE, ItemPatch, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_model import DROP_MARGIN
 from slotwise.service.pages.request import RecommendationRequest
@@ -56,6 +57,7 @@ class History(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.runner, self.clock, self.plain, self.crashes = asyncio.Runner(), ManualClock(), PlainModel(), 0
         self.path = self.folder / "store.db"
+        self.specs: dict[str, dict[str, ItemSpec]] = {}  # page -> item -> definition
         self.answered = [("nothing", 0)]  # (id, nonce) of all displays, including those lost by a crash
         self.runner.run(self._open())
         self.runner.run(self._define())
@@ -79,6 +81,7 @@ class History(RuleBasedStateMachine):
             await self.service.save_page(name, lambda _, spec=spec: NO_PAGE.with_spec(spec), None)
             await self.service.save_items(await self.service.model(name), [(item, ItemSpec()) for item in ITEMS])
             self.plain.pages[name] = PlainPage(spec.half_life, self.clock.now)
+            self.specs[name] = {item: ItemSpec() for item in ITEMS}
 
     # displays
 
@@ -150,8 +153,10 @@ class History(RuleBasedStateMachine):
         wait=st.sampled_from([None, 0.0, 0.0005, 0.002, 1.0]),
     )
     def end(self, requested: list[Any], about: list[Any], wait: float | None) -> None:
-        """A clean stop, or a crash while events wait to be committed. Lost displays are requested again. Events without
-        an answer are sent again and count once."""
+        """A clean stop, or a crash while events wait to be committed.
+
+        Lost displays are requested again. Events without an answer are sent again and count once.
+        """
         issued, events = len(self.answered), self._events(about)
         for request in requested:
             self.runner.run(self._issue(*request))
@@ -213,6 +218,26 @@ class History(RuleBasedStateMachine):
             await self.service.save_items(await self.service.model(name), [(item, ItemSpec(state))])
 
         self.runner.run(save())
+        self.specs[name][item] = ItemSpec(state)
+
+    @rule(name=pages, item=st.sampled_from([*ITEMS[1:], "new"]), views=st.sampled_from([None, 10.0, 20.0]))
+    def change_two_fields_at_once(self, name: str, item: str, views: float | None) -> None:
+        """Two calls that change different fields of one item; both hold. An item that does not exist stays so."""
+        prior = None if views is None else ItemPrior(1.0, views)
+        patches = [ItemPatch(prior=prior), ItemPatch(state="paused")]
+
+        async def save() -> list[Any]:
+            model = await self.service.model(name)
+            calls = [self.service.change_item(model, item, patch.applied, None) for patch in patches]
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        results = self.runner.run(save())
+        if item in self.specs[name]:
+            self.specs[name][item] = ItemSpec("paused", prior)
+            first, second = (saved.version for saved, _ in results)
+            assert second - first in (0, 1)
+        else:
+            assert [type(result) for result in results] == [NotFound, NotFound]
 
     @rule(name=pages, segment=st.integers(0, 1), clicks=st.integers(0, 5), skips=st.floats(0.0, 5.0))
     def import_counts(self, name: str, segment: int, clicks: int, skips: float) -> None:
@@ -236,7 +261,10 @@ class History(RuleBasedStateMachine):
         for name in PAGES:
             model = await self.service.model(name)
             number, (wanted, displays) = model.page.number, self.plain.counts(name)
-            kept, rates = await self.service.store.do(lambda ledger, n=number: (ledger.counts(n), ledger.rates(n)))
+            kept, rates, items = await self.service.store.do(
+                lambda ledger, n=number: (ledger.counts(n), ledger.rates(n), ledger.items(n))
+            )
+            assert dict(items) == dict(zip(model.names, model.specs, strict=True)) == self.specs[name]
             assert min([0.0, *(n for cell in kept.cells for n in cell[3:])]) == 0.0
             assert named(model, kept.cells) == near(wanted)
             assert named(model, model.cells()) == near(wanted)

@@ -1,4 +1,4 @@
-"""ClickQueue: clicks wait for their delay, then are sent in batches with all others that are due, as websites do."""
+"""ClickQueue: clicks wait for their delay, and all clicks that are due are sent in one batch, as websites do."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.client.address import status_text
+from slotwise.client.http_client import status_text
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency
 from slotwise.service.pages.limits import MOST_EVENTS
@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(_EventResults).decode
 
 
 class ClickQueue:
-    """Sends a click of round t when round t + delay has its display, as `simulate` does."""
+    """Sends a click of round t when round t + delay has received its display, as `simulate` does."""
 
     def __init__(self, connection: FastConnection, delay: int) -> None:
         self._connection, self._delay = connection, delay
@@ -40,7 +40,7 @@ class ClickQueue:
         self.latency, self.statuses, self.errors = Latency(), Counter[str](), Counter[str]()
 
     def add(self, token: str, clicked: Iterable[str]) -> None:
-        """Add the clicks of a round. Those of `delay` rounds ago become due."""
+        """Add the clicks of a round. The clicks of `delay` rounds ago become due."""
         self._rounds.append([_encode({"type": "click", "token": token, "position": position}) for position in clicked])
         if len(self._rounds) > self._delay:
             self._release(self._rounds.popleft())

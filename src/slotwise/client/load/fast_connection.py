@@ -1,7 +1,7 @@
 """FastConnection: HTTP/1.1 on an asyncio protocol, for very many requests.
 
-It implements only the subset of HTTP that a slotwise service uses. A general client library (aiohttp) takes three
-times as long per request, and a load generator that is itself the bottleneck does not measure the service.
+It implements only the subset of HTTP that a slotwise service uses. A general client library (aiohttp) takes three times
+as long per request. A load generator that is itself the bottleneck does not measure the service.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ class ConnectionLost(Exception):
 
 
 class FastConnection:
-    """Requests to one service, one at a time, over a connection that is kept open and reopened after it breaks."""
+    """Sends requests to one service, one at a time. The connection stays open, and is reopened after a failure."""
 
     def __init__(self, address: ServiceAddress) -> None:
         self._address = address
@@ -41,7 +41,7 @@ class FastConnection:
         try:
             return await protocol.response
         except BaseException:
-            protocol.transport.abort()  # a late response must not be read as that of the next request
+            protocol.transport.abort()  # a late response must not be mistaken for the response to the next request
             raise
 
     def close(self) -> None:

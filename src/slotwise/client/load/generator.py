@@ -1,8 +1,8 @@
 """LoadGenerator: simulated visitors who request displays from a running service and click.
 
-At a given rate, each round has a scheduled time, and its latency counts from then: when a service stalls, every visitor
-who would have come in the meantime adds to the latency. Without a rate, each connection runs its rounds one after the
-other and waits until the clicks that are due are learnt; on a single connection that is the loop of `simulate`.
+At a given rate, each round has a scheduled time, and its latency counts from then. So if the service stalls, the
+latency of every visitor who arrives in the meantime increases. Without a rate, each connection runs its rounds one
+after the other, and waits until due clicks are acknowledged. On a single connection, this is the loop of `simulate`.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from slotwise.checks import BadInput
-from slotwise.client.address import ServiceAddress, status_text
-from slotwise.client.http_client import path_of
+from slotwise.client.address import ServiceAddress
+from slotwise.client.http_client import path_of, status_text
 from slotwise.client.load.click_queue import ClickQueue
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
-from slotwise.client.load.latency import Latency
+from slotwise.client.load.latency import Latency, RecentLatency
 from slotwise.client.load.learning_curve import LearningCurve
 from slotwise.client.load.visitors import Visitors
 
@@ -61,6 +61,7 @@ class LoadGenerator:
     def __init__(self, address: ServiceAddress, visitors: Visitors, plan: LoadPlan) -> None:
         self.plan, self.visitors = plan, visitors
         self.curve, self.latency, self.errors = LearningCurve(), Latency(), Counter[str]()
+        self.recent_latency = RecentLatency()
         self.degraded, self.clicked = 0, 0
         self.stopped = ""  # the reason, when the load stopped before its last round
         self._address = address
@@ -71,7 +72,7 @@ class LoadGenerator:
 
     @property
     def seconds(self) -> float:
-        """From the first round to the last response."""
+        """The time from the first round to the last response."""
         return max(self._last_response - self._start, 1e-9)
 
     def stop(self, reason: str = "stopped") -> None:
@@ -139,6 +140,7 @@ class LoadGenerator:
         if status not in (200, 201):
             return await self._count_error(status_text(status))
         self.latency.add(self._last_response - due)
+        self.recent_latency.add(self._last_response - due, self._last_response)
         display = _decode(content)
         self.degraded += display.degraded
         visit = self.visitors.visit((placed.position, placed.item) for placed in display.items)
@@ -157,7 +159,7 @@ class LoadGenerator:
 def run_until_interrupted(main: Callable[[], Coroutine[Any, Any, T]], on_interrupt: Callable[[], None]) -> T:
     """Run `main` on an event loop with precise timers.
 
-    The first Ctrl-C or SIGTERM calls `on_interrupt`; a second one has its default effect.
+    The first Ctrl-C or SIGTERM calls `on_interrupt`. A second one has its default effect.
     """
 
     async def with_signal_handlers() -> T:

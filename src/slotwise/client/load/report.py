@@ -11,7 +11,7 @@ from slotwise.client.load.learning_curve import CurvePoint
 
 
 class RequestStatistics(Struct):
-    """Requests of one kind: the number answered, quantiles of their latency, and the errors of the others by reason."""
+    """Requests of one kind: the number answered, quantiles of their latency, and the number of errors by reason."""
 
     answered: int
     milliseconds: dict[str, float | None]
@@ -23,7 +23,7 @@ class RequestStatistics(Struct):
 
 
 class LoadReport(Struct):
-    """The results of a load. The field names are those of `slotwise load --json`."""
+    """The results of a load. `slotwise load --json` prints the same field names."""
 
     page: str
     rounds: int

@@ -14,11 +14,11 @@ class Visit(NamedTuple):
     """The clicks of one visitor on a display, and the regret of the display."""
 
     clicked: list[str]  # positions
-    regret: float  # expected clicks of the best display minus those of this one
+    regret: float  # expected clicks of the best display minus expected clicks of this display
 
 
 class Visitors:
-    """Visitors who click according to a PBM whose items and positions are those of the page, in order."""
+    """Visitors who click according to a PBM. Its items and positions are the page's, in the same order."""
 
     def __init__(self, model: PBM, items: Sequence[str], positions: Sequence[str], seed: int) -> None:
         if len(items) != model.theta.size or len(positions) != model.kappa.size:
@@ -35,7 +35,10 @@ class Visitors:
         self.regret_at_random = self.best - float(model.theta.mean() * model.kappa.sum())
 
     def visit(self, display: Iterable[tuple[str, str]]) -> Visit:
-        """Click on a display of (position, item) pairs. Uses one uniform draw per position of the page in any case."""
+        """Click on a display of (position, item) pairs.
+
+        This uses one uniform draw per position of the page for any display.
+        """
         draws: list[float] = self._rng.random(len(self._index)).tolist()
         clicked, expected = [], 0.0
         for position, item in display:

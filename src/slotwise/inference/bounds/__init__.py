@@ -1,1 +1,1 @@
-"""Lower bounds of the regret, and the programs that compute them."""
+"""Lower bounds on the regret, and the programs that compute them."""

@@ -1,13 +1,13 @@
 """The nearest alternative: a (theta, kappa) with the same products on the best display, but another best display.
 
-Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias".
-An alternative keeps theta'_l kappa'_l on the best display, so that x = log theta' determines it. Showing item i at
-position l distinguishes it from the model at the rate d(theta_i kappa_l, theta_l kappa_l exp(x_i - x_l)), which is
-convex in x_i - x_l. The coordinates here are differences that make every constraint simple: z_l = x_{l+1} - x_l up to
-the last position, then z_{i-1} = x_i - x_L for each further item. Starting from the model, the best display first
-changes where two items, or two positions, become equal: a tie, where one coordinate has one value. The other
-coordinates are free, or bounded below if the order of the positions is known: kappa'_l >= kappa'_{l+1} means
-z_l >= log(theta_{l+1} kappa_{l+1} / (theta_l kappa_l)).
+Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias". An
+alternative keeps theta'_l kappa'_l on the best display, so x = log theta' determines it. Showing item i at position l
+distinguishes the alternative from the model at the rate d(theta_i kappa_l, theta_l kappa_l exp(x_i - x_l)), which is
+convex in x_i - x_l. The coordinates z are differences that make every constraint simple: z_l = x_{l+1} - x_l up to the
+last position, then z_{i-1} = x_i - x_L for each further item. Starting from the model, the best display first changes
+at a tie, where two items or two positions become equal. A tie fixes the value of one coordinate. The other coordinates
+are free, or bounded below if the order of the positions is known: kappa'_l >= kappa'_{l+1} means z_l >= log(theta_{l+1}
+kappa_{l+1} / (theta_l kappa_l)).
 
 Items and positions are always numbered by decreasing theta and kappa, all of them in ]0, 1].
 """
@@ -20,7 +20,7 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.jit import kernel
 
-LARGEST_PRODUCT = 1.0 - 1e-9  # a product of exactly 1 has an infinite divergence from every other
+LARGEST_PRODUCT = 1.0 - 1e-9  # a product of exactly 1 has an infinite divergence from every other product
 NEWTON_STEPS = 50
 HALVINGS = 30
 SUFFICIENT_DECREASE = 1e-4
@@ -138,7 +138,7 @@ def _derivatives(model: RankedModel, q: Floats, z: Floats, x: Floats, gradient: 
 
 @kernel
 def _newton_step(fixed: int, z: Floats, low: Floats, gradient: Floats, hessian: Floats, step: Floats) -> float:
-    """Fill `step` with Newton's step on the free coordinates; the slope along it, negative for a descent.
+    """Fill `step` with Newton's step on the free coordinates. Returns the slope along it, negative for a descent.
 
     A coordinate at its bound whose step would cross the bound stays there (projected Newton, Bertsekas 1982).
     """
@@ -183,9 +183,10 @@ def _newton_step(fixed: int, z: Floats, low: Floats, gradient: Floats, hessian: 
 
 @kernel
 def nearest(model: RankedModel, q: Floats, fixed: int, tie: float, tolerance: float, z: Floats) -> float:
-    """Minimise the sum of q_il d(...) over z with z[fixed] = tie, starting at `z`; returns the least sum.
+    """Minimise the sum of q_il d(...) over z with z[fixed] = tie, starting at `z`. Returns the least sum.
 
-    It stops when the predicted decrease is below `tolerance` times the sum. Any z it stops at is an alternative.
+    It stops when the predicted decrease is below `tolerance` times the sum. Every z is an alternative, also before
+    convergence.
     """
     low, x = model.low, np.empty(z.size + 1)
     gradient, hessian, step, trial = np.empty(z.size), np.empty((z.size, z.size)), np.empty(z.size), np.empty(z.size)

@@ -1,10 +1,10 @@
 """Decompose required display counts of item-position pairs into displays (Birkhoff 1946, von Neumann 1953).
 
 A matrix whose rows and columns all have the same sum is a weighted sum of permutation matrices. Here the diagonal (item
-l at position l, the best display) is free: it may be as large as needed. It is chosen so large that each permutation
-differs from the best display along one cycle only; so no display mixes pairs that still need displays with pairs that
-have enough. An item that takes a position displaces the item of that position to another position, or out of the
-display: the required counts are a flow from position to position, and the cycles are the cycles of that flow.
+l at position l, the best display) is free. It is chosen so large that each permutation differs from the best display
+along one cycle only. Then no display mixes pairs that still need displays with pairs that have enough. An item that
+takes a position displaces the item of that position to another position, or out of the display. So the required counts
+are a flow from position to position, and the cycles are the cycles of this flow.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ def max_displays(n_items: int, n_positions: int) -> int:
 
 @kernel
 def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
-    """Fill `displays` and `weights` so that off the diagonal they sum to `required` (N x L); the number of displays.
+    """Fill `displays` and `weights` so that off the diagonal they sum to `required` (N x L). Returns how many displays.
 
     An item of the best display may not be required elsewhere more often than other items are required at its position.
     `required` is overwritten.
@@ -52,7 +52,7 @@ def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
     flow = Flow(required, leaving, items, positions)
     count = 0
     for k in range(n_items):
-        # items from outside the best display first: their flow ends outside, and the rest of the flow is closed
+        # items from outside the best display come first: their flow ends outside, and the remaining flow is closed
         item = (n_positions + k) % n_items
         for position in range(n_positions):
             while item != position and required[item, position] > least and count < weights.size:
@@ -66,9 +66,9 @@ def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
 
 @kernel
 def _find_cycle(flow: Flow, least: float) -> tuple[int, int]:
-    """Follow the flow from items[0] at positions[0] until it closes; the cycle is path[first:end].
+    """Follow the flow from items[0] at positions[0] until it closes. Returns the cycle as path[first:end].
 
-    If rounding left nothing to follow, the last count is rounding too: it is set to 0, and the cycle is empty.
+    If rounding left nothing to follow, the last count is a rounding error too: it is set to 0, and the cycle is empty.
     """
     required, leaving, items, positions = flow.required, flow.leaving, flow.items, flow.positions
     n_positions = leaving.size
@@ -92,7 +92,10 @@ def _find_cycle(flow: Flow, least: float) -> tuple[int, int]:
 
 @kernel
 def _subtract_cycle(flow: Flow, first: int, end: int, display: Ints) -> float:
-    """Fill `display` with the best display changed along the cycle; subtract the largest possible weight of it."""
+    """Fill `display` with the best display, changed along the cycle.
+
+    Subtract the largest possible weight from the flow.
+    """
     required, leaving, items, positions = flow.required, flow.leaving, flow.items, flow.positions
     n_positions = leaving.size
     from_outside = items[first] >= n_positions

@@ -1,8 +1,8 @@
-"""Lower bounds of the regret of any consistent policy: liminf R(T) / log T >= C for T to infinity.
+"""Lower bounds on the regret of every consistent policy: liminf R(T) / log T >= C as T goes to infinity.
 
-With kappa known: Lagrée, Vernade and Cappé 2016, "Multiple-Play Bandits in the Position-Based Model".
-With kappa unknown: Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position
-Bias". Both are asymptotic: C is the final slope of the regret over log T; the regret itself may be below C log T.
+With kappa known: Lagrée, Vernade and Cappé 2016, "Multiple-Play Bandits in the Position-Based Model". With kappa
+unknown: Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias". Both
+bounds are asymptotic: C is the final slope of the regret over log T, and the regret itself may be below C log T.
 """
 
 import math
@@ -28,11 +28,12 @@ MARGIN = 1e-9  # the least distance of theta from 0 and 1, where logarithms are 
 
 
 def known_kappa_bound(model: PBM) -> float:
-    """C for policies that know kappa: each item k > L has to be shown at the position where that costs least.
+    """C for policies that know kappa. Each item k > L has to be shown at the position where this costs least.
 
     It is the sum over k > L of min over l of Delta(v_kl) / d(kappa_l theta_k, kappa_l theta_L), where v_kl is the best
     display with k inserted at position l and the last item removed. If an item ties with the L-th, the best display is
-    not unique and the formula does not apply: BadInput. Positions of visibility 0 are ignored: they get no clicks.
+    not unique and the formula does not apply; this raises BadInput. Positions of visibility 0 are ignored, because they
+    get no clicks.
     """
     items, positions = _ranked(model)
     theta, kappa = model.theta[items], model.kappa[positions]
@@ -43,12 +44,12 @@ def known_kappa_bound(model: PBM) -> float:
 
 
 def unknown_kappa_bound(model: PBM, order_known: bool = False, tolerance: float = TOLERANCE) -> float:
-    """C for policies that do not know kappa, or know (`order_known`) only the order of the positions by visibility.
+    """C for policies that do not know kappa. With `order_known`, they know the order of the positions by visibility.
 
-    It is the value of the program in `regret_program`, at most 1 / (1 - tolerance) times too large.
-    Ties make the best display ambiguous: ties among the L best items, of the L-th item with the next, or, if the order
-    is unknown, of two positions. The value diverges near a tie, and at a tie it is not the bound: BadInput. Positions
-    of visibility 0 are ignored: they get no clicks.
+    It is the value of the program in `regret_program`, at most 1 / (1 - tolerance) times too large. Ties make the best
+    display ambiguous: ties among the L best items, of the L-th item with the next, or, if the order is unknown, of two
+    positions. The value diverges near a tie, and at a tie it is not the bound, so a tie raises BadInput. Positions of
+    visibility 0 are ignored, because they get no clicks.
     """
     if not 0.0 < tolerance < 1.0:
         raise BadInput(f"tolerance = {tolerance!r} is not in ]0, 1[")
@@ -89,7 +90,7 @@ def _least_cost(theta: Floats, kappa: Floats, item: int) -> float:
 
 
 def _ties(theta: Floats, kappa: Floats, order_known: bool) -> list[tuple[int, float]]:
-    """Where the best display first changes: a coordinate, and its value at which two items, or positions, are equal."""
+    """The ties at which the best display first changes: each is a coordinate and its value."""
     ties = [(k, 0.0) for k in range(theta.size - 1)]
     if not order_known:
         products = np.log(theta[: kappa.size] * kappa)
@@ -98,7 +99,7 @@ def _ties(theta: Floats, kappa: Floats, order_known: bool) -> list[tuple[int, fl
 
 
 def _least_regret(model: RankedModel, ties: list[tuple[int, float]], tolerance: float) -> float:
-    """Cutting planes: solve, find the nearest alternative at each tie, add those that are violated, until none is."""
+    """Cutting planes: solve, find the nearest alternative at each tie, add the violated ones, and repeat."""
     alternatives = [model.z.copy() for _ in ties]
     rows = []
     for (coordinate, value), z in zip(ties, alternatives, strict=True):
@@ -125,7 +126,7 @@ def _divergence_row(model: RankedModel, z: Floats) -> Floats:
 
 
 def _solve_linear_program(model: RankedModel, cuts: Floats) -> tuple[float, Floats]:
-    """Minimise the regret; no item is shown elsewhere more often than it is replaced, and every cut is at least 1."""
+    """Minimise the regret. No item is shown elsewhere more often than it is replaced, and every cut is at least 1."""
     # imported here because the import takes longer than everything else
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

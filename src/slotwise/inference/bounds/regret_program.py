@@ -1,12 +1,13 @@
 """How often each item must be shown at each position, per unit of log t: the program behind the bound and PMED.
 
-Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias":
-minimise the regret, the sum of (theta_l - theta_i) kappa_l q_il, over all q >= 0 that displays can realise and that
-distinguish every alternative from the model: the sum over i != l of q_il d(theta_i kappa_l, theta'_i kappa'_l) is at
-least 1. There are infinitely many alternatives, so they are added one by one where they are violated (cutting planes).
+Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias". The program
+minimises the regret, the sum of (theta_l - theta_i) kappa_l q_il, over all q >= 0 that displays can realise and that
+distinguish every alternative from the model. That is, for every alternative, the sum over i != l of q_il d(theta_i
+kappa_l, theta'_i kappa'_l) is at least 1. There are infinitely many alternatives, so violated ones are added one by one
+(cutting planes).
 
-q_ll is free: it costs nothing and distinguishes nothing. The constraint that q is doubly balanced then reduces to: item
-l of the best display is shown elsewhere at most as often as other items take its position.
+q_ll is free: it costs nothing and distinguishes nothing. Displays can then realise q if each item l of the best display
+is shown elsewhere at most as often as other items take its position.
 """
 
 from typing import NamedTuple
@@ -25,7 +26,7 @@ MIN_COST = 1e-9  # the cost of displays that cost nothing: without a cost their 
 
 
 class RegretProgram(NamedTuple):
-    """The last solution, and the alternatives that the next solution starts from; they are valid for any model."""
+    """The last solution, and the alternatives that the next solution starts from. They are valid for any model."""
 
     q: Floats  # N x L; q_ll is 0
     alternatives: Floats  # capacity x N-1: the nearest alternative at each tie, then those of the cuts
@@ -46,11 +47,11 @@ def regret_program(n_items: int, n_positions: int) -> RegretProgram:
 
 @kernel
 def solve_regret_program(model: RankedModel, tolerance: float, program: RegretProgram) -> float:
-    """Fill program.q with the solution for a known order of positions; returns its regret per unit of log t.
+    """Fill program.q with the solution for a known order of positions. Returns its regret per unit of log t.
 
     The constraint of every alternative holds to a hundredth of `tolerance`, and the regret is at most
-    1 / (1 - tolerance) times the least possible. If the iterations are used up, only the constraints are certain to
-    hold; NaN if not even they were reached.
+    1 / (1 - tolerance) times the least possible. If the iterations run out, only the constraints are certain to hold.
+    The result is NaN if even the constraints were not reached.
     """
     n_items, n_positions = program.q.shape
     if n_items == 1:
@@ -146,7 +147,7 @@ def _read_solution(table: Dictionary, rows: int, q: Floats) -> None:
 
 @kernel
 def _drop_slack_cuts(nonbasic: Ints, first: int, alternatives: Floats, ties: Ints, size: Ints) -> None:
-    """Keep the nearest alternative of each tie, and of the cuts those that bind: their surplus is nonbasic.
+    """Keep the nearest alternative of each tie, and the cuts that bind, whose surplus is nonbasic. Drop all others.
 
     `first` is the number of the first cut's surplus variable.
     """
@@ -166,7 +167,7 @@ def _drop_slack_cuts(nonbasic: Ints, first: int, alternatives: Floats, ties: Int
 
 @kernel
 def _scale_to_feasible(model: RankedModel, worst: float, q: Floats) -> float:
-    """Scale q up so that the constraint of the worst alternative holds; returns the regret of the scaled q."""
+    """Scale q up so that the constraint of the worst alternative holds. Returns the regret of the scaled q."""
     theta, kappa = model.theta, model.kappa
     regret = 0.0
     for item in range(theta.size):

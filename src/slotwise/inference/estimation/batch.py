@@ -1,4 +1,4 @@
-"""Many queries fitted in one compiled call: their counts stacked, the estimates, and what the counts determine."""
+"""Many queries fitted in one compiled call: their stacked counts, the estimates, and what the counts determine."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from slotwise.inference.estimation.newton import initialise, log_likelihood, max
 from slotwise.inference.estimation.svd import svd
 from slotwise.jit import kernel
 
-# The state of an estimate. The last two are imputed: nothing was observed (UNOBSERVED), or what was observed does not
-# determine the value (UNDETERMINED).
+# The state of an estimate. In the last two states the value is imputed: either there are no counts (UNOBSERVED), or the
+# counts do not determine the value (UNDETERMINED).
 INTERIOR, AT_ZERO, AT_ONE, UNOBSERVED, UNDETERMINED = 0, 1, 2, 3, 4
 
 
@@ -107,19 +107,23 @@ def fit_svd(batch: Batch, fill: int) -> None:
     for size in np.unique(sizes):
         members = np.flatnonzero(sizes == size)
         rows = batch.offsets[members][:, None] + np.arange(size)
-        batch.theta[rows], batch.kappa[members] = svd(batch.clicks[rows], batch.skips[rows], fill)
+        theta, kappa = svd(batch.clicks[rows], batch.skips[rows], fill)
+        batch.theta[rows], batch.kappa[members] = np.minimum(theta, 1.0), np.minimum(kappa, 1.0)  # probabilities
     batch.theta_error[:] = np.nan
     batch.kappa_error[:] = np.nan
 
 
 def assess(batch: Batch) -> None:
-    """Fill in what the counts determine: states, components, identifiability, likelihood; impute what they do not."""
+    """Fill in states, components, identifiability and likelihood.
+
+    Impute the values that the counts do not determine.
+    """
     _assess_all(batch, np.ones(max(batch.theta.size, batch.kappa.shape[1])))
 
 
 @kernel
 def _maximise_all(batch: Batch, prior: float, work: Workspace) -> None:
-    """Query by query: EM and Newton, standard errors, scale."""
+    """For each query: maximise with EM and Newton, compute standard errors, and fix the scale."""
     passes, converged = batch.passes, batch.converged
     item_clicks, position_clicks = np.empty(batch.theta.size), np.empty(batch.kappa.shape[1])
     for query in range(passes.size):
@@ -150,7 +154,10 @@ def _sum_clicks(counts: CountArrays) -> None:
 
 @kernel(inline=True)
 def _rescale(rows: QueryRows) -> None:
-    """Scale each component to a largest kappa of 1, keeping every product theta kappa; errors of logs become errors."""
+    """Scale each component so that its largest kappa is 1; products do not change.
+
+    Errors of logs become errors of values.
+    """
     theta, item_component, theta_error = rows.theta, rows.item_component, rows.theta_error
     kappa, position_component, kappa_error = rows.kappa, rows.position_component, rows.kappa_error
     for component in range(kappa.size):
@@ -177,7 +184,7 @@ def _assess_all(batch: Batch, ones: Floats) -> None:
         rows = query_rows(batch, query)
         clicks, skips, theta, kappa = rows.clicks, rows.skips, rows.theta, rows.kappa
         item_component, position_component = rows.item_component, rows.position_component
-        # items and positions without clicks link nothing: there may be more components than displays alone show
+        # items and positions without clicks link nothing, so there may be more components than the displays suggest
         n_clicked = label_components(clicks, skips, theta, kappa, item_component, position_component)
         _set_states(rows)
         n_determined = _impute(rows.item_state, theta, rows.theta_error, 0.5)
@@ -193,7 +200,8 @@ def _assess_all(batch: Batch, ones: Floats) -> None:
 def _set_states(rows: QueryRows) -> None:
     """Set the state of every estimate.
 
-    A position is undetermined when it showed only items at 0; an item, when it was shown only at positions at 0.
+    A position is undetermined when it showed only items at 0. An item is undetermined when it was shown only at
+    positions at 0.
     """
     clicks, skips, theta, kappa = rows.clicks, rows.skips, rows.theta, rows.kappa
     theta_error, kappa_error, position_component = rows.theta_error, rows.kappa_error, rows.position_component

@@ -9,11 +9,11 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
-_FLAT = 1e-12  # a pivot below this share of its diagonal: the log-likelihood has no curvature in that direction
+_FLAT = 1e-12  # with a pivot below this share of its diagonal, the log-likelihood has no curvature in that direction
 
 
 class Objective(NamedTuple):
-    """What is maximised for one query: the log-likelihood of its counts, plus the log of the prior's density."""
+    """The function to maximise for one query: the log-likelihood of its counts plus the log-density of the prior."""
 
     counts: CountArrays
     prior: float  # every theta and kappa has a Beta(prior + 1, prior + 1) prior; 0 is maximum likelihood
@@ -24,8 +24,8 @@ class Objective(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays for Newton's method, allocated once for any number of queries.
 
-    A gradient is that of the penalised log-likelihood in log theta or log kappa; a curvature is minus the second
-    derivative, and `cross` holds minus the mixed derivatives.
+    Gradients are derivatives of the penalised log-likelihood in log theta or log kappa. Curvatures are minus the second
+    derivatives, and `cross` holds minus the mixed derivatives.
     """
 
     examinations: Floats  # L
@@ -33,7 +33,7 @@ class Workspace(NamedTuple):
     position_gradient: Floats  # L
     item_curvature: Floats  # N
     cross: Floats  # N x L
-    item_fixed: NDArray[np.bool_]  # N: what a step leaves unchanged
+    item_fixed: NDArray[np.bool_]  # N: the values that a step leaves unchanged
     position_fixed: NDArray[np.bool_]  # L
     system: Floats  # L x L
     pivots: Floats  # L
@@ -102,7 +102,7 @@ def _prior_curvature(prior: float, value: float) -> float:
 
 @kernel(inline=True)
 def factorise(prior: float, theta: Floats, kappa: Floats, work: Workspace) -> None:
-    """Eliminate the items from the Newton system and factorise what is left for the positions as L D L^T.
+    """Eliminate the items from the Newton system, and factorise the remaining system of the positions as L D L^T.
 
     Each diagonal entry is summed from positive terms: the off-diagonal entries of its row and the excess over them.
     Computed as a difference, it would be lost in rounding where the counts link positions only weakly.
@@ -133,7 +133,10 @@ def factorise(prior: float, theta: Floats, kappa: Floats, work: Workspace) -> No
 
 @kernel(inline=True)
 def _decompose(system: Floats, fixed: NDArray[np.bool_], pivots: Floats) -> None:
-    """Turn the lower triangle into L and fill `pivots` with D: infinite for what is fixed, 0 without curvature."""
+    """Turn the lower triangle into L and fill `pivots` with D.
+
+    A pivot is infinite for a fixed value, 0 without curvature.
+    """
     n = pivots.size
     for k in range(n):
         pivots[k] = system[k, k]

@@ -1,8 +1,8 @@
 """One pass of expectation-maximisation on counts, which increases the posterior density of theta and kappa.
 
-The missing data is whether the visitor examined a skipped item. Given theta and kappa, F_il skips contain
-A_il = F_il kappa_l (1 - theta_i) / (1 - kappa_l theta_i) examinations on average. Given the examinations, theta and
-kappa are ratios of counts (Chuklin et al. 2015). One pass is O(N L) for any number of displays.
+The missing data is whether the visitor examined a skipped item. Given theta and kappa, F_il skips contain A_il = F_il
+kappa_l (1 - theta_i) / (1 - kappa_l theta_i) examinations on average. Given the examinations, theta and kappa are
+ratios of counts (Chuklin et al. 2015). One pass takes O(N L) time, whatever the number of displays.
 """
 
 from slotwise.checks import Floats
@@ -12,7 +12,7 @@ from slotwise.jit import kernel
 
 @kernel(inline=True)
 def em_pass(counts: CountArrays, prior: float, theta: Floats, kappa: Floats, examinations: Floats) -> float:
-    """One pass with Beta(prior + 1, prior + 1) priors; returns the largest change of any theta or kappa."""
+    """One pass with Beta(prior + 1, prior + 1) priors. Returns the largest change of any theta or kappa."""
     clicks, skips = counts.clicks, counts.skips
     item_clicks, position_clicks = counts.item_clicks, counts.position_clicks
     n_items, n_positions = clicks.shape

@@ -26,22 +26,29 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit(PBM):
-    """A PBM estimated from counts, with its uncertainty; it can be simulated like any other PBM.
+    """A PBM estimated from counts, with its uncertainty.
 
-    Unlike a PBM made by hand it may have fewer items than positions; then it cannot be simulated.
+    It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
+
+    >>> model = fit(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]))
+    >>> model.identifiable, model.warnings
+    (True, [])
+    >>> model.intervals(level=0.9).theta.round(2)
+    array([[0.33, 0.49],
+           [0.15, 0.27]])
     """
 
-    theta_error: Floats  # standard errors: NaN at the bounds 0 and 1 and with svd, infinite for imputed values
-    kappa_error: Floats  # 0 at the most visible position, whose kappa is 1 by convention
+    theta_error: Floats  #: standard errors: NaN at the bounds 0 and 1 and with svd, infinite for imputed values
+    kappa_error: Floats  #: 0 at the most visible position, whose kappa is 1 by convention
     method: str
-    log_likelihood: float  # without the prior
-    passes: int  # EM passes and Newton steps
-    components: tuple[Ints, Ints]  # the component of each item (-1: never shown) and of each position
+    log_likelihood: float  #: without the prior
+    passes: int  #: EM passes and Newton steps
+    components: tuple[Ints, Ints]  #: the component of each item (-1: never shown) and of each position
     identifiable: bool
     warnings: list[str]
 
     def intervals(self, level: float = 0.9) -> Intervals:
-        """Confidence intervals exp(log x ± z error / x), cut at 1; [0, 1] for those without a standard error."""
+        """Confidence intervals exp(log x ± z error / x), cut at 1. Without a standard error, the interval is [0, 1]."""
         z = NormalDist().inv_cdf((1.0 + check_level(level)) / 2.0)
         return Intervals(interval(self.theta, self.theta_error, z), interval(self.kappa, self.kappa_error, z))
 
@@ -62,14 +69,14 @@ class Fit(PBM):
 
 
 def check_level(level: float) -> float:
-    """`level` itself if an interval can have it as its probability; BadInput otherwise."""
+    """Return `level`, the probability of an interval. Raises BadInput unless it is between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
         raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
     return level
 
 
 def interval(value: Floats, error: Floats, z: float) -> Floats:
-    """exp(log x ± z error / x) for each x, cut at 1; [0, 1] where the error is not finite."""
+    """The interval exp(log x ± z error / x) of each x, cut at 1. If the error is not finite, the interval is [0, 1]."""
     finite = np.isfinite(error)
     # the exponent is limited to 700, near the largest for which exp is finite; the interval is [0, 1] well before that
     factor = np.exp(np.minimum(z * np.where(finite, error, 0.0) / np.where(finite, value, 1.0), 700.0))
@@ -80,9 +87,10 @@ def interval(value: Floats, error: Floats, z: float) -> Floats:
 def fit(counts: Counts, method: str = "em", fill: str = "one", prior: float = 0.0) -> Fit:
     """The PBM that fits the counts best.
 
-    `em` maximises the likelihood, or with `prior` > 0 the posterior density under Beta(prior + 1, prior + 1) on every
-    theta and kappa, and scales to a largest kappa of 1. `svd` is the paper's rank-one approximation with kappa_1 = 1;
-    `fill` is the click rate that it assumes for an item never shown at a position: "one", or the "mean" rate.
+    `em` maximises the likelihood. With `prior` > 0 it maximises the posterior density, where every theta and kappa has
+    a Beta(prior + 1, prior + 1) prior. The largest kappa is scaled to 1. `svd` is the paper's rank-one approximation,
+    with kappa_1 = 1. Its `fill` is the click rate assumed for an item never shown at a position: "one", or the "mean"
+    rate.
 
     >>> model = fit(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]))
     >>> model.theta.round(3), model.kappa.round(3)
@@ -92,7 +100,13 @@ def fit(counts: Counts, method: str = "em", fill: str = "one", prior: float = 0.
 
 
 def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", prior: float = 0.0) -> list[Fit]:
-    """`fit` for many queries in one compiled call; they may have different numbers of items and positions."""
+    """Fit many queries in one compiled call. They may have different numbers of items and positions.
+
+    >>> pair = Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]])
+    >>> triple = Counts(clicks=[[30], [20], [10]], skips=[[70], [80], [90]])
+    >>> [model.theta.round(3).tolist() for model in fit_many([pair, triple])]
+    [[0.4, 0.2], [0.3, 0.2, 0.1]]
+    """
     queries = list(queries)
     for k, counts in enumerate(queries):
         if not isinstance(counts, Counts):
@@ -107,7 +121,7 @@ def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", p
 
 
 def estimator(method: str, fill: str, prior: float) -> Callable[[Batch], None]:
-    """A function that fits and assesses a batch; BadInput if a setting is not valid."""
+    """A function that fits and assesses a batch. Raises BadInput if a setting is not valid."""
     one_of("method", method, ["em", "svd"])
     fill_number = Fill[one_of("fill", fill, [each.name.lower() for each in Fill]).upper()]
     if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0.0 <= prior < np.inf:

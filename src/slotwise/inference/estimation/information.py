@@ -1,4 +1,4 @@
-"""Standard errors of a fit, from the curvature of the log-likelihood at its maximum: the observed information."""
+"""Standard errors of a fit, from the observed information: the curvature of the log-likelihood at its maximum."""
 
 import math
 
@@ -17,8 +17,8 @@ def log_errors(
     """Fill in the standard errors of log theta and log kappa after scaling each component's largest kappa to 1.
 
     They follow from the inverse of the observed information, by the delta method for log(theta_i kappa_r) and
-    log(kappa_l / kappa_r), where r is the most visible position of the component. NaN for values fixed at 0 or 1,
-    infinite where the counts do not determine the value.
+    log(kappa_l / kappa_r), where r is the most visible position of the component. They are NaN for values fixed at 0 or
+    1, and infinite for values that the counts do not determine.
     """
     counts, prior = objective.counts, objective.prior
     item_components, position_components = objective.item_components, objective.position_components
@@ -62,7 +62,10 @@ def log_errors(
 
 @kernel(inline=True)
 def _variance(system: Floats, pivots: Floats, contrast: Floats) -> float:
-    """x^T (L D L^T)^-1 x for x = `contrast`, which is overwritten; a sum of squares, so that nothing cancels."""
+    """x^T (L D L^T)^-1 x for x = `contrast`, as a sum of squares, so that nothing cancels.
+
+    `contrast` is overwritten.
+    """
     total = 0.0
     for k in range(pivots.size):
         for j in range(k):

@@ -1,4 +1,4 @@
-"""theta and kappa of largest posterior density: a few EM passes, then Newton's method.
+"""The theta and kappa of largest posterior density, computed by a few EM passes and then Newton's method.
 
 EM gets near the maximum quickly and then converges slowly. In a = log theta and b = log kappa the log-likelihood
 
@@ -22,20 +22,21 @@ from slotwise.jit import kernel
 EM_PASSES = 3  # before Newton's method, and again after each Newton step without gain
 NEWTON_STEPS = 100
 HALVINGS = 40
-TOLERANCE = 1e-10  # nats: the gain predicted for a Newton step at which the iteration stops
-ROUNDING = 1e-15  # the same for each click or skip counted; a smaller gain is lost in rounding
+TOLERANCE = 1e-10  # nats: the iteration stops when the predicted gain of a Newton step is below this
+ROUNDING = 1e-15  # the same per click and skip; a smaller gain is lost in rounding
 _FLAT_STEP = 2.0  # length of a step, in logs, along a direction with a gradient but no curvature
 _LONGEST_STEP = 10.0  # of any theta or kappa, in logs
-_NEAR_ONE = 0.01  # distance from 1 below which a value that would cross 1 is moved to 1
+_NEAR_ONE = 0.01  # a value that is this near to 1 and would cross it is moved to 1
 _BOUND_PASSES = 4  # passes to find the values that have to stop at 1
 _MARGIN = 1e-12  # with a prior, the least distance of theta and kappa from 1
 
 
 @kernel
 def initialise(counts: CountArrays, prior: float, theta: Floats, kappa: Floats) -> None:
-    """Initial values: kappa from the click rates of positions, theta given kappa; without a prior, no clicks means 0.
+    """Set the initial values: kappa from the click rates of positions, then theta given kappa.
 
-    The scale is divided between theta and kappa so that their largest values are equal and below 1: EM cannot leave 1.
+    Without a prior, a value without clicks is 0. The scale is divided between theta and kappa so that their largest
+    values are equal and below 1, because EM cannot leave 1.
     """
     clicks, skips = counts.clicks, counts.skips
     item_clicks, position_clicks = counts.item_clicks, counts.position_clicks
@@ -67,7 +68,7 @@ def _rate(clicks: float, examinations: float, prior: float) -> float:
 
 @kernel
 def maximise(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> tuple[int, bool]:
-    """Move (theta, kappa) from their initial values to the maximum; the objective never decreases.
+    """Move (theta, kappa) from their initial values to the maximum. The objective never decreases.
 
     Returns the number of EM passes and Newton steps, and whether they converged. Values that start at 0 stay at 0.
     """
@@ -102,9 +103,10 @@ def _tolerance(counts: CountArrays) -> float:
 
 @kernel
 def newton_step(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> tuple[float, float]:
-    """One projected Newton step in log space (Bertsekas 1982), halved until it gains; the predicted and actual gain.
+    """One projected Newton step in log space (Bertsekas 1982), halved until the objective increases.
 
-    Values at 1 with a positive gradient are fixed. All other values take the Newton step, cut at 1.
+    Values at 1 with a positive gradient are fixed. All other values take the Newton step, cut at 1. Returns the
+    predicted gain and the actual gain.
     """
     prior = objective.prior
     item_gradient, item_step, item_fixed = work.item_gradient, work.item_step, work.item_fixed
@@ -154,10 +156,10 @@ def _fix_at_bounds(values: Floats, gradient: Floats, fixed: NDArray[np.bool_]) -
 
 @kernel(inline=True)
 def _stop_at_one(values: Floats, gradient: Floats, fixed: NDArray[np.bool_], step: Floats) -> bool:
-    """Fix, at exactly 1, each value near 1 whose step would cross 1; whether this fixed any value not fixed before.
+    """Fix each value near 1 whose step would cross 1 at exactly 1. Returns whether this fixed a value not fixed before.
 
-    Without this, such a value could approach 1 without ever reaching it, and each time cut short the step that the
-    other values take to compensate for it.
+    Otherwise such a value could approach 1 without ever reaching it. It would shorten each step of the other values,
+    which compensate for it.
     """
     newly_fixed = False
     for k in range(values.size):
@@ -172,7 +174,7 @@ def _stop_at_one(values: Floats, gradient: Floats, fixed: NDArray[np.bool_], ste
 
 @kernel(inline=True)
 def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -> None:
-    """The Newton step from the factorised system; a step of fixed length along a gradient without curvature."""
+    """The Newton step from the factorised system. Along a gradient without curvature, the step has a fixed length."""
     item_fixed, item_gradient, item_curvature = work.item_fixed, work.item_gradient, work.item_curvature
     cross, system, pivots = work.cross, work.system, work.pivots
     step, item_step, position_gradient = work.position_step, work.item_step, work.position_gradient
@@ -204,16 +206,16 @@ def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -
             for position in range(n_positions):
                 total -= cross[item, position] * step[position]
             item_step[item] = total / item_curvature[item]
-        else:  # clicked in every display of it: the likelihood increases up to theta = 1
+        else:  # the item was clicked in every display, so the likelihood increases up to theta = 1
             item_step[item] = -math.log(theta[item])
 
 
 @kernel(inline=True)
 def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> None:
-    """In each component where nothing is fixed at 1, shift the step so that the kappa with most clicks stays.
+    """In each component where nothing is fixed at 1, shift the step so that the kappa with most clicks does not change.
 
-    Without a prior, log theta + c and log kappa - c have the same likelihood for every c. With this c the step reaches
-    the bounds last.
+    Without a prior, log theta + c and log kappa - c have the same likelihood for every c. With this c, the bounds cut
+    the step as little as possible.
     """
     item_components, position_components = objective.item_components, objective.position_components
     item_fixed, position_fixed, position_clicks = work.item_fixed, work.position_fixed, objective.counts.position_clicks
@@ -239,9 +241,9 @@ def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Worksp
 
 @kernel(inline=True)
 def _apply_step(prior: float, length: float, theta: Floats, kappa: Floats, work: Workspace) -> float:
-    """Write theta and kappa after `length` times the step, cut at 1, to the workspace; return the first-order gain.
+    """Write theta and kappa after `length` times the step, cut at 1, to the workspace. Returns the first-order gain.
 
-    With a prior no value may reach 1: it goes at most 99 % of the way to 1.
+    With a prior no value may reach 1, so it goes at most 99 % of the way to 1.
     """
     item_gradient, item_step, new_theta = work.item_gradient, work.item_step, work.new_theta
     position_gradient, position_step, new_kappa = work.position_gradient, work.position_step, work.new_kappa
@@ -300,7 +302,10 @@ def _parameter_gain(prior: float, clicks: float, before: float, after: float) ->
 
 @kernel
 def log_likelihood(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats) -> float:
-    """Log of Eq. 4 with a uniform prior: 0 log 0 is 0; an observed outcome of probability 0 gives minus infinity."""
+    """The log of Eq. 4 with a uniform prior.
+
+    An observed outcome of probability 0 gives minus infinity; 0 log 0 is 0.
+    """
     total = 0.0
     for item in range(theta.size):
         for position in range(kappa.size):
@@ -314,7 +319,7 @@ def log_likelihood(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats) 
 
 @kernel
 def most_visible(component: int, position_components: Ints, kappa: Floats) -> int:
-    """The position of largest kappa in a component; -1 if none of its positions has a positive kappa."""
+    """The position of largest kappa in a component, or -1 if none of its positions has a positive kappa."""
     top = -1
     for position in range(kappa.size):
         if (

@@ -19,7 +19,7 @@ START_MARGIN = 1e-4  # EM cannot leave 1 even if later counts contradict it, so 
 def most_likely(
     counts: CountArrays, positions: Ints, passes: int, tolerance: float, theta: Floats, kappa: Floats
 ) -> int:
-    """Improve theta and kappa in place until no value changes by `tolerance`; returns the number of passes.
+    """Improve theta and kappa in place until no value changes by `tolerance`. Returns the number of passes.
 
     `positions` lists the positions by decreasing visibility. Only the products theta_i kappa_l are determined.
     """
@@ -38,7 +38,7 @@ def most_likely(
 
 @kernel
 def pool(counts: CountArrays, positions: Ints, kappa: Floats, displays: Floats) -> None:
-    """Make kappa decrease along `positions`: neighbours out of order get their mean, weighted by displays.
+    """Make kappa decrease along `positions`. Neighbours that are out of order get their mean, weighted by displays.
 
     `displays` (L) is overwritten.
     """

@@ -1,8 +1,8 @@
 """Logarithms and cube roots of ratios near 1 at the cost of a few divisions.
 
-log(u / v) = 2 artanh(z) = 2 (z + z^3/3 + z^5/5 + ...) with z = (u - v) / (u + v). A Metropolis-Hastings step needs only
-to know on which side of log u its log-ratio lies. Three terms and a bound of the remainder nearly always decide this.
-Where they do not, the step computes the logarithms themselves. The law stays the same.
+log(u / v) = 2 artanh(z) = 2 (z + z^3/3 + z^5/5 + ...) with z = (u - v) / (u + v). A Metropolis-Hastings step only needs
+to know on which side of log u its log-ratio lies. Three terms and a bound on the remainder nearly always decide this.
+If they do not, the step computes the logarithms themselves. The law stays the same.
 """
 
 from slotwise.jit import kernel

@@ -1,7 +1,7 @@
 """A Beta(a, b) prior of theta whose a and b are learnt from the items: a priori 1/a and 1/b are uniform on ]0, 1].
 
 So a, b >= 1. These Beta laws have no pole, the uniform law is among them, and every conditional law stays log-concave.
-With a fixed at 1 the density decreases from 0 on, or is flat: attractive items can be rare, but not the rule.
+With a fixed at 1, the density decreases from 0 on or is flat, so attractive items can be rare, but not the rule.
 """
 
 import math
@@ -29,7 +29,7 @@ class Learnt(IntEnum):
 
 @kernel
 def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) -> None:
-    """One slice step for b given a and theta. When both are learnt, the step is for one of them, chosen at random."""
+    """One slice step for b given a and theta. If both are learnt, the step is for a or b, chosen at random."""
     which = 0 if learnt == Learnt.BOTH and rng.random() < 0.5 else 1
     log_sum, product = 0.0, 1.0
     for item in range(theta.size):
@@ -59,5 +59,5 @@ def _slice(a: float, b: float, log_sum: float, n_items: int, rng: np.random.Gene
 
 @kernel(inline=True)
 def _log_density(a: float, b: float, log_sum: float, n_items: int) -> float:
-    """Up to a constant in a."""
+    """The log-density of 1/a, up to a constant."""
     return n_items * (math.lgamma(a + b) - math.lgamma(a)) + a * log_sum

@@ -22,7 +22,7 @@ BATCH_SIZE = 3_000_000  # the limit of items x positions x sweeps in one compile
 
 
 class Sampler(IntEnum):
-    """What updates a chain."""
+    """The samplers that can update a chain."""
 
     MIXING = 0
     RANDOM_WALK = 1
@@ -60,7 +60,7 @@ class Draws(NamedTuple):
 
 
 class Chain:
-    """One chain. It starts at a random point, so that chains which agree did not start alike."""
+    """One chain. It starts at a random point, so chains that agree have not merely started alike."""
 
     def __init__(self, target: Target, sampler: Sampler, width: float, rng: np.random.Generator) -> None:
         self.target, self.sampler, self.rng = target, sampler, rng
@@ -70,14 +70,14 @@ class Chain:
         self.state.kappa[: target.free_from] = 1.0
         self.sigma = width / math.sqrt(1.0 + float(target.counts.displays[0]))
         self.draws = Draws.empty(0, target.shape)
-        self.stopped = False  # another thread sets it to end a record early
+        self.stopped = False  # another thread sets this to end a recording early
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without a record, by steps that work from any start."""
+        """Update the state without recording it, by steps that work from any start."""
         self._record(sweeps, 1, Draws.empty(1, self.target.shape))
 
     def record(self, draws: int, thin: int) -> None:
-        """Record a draw after every `thin` sweeps; this replaces the earlier record."""
+        """Record a draw after every `thin` sweeps. This replaces the earlier record."""
         self.draws = Draws.empty(draws, self.target.shape)
         self._record(thin, mixing.SLICE_EVERY, self.draws)
 
@@ -97,7 +97,7 @@ class Chain:
         return {"walk": float(sum(changes)) / (steps * max(sweeps - 1, 1))}
 
     def _record(self, thin: int, slice_every: int, draws: Draws) -> None:
-        """Fill `draws` in compiled calls of a fraction of a second, so that an interrupt takes effect between them."""
+        """Fill `draws` in compiled calls of less than a second, so that an interrupt takes effect between two calls."""
         most_sweeps = max(BATCH_SIZE // self.target.counts.clicks.size, 1)
         rows = max(most_sweeps // thin, 1)
         for start in range(0, len(draws.theta), rows):

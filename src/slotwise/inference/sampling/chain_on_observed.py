@@ -1,8 +1,8 @@
-"""A chain on the observed items and positions; the others are drawn from their prior.
+"""A chain on the observed items and positions. Unobserved ones are drawn from their prior.
 
-Given a and b, a theta without counts is Beta(a, b) and a kappa without counts is uniform for any data, so they can be
-drawn directly. In a chain they would slow down mixing where a and b are learnt: all thetas depend on a and b, and a and
-b on all thetas.
+Given a and b, a theta without counts is Beta(a, b) and a kappa without counts is uniform, whatever the data are. So
+they can be drawn directly. In a chain they would slow down mixing if a and b are learnt, because all thetas depend on a
+and b, and these depend on all thetas.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from slotwise.inference.sampling.chain import Chain, Draws, Sampler, Target
 
 
 class ChainOnObserved:
-    """Draws with the law of a `Chain` on all items and positions; the same draws when all are observed."""
+    """Its draws have the law of a `Chain` on all items and positions. If all are observed, they are the same draws."""
 
     def __init__(self, target: Target, rng: np.random.Generator) -> None:
         observed = (target.counts.clicks + target.counts.skips) > 0.0
@@ -26,18 +26,18 @@ class ChainOnObserved:
         self.sweeps = 0
 
     def stop(self) -> None:
-        """End a record early, from another thread."""
+        """End a recording early, from another thread."""
         if self._chain is not None:
             self._chain.stopped = True
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without a record, by steps that work from any start."""
+        """Update the state without recording it, by steps that work from any start."""
         if self._chain is not None:
             self._chain.burn_in(sweeps)
             self.sweeps += sweeps
 
     def record(self, draws: int, thin: int) -> None:
-        """Record a draw after every `thin` sweeps; this replaces the earlier record."""
+        """Record a draw after every `thin` sweeps. This replaces the earlier record."""
         if self._chain is None:
             self.draws = self._from_prior(draws, self._prior_beta(draws))
             self.draws.kappa[:, : self._target.free_from] = 1.0

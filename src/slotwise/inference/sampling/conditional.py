@@ -1,4 +1,4 @@
-"""The posterior of one item's theta given kappa (Eq. 5), in one dimension: its mode, an upper bound, its draws.
+"""The one-dimensional posterior of an item's theta given kappa (Eq. 5): its mode, an upper bound, and draws from it.
 
 Its logarithm h(q) = clicks log q + sum_l skips[l] log(1 - kappa[l] q) is concave in q, so every loop here is short.
 A row is passed as (matrix, row number), since in numba slicing a row out of a matrix costs more than reading it.
@@ -13,7 +13,7 @@ from slotwise.inference.sampling.log_bound import log_bound
 from slotwise.jit import kernel
 
 _MOST = 1.0 - 1e-12  # h can be infinite at 1 itself
-_GAIN = 1e-12  # approximate limit of how far h at the computed mode lies below its maximum
+_GAIN = 1e-12  # h at the computed mode lies below its maximum by about this much at most
 _NEWTON_STEPS = 100
 _TRIES = 10_000  # a try succeeds with a probability above 1/2: the limit is never reached, it only bounds the loop
 
@@ -115,8 +115,9 @@ def _curvature(q: float, clicks: float, skips: Floats, item: int, kappa: Floats)
 def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.random.Generator) -> float:
     """An exact draw: rejection under a flat top and two exponential tails that touch h.
 
-    For a Gaussian shape 88 % of the tries succeed. Lagree's own proposal, a Beta at the position with the most data,
-    needed 4 to 8 tries on average, and up to 100 for an item whose data are spread over positions. The law is the same.
+    If the density is close to Gaussian, 88 % of the tries succeed. The proposal of Lagree et al. is a Beta at the
+    position with the most data. It needed 4 to 8 tries on average, and up to 100 for an item whose data are spread over
+    positions. The law is the same.
     """
     peak = mode(clicks, skips, item, kappa)
     weighted = 0.0

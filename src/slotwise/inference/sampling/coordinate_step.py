@@ -3,13 +3,11 @@
 The conditional law of a theta or kappa (Eq. 5 and 6) is close to a Gamma law when the products theta kappa are small,
 and the cube root of a Gamma variable is close to a Gaussian. So the proposal is a Gaussian for the cube root, matched
 to the mode and the curvature of the conditional: y = m (1 + c z)^3. For a Gamma law at least 95 % of the proposals are
-accepted.
-Slice sampling takes the step instead where the conditional has its mass against 1, or where Newton's method has not
-come near the mode. The choice depends only on the other coordinates and the counts, so both kinds of step leave the
-posterior invariant.
-Every `slice_every`-th step is a slice step too. Far from the bulk of the posterior, where a chain is only after a bad
-start, the tails of the proposal can be so much lighter than those of the conditional that no proposal is ever
-accepted. A slice step always moves.
+accepted. If the conditional has its mass close to 1, or if Newton's method has not come near the mode, a slice step is
+taken instead. The choice depends only on the other coordinates and the counts, so both kinds of step leave the
+posterior invariant. Every `slice_every`-th step is a slice step too. After a bad start, a chain is far from the bulk of
+the posterior. There the tails of the proposal can be so much lighter than those of the conditional that no proposal is
+ever accepted. A slice step always moves.
 """
 
 import math
@@ -25,7 +23,7 @@ from slotwise.jit import kernel
 
 _NEWTON_STEPS = 4
 _NEAR = 0.05  # how far from the mode, in squared standard deviations, the last Newton step may have begun
-_WIDEST = 0.5  # beyond it the series does not help
+_WIDEST = 0.5  # above this the series does not help
 _ROOM = 3.0  # standard deviations that must fit between the mode and 1
 _TRIES = 200  # of a slice step: each try shrinks the bracket, so the limit is never reached
 
@@ -40,7 +38,10 @@ class Scan(NamedTuple):
 
 @kernel(inline=True)
 def redraw(values: Floats, laws: Conditionals, prior: BetaFactor, scan: Scan, rng: np.random.Generator) -> None:
-    """One step for each of `values[scan.first :: scan.stride]`; `prior` is a factor of each conditional density."""
+    """Take one step for each of `values[scan.first :: scan.stride]`.
+
+    `prior` is a factor of each conditional density.
+    """
     clicks, skips, others = laws.clicks, laws.skips, laws.others
     more_clicks, more_skips, slice_every = prior.clicks, prior.skips, scan.slice_every
     since_slice = int(slice_every * rng.random())
@@ -143,7 +144,7 @@ def _slice(x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats, 
 
 @kernel(inline=True)
 def _width(factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
-    """Four standard deviations of a Beta law with these clicks and skips, wider the less visible the skips were."""
+    """Four standard deviations of a Beta law with these clicks and skips; wider if the skips were less visible."""
     weighted, skipped = 1.0 + factor.skips, 1.0 + factor.skips
     for j in range(others.size):
         weighted += skips[i, j] * others[j]
@@ -155,7 +156,7 @@ def _width(factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
 
 @kernel
 def _rise(y: float, x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
-    """The log of the density at y minus that at x; the density is that of `_slice`."""
+    """The log-density at y minus the log-density at x, for the density of `_slice`."""
     rise = factor.clicks * math.log(y / x)
     if factor.skips > 0.0:
         rise += factor.skips * math.log((1.0 - y) / (1.0 - x))

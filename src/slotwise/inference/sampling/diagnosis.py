@@ -1,4 +1,4 @@
-"""Convergence diagnostics of a sampler on given counts: effective sample size, acceptance, R-hat. By ArviZ."""
+"""Convergence diagnostics of a sampler on given counts, by ArviZ: effective sample size, acceptance, R-hat."""
 
 import math
 import time
@@ -11,6 +11,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, integer_at_least, number, one_of
 from slotwise.counts import Counts
+from slotwise.extras import require
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.posterior import (
     BURN_IN,
@@ -29,7 +30,7 @@ ACCEPTANCE_SWEEPS = 200
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """Diagnostics of the chains of one sampler; arrays have one number for each theta, then for each kappa."""
+    """Diagnostics of the chains of one sampler. Arrays have one number for each theta, then one for each kappa."""
 
     sampler: str
     names: list[str]
@@ -41,7 +42,7 @@ class Diagnosis:
     error: Floats  # Monte Carlo standard error of the mean
     ranks: Floats  # like draws: the ranks of each variable over all chains
     accepted: dict[str, float]  # the acceptance rate of each kind of step
-    sweeps: int  # of all chains, without the burn-in
+    sweeps: int  # the sweeps of all chains, without the burn-in
     burn_in: int
     seconds: float  # of CPU time for these sweeps
 
@@ -52,7 +53,7 @@ class Diagnosis:
 
     @property
     def ess(self) -> Floats:
-        """The smaller of bulk and tail."""
+        """The smaller of the bulk and the tail effective sample size."""
         return np.asarray(np.fmin(self.ess_bulk, self.ess_tail))
 
     @property
@@ -101,9 +102,9 @@ def diagnose(
 ) -> Diagnosis:
     """Run chains of one sampler and compute their diagnostics.
 
-    The samplers are `mixing`, the paper's `random_walk`, and `log_odds`, which its conclusion suggests. The two walks
-    take steps of width / sqrt(t), where t is the number of displays, and support the uniform prior only. Every chain
-    starts at a random point; its burn-in is half as many sweeps as it then records, and at least 500.
+    The samplers are `mixing`, the paper's `random_walk`, and `log_odds`, which the paper's conclusion suggests. The two
+    walks take steps of width / sqrt(t), where t is the number of displays, and support the uniform prior only. Every
+    chain starts at a random point; its burn-in is half as many sweeps as it then records, and at least 500.
     """
     arviz = _arviz()
     kind = SAMPLERS[one_of("sampler", sampler, SAMPLERS)]
@@ -161,7 +162,7 @@ def _statistics(arviz: Any, draws: Floats) -> dict[str, Any]:
 
 
 def _accepted(target: Target, kind: Sampler, chain: Chain, width: float) -> dict[str, float]:
-    """The acceptance rates from the current state of a chain on."""
+    """The acceptance rates of a chain, starting at its current state."""
     copy = Chain(target, kind, float(width), np.random.default_rng(0))
     for values, current in zip(copy.state, chain.state, strict=True):
         values[:] = current
@@ -169,7 +170,5 @@ def _accepted(target: Target, kind: Sampler, chain: Chain, width: float) -> dict
 
 
 def _arviz() -> Any:
-    try:
-        return import_module("arviz_stats.base").array_stats
-    except ImportError:
-        raise BadInput("diagnose needs ArviZ; install it with: pip install 'slotwise[diagnostics]'") from None
+    require("diagnostics", "diagnose")
+    return import_module("arviz_stats.base").array_stats

@@ -4,14 +4,12 @@ Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, 
 Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables; the results have one number for
 each variable.
 
-The results are those of ArviZ, with one exception: a variable that never changes has NaN, not the number of its draws,
-so that a stuck chain does not look perfect. Chains with fewer than four draws or with a NaN, and R-hat of a single
-chain, give NaN as well.
+The results agree with ArviZ, with one exception: for a variable that never changes the result is NaN, not the number of
+its draws, so that a stuck chain does not look perfect. Chains with fewer than four draws or with a NaN, and R-hat of a
+single chain, give NaN as well.
 """
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
-from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats
 
@@ -26,7 +24,7 @@ def ess(draws: Floats) -> Floats:
 
 
 def tail_ess(draws: Floats) -> Floats:
-    """Tail effective sample size, the smaller one of the 5 % and the 95 % quantile: the precision of intervals."""
+    """Tail effective sample size: the precision of intervals. It is the smaller value of the 5 % and 95 % quantiles."""
     if draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
     low, high = np.quantile(draws, (0.05, 0.95), axis=(0, 1))
@@ -36,7 +34,7 @@ def tail_ess(draws: Floats) -> Floats:
 
 
 def r_hat(draws: Floats) -> Floats:
-    """1 when the chains agree in location and in spread; above 1.01 they do not."""
+    """R-hat: 1 if the chains agree in location and in spread. Above 1.01 they do not agree."""
     if draws.shape[0] < 2 or draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
     halves = _split(draws)
@@ -58,6 +56,8 @@ def _split(draws: Floats) -> Floats:
 
 def _normalised(draws: Floats) -> Floats:
     """Normal scores of the ranks over all chains: robust to heavy tails, even to laws without a mean."""
+    from scipy.special import ndtri  # type: ignore[import-untyped] # slow to load
+
     count = draws.shape[0] * draws.shape[1]
     ranks = np.empty((count, draws[0, 0].size))
     for variable, values in enumerate(draws.reshape(count, -1).T):
@@ -91,7 +91,12 @@ def _effective_sample_size(draws: Floats) -> Floats:
 
 
 def _autocovariance(draws: Floats) -> Floats:
-    """The mean over the chains at every lag; zero padding to twice the length prevents circular wrap-around."""
+    """The autocovariance at every lag, averaged over the chains.
+
+    Zero padding to twice the length avoids wrap-around.
+    """
+    from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped] # slow to load
+
     n = draws.shape[1]
     size = next_fast_len(2 * n, real=True)
     spectrum = rfft(draws - draws.mean(axis=1, keepdims=True), size, axis=1)
@@ -101,9 +106,9 @@ def _autocovariance(draws: Floats) -> Floats:
 
 
 def _correlation_time(correlation: Floats) -> Floats:
-    """Geyer's initial monotone sequence: the sums of pairs of lags while they are positive, made non-increasing.
+    """Geyer's initial monotone sequence: sums of pairs of lags, as long as they are positive, made non-increasing.
 
-    The even lag of the first omitted pair is included: without it the time of an antithetic chain is too short.
+    The even lag of the first omitted pair is included, because otherwise the time of an antithetic chain is too short.
     """
     last = max((len(correlation) - 3) // 2, 0)
     even, odd = correlation[0 : 2 * last + 1 : 2], correlation[1 : 2 * last + 2 : 2]

@@ -1,7 +1,7 @@
 """Metropolis-Hastings on the posterior of a PBM by a random walk on log-odds, as the paper's conclusion suggests.
 
-Log-odds are unbounded, so Algorithm 2 needs no truncated proposal here. It needs the Jacobian of the change of
-variable instead. The width of a step is relative: steps are small near 0 and near 1.
+Log-odds are unbounded, so the proposal is not truncated as in Algorithm 2. Instead, the acceptance ratio includes the
+Jacobian of the change of variable. Steps are small near 0 and near 1.
 """
 
 import math
@@ -14,7 +14,7 @@ from slotwise.inference.sampling.random_walk import sample_by_steps
 from slotwise.jit import kernel
 
 # The walk stays between these values, log-odds of -34.7 to 34.7. The posterior's mass beyond them matters only from
-# 1e14 counts on. Nearer to 1 a float has too few digits for its log-odds; from nearer to 0 the walk never returns.
+# 1e14 counts on. Closer to 1, a float has too few digits for its log-odds. Closer to 0, the walk would never return.
 _LEAST, _MOST = 2.0**-50, 1.0 - 2.0**-50
 
 

@@ -1,7 +1,7 @@
 """Metropolis-Hastings on the posterior of a PBM (Algorithm 2): the paper's truncated random walk.
 
 Most proposals are rejected. So each proposal is first compared with upper bounds of its acceptance ratio that need no
-logarithm. The bounds reject only what the exact test rejects too: the law is that of Algorithm 2.
+logarithm. The bounds reject only proposals that the exact test rejects too, so the law is the same as in Algorithm 2.
 """
 
 import math

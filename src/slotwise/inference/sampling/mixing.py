@@ -18,8 +18,8 @@ class Schedule(NamedTuple):
     """Which coordinates the sampler updates, and how often."""
 
     sweeps: int
-    stride: int  # a sweep updates every stride-th item and position, from a random one on
-    slice_every: int  # SLICE_EVERY, or 1 where the chain may start far from the bulk of the posterior
+    stride: int  # a sweep updates every stride-th item and position, starting from a random one
+    slice_every: int  # SLICE_EVERY, or 1 if the chain may start far from the bulk of the posterior
     free_from: int  # the first position whose kappa is not fixed
     learnt: int  # which of the prior's a and b are updated: a `Learnt`
 
@@ -30,8 +30,8 @@ def sample(
 ) -> None:
     """Update the state in place.
 
-    A priori kappa is uniform and theta ~ Beta(a, b). The kernel is not inlined: it is long, so that one compiled copy
-    serves all callers, and the cost of a call is small beside it.
+    A priori kappa is uniform and theta ~ Beta(a, b). The kernel is not inlined, because it is long: one compiled copy
+    serves all callers, and the cost of a call is small in comparison.
     """
     theta, kappa, beta = state.theta, state.kappa, state.beta
     clicks, skips, skips_by_position = counts.clicks, counts.skips, counts.skips_by_position

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, number, one_of
 from slotwise.counts import Counts
-from slotwise.inference.components import components, normalise
+from slotwise.inference.components import components, components_warning, normalise, unlinked_positions
 from slotwise.inference.estimation.fit import Intervals, check_level
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Target
@@ -24,7 +24,7 @@ from slotwise.jit import kernel
 from slotwise.notebook import Estimates, format_numbers, html_estimates, plural
 
 CHAINS = 4
-BURN_IN = 500  # sweeps of each chain; the slowest design measured took 450 from a start drawn from the prior
+BURN_IN = 500  # sweeps of each chain; the slowest design that was measured took 450, with starts drawn from the prior
 MOST_SWEEPS = 100  # the default budget, per draw
 MOST_NUMBERS = 200_000_000  # the limit over all draws
 _VARIABLES_AT_ONCE = 500  # for effective sample sizes, which take ten times the memory of the draws
@@ -36,31 +36,44 @@ PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FA
 class Posterior:
     """Posterior draws: theta is draws x N, kappa is draws x L, the chains one after another.
 
-    Every draw is scaled to a largest kappa of 1 in each connected component of the design (with `reference="first"` the
-    component of the first position has kappa_1 = 1 instead).
+    Every draw is scaled so that the largest kappa is 1 in each component of the item-position graph. With
+    `reference="first"`, the component of the first position has kappa_1 = 1 instead.
+
+    >>> result = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
+    >>> result.theta.shape, result.kappa.shape
+    ((1000, 2), (1000, 2))
+    >>> result.intervals(level=0.9).kappa.shape
+    (2, 2)
+    >>> bool(result.at_position[0, 0] > 0.9)  # the first item almost surely belongs at the first position
+    True
     """
 
     theta: Floats
     kappa: Floats
-    displays: Ints  # draws x L: the best display under each draw; -1 where there are fewer items than positions
-    beta: Floats  # draws x 2: a and b of the prior of theta
-    by_chain: Floats  # chains x draws of each x variables: every theta, then every kappa
-    sweeps: int  # of the sampler over all chains, including discarded ones
-    budget: int  # the limit of sweeps
-    target_ess: float  # the requested effective sample size
+    displays: Ints  #: draws x L: the best display under each draw; -1 where there are fewer items than positions
+    beta: Floats  #: draws x 2: a and b of the prior of theta
+    by_chain: Floats  #: chains x draws of each x variables: every theta, then every kappa
+    sweeps: int  #: the sweeps of all chains, including discarded ones
+    budget: int  #: the limit of sweeps
+    target_ess: float  #: the requested effective sample size
     items: list[str]
     positions: list[str]
+    n_components: int  # of the item-position graph; only within a component can thetas and kappas be compared
+    unlinked: NDArray[np.bool_]  # L: kappa is 1 only because no count links the position to another one
     group_displays: tuple[Ints, ...] = ()  # for each of `Labels.groups`: draws x its positions, like `displays`
 
     @cached_property
     def effective_sample_sizes(self) -> Floats:
-        """For each theta, then each kappa, the smaller of bulk and tail; NaN for a value that is 1 by convention."""
+        """The smaller of the bulk and tail value for each theta, then each kappa.
+
+        NaN for a value that is 1 by convention.
+        """
         blocks = np.array_split(self.by_chain, -(-self.by_chain.shape[2] // _VARIABLES_AT_ONCE), axis=2)
         return np.concatenate([np.fmin(ess(block), tail_ess(block)) for block in blocks])
 
     @cached_property
     def r_hat(self) -> Floats:
-        """Agreement of the chains on each theta, then each kappa: below 1.01 they agree."""
+        """R-hat of each theta, then each kappa. Below 1.01 the chains agree."""
         return r_hat(self.by_chain)
 
     @property
@@ -76,7 +89,7 @@ class Posterior:
 
     @property
     def note(self) -> str:
-        """One sentence on the effective sample size and the sweeps it took."""
+        """One sentence about the effective sample size and the number of sweeps."""
         draws = f"{len(self.theta):,} draw{'s'[: len(self.theta) > 1]}"
         size = f"effective sample size {self.ess:,.0f}" if self.ess > 0.0 else "too few for an effective sample size"
         sweeps = f"{self.sweeps:,} sweeps in {len(self.by_chain)} chains"
@@ -91,18 +104,23 @@ class Posterior:
         return [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
 
     def intervals(self, level: float = 0.9) -> Intervals:
-        """Central credible intervals: each contains its theta or kappa with probability `level`."""
+        """Central credible intervals: each contains its theta or kappa with probability `level`.
+
+        Those of `unlinked` positions are NaN: their draws are all 1, which says nothing about their visibility.
+        """
         ends = [(1.0 - check_level(level)) / 2.0, (1.0 + level) / 2.0]
-        return Intervals(np.quantile(self.theta, ends, axis=0).T, np.quantile(self.kappa, ends, axis=0).T)
+        kappa = np.where(self.unlinked, np.nan, np.quantile(self.kappa, ends, axis=0))
+        return Intervals(np.quantile(self.theta, ends, axis=0).T, kappa.T)
 
     def summary(self, level: float = 0.9) -> Summary:
         """A table: mean, standard deviation, interval, effective sample size and R-hat of each theta and kappa."""
         ends = np.concatenate(self.intervals(level))
         both = np.concatenate([self.theta, self.kappa], axis=1)
-        moments, quality = (both.mean(axis=0), both.std(axis=0)), (self.effective_sample_sizes, self.r_hat)
+        spread = np.where(np.isnan(ends[:, 0]), np.nan, both.std(axis=0))
+        moments, quality = (both.mean(axis=0), spread), (self.effective_sample_sizes, self.r_hat)
         columns = zip(self.names, *moments, *ends.T, *quality, strict=True)
         rows = [Row(label, *(float(value) for value in values)) for label, *values in columns]
-        return Summary(rows, level, self.note)
+        return Summary(rows, level, self.note, components_warning(self.n_components) if self.n_components > 1 else "")
 
     def __repr__(self) -> str:
         theta, kappa = (format_numbers(draws.mean(axis=0)) for draws in (self.theta, self.kappa))
@@ -168,7 +186,7 @@ class Labels(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """When sampling ends."""
+    """The conditions under which sampling ends."""
 
     draws: int
     ess: float
@@ -189,12 +207,12 @@ def posterior(
 ) -> Posterior:
     """Draw theta and kappa given counts until the effective sample size is at least `ess` or the budget is spent.
 
-    A priori every kappa is uniform on [0, 1]. `prior` is that of theta: `"uniform"`; a pair (a, b) with a, b >= 1 for
-    Beta(a, b); `"learnt"` for a Beta whose a and b are learnt from all items together; `"falling"` for a = 1 and b
-    learnt. `reference="first"` fixes kappa_1 = 1. The defaults are half of the draws for `ess`, and a hundred times the
-    draws for `budget`, in sweeps over all chains. The burn-in, `burn_in` sweeps of each of four chains, and one sweep
-    per draw take place whatever the budget. The chains run on `threads` threads (None: one per core), which does not
-    change the draws.
+    A priori every kappa is uniform on [0, 1]. `prior` is the prior of theta: `"uniform"`; a pair (a, b) with a, b >= 1
+    for Beta(a, b); `"learnt"` for a Beta whose a and b are learnt from all items together; or `"falling"` for a = 1 and
+    b learnt. `reference="first"` fixes kappa_1 = 1. `ess` is half of the draws by default. `budget` is the limit of
+    sweeps over all chains, by default a hundred times the draws. The burn-in (`burn_in` sweeps of each of four chains)
+    and one sweep per draw always run, whatever the budget. The chains run on `threads` threads (None: one per core),
+    which does not change the draws.
 
     >>> result = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
     >>> result.reached, result.best([0, 1]) > 0.9
@@ -221,7 +239,7 @@ def posterior(
 def _sample(
     target: Target, chains: list[ChainOnObserved], burn_in: int, goal: Goal, labels: Labels, workers: int | None
 ) -> Posterior:
-    """Record with up to twice the thinning, in place of the earlier record, until the goal is reached."""
+    """Record again with up to twice the thinning, replacing the earlier record, until the goal is reached."""
     draws, thin = -(-goal.draws // len(chains)), 1
     with ThreadPoolExecutor(workers, thread_name_prefix="slotwise") as pool:
         try:
@@ -243,14 +261,17 @@ def _sample(
 def collect(
     target: Target, chains: Sequence[Chain | ChainOnObserved], goal: Goal, sweeps: int, labels: Labels
 ) -> Posterior:
-    """The draws that the chains recorded, each scaled by itself."""
+    """The draws that the chains recorded. Each draw is scaled on its own."""
     theta, kappa, beta = (np.concatenate(arrays) for arrays in zip(*(chain.draws for chain in chains), strict=True))
-    # before the draws are scaled: scaling changes the order of items of different components
+    # this comes before scaling, which changes the order of items of different components
     displays = _best_displays(theta, kappa, labels.allowed)
     group_displays = tuple(
         _best_displays(theta, kappa[:, positions], allowed)[: goal.draws] for allowed, positions in labels.groups
     )
-    normalise(theta, kappa, *components(target.counts), target.free_from)
+    item_components, position_components = components(target.counts)
+    normalise(theta, kappa, item_components, position_components, target.free_from)
+    unlinked = unlinked_positions(item_components, position_components)
+    unlinked[: target.free_from] = False  # the reference is 1 by assumption
     by_chain = np.concatenate([theta, kappa], axis=1).reshape(len(chains), -1, theta.shape[1] + kappa.shape[1])
     n = goal.draws
     return Posterior(
@@ -264,6 +285,8 @@ def collect(
         target_ess=goal.ess,
         items=labels.items,
         positions=labels.positions,
+        n_components=len(set(position_components.tolist())),
+        unlinked=unlinked,
         group_displays=group_displays,
     )
 

@@ -1,4 +1,4 @@
-"""The sweeps of a random-walk sampler, whatever the step."""
+"""The sweeps of a random-walk sampler, for any kind of step."""
 
 import sys
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Sample = Callable[[CountArrays, Floats, Floats, RandomWalk, np.random.Generator]
 
 
 def sample_by_steps(module_name: str) -> Sample:
-    """The kernel that updates (theta, kappa) in place by sweeps of `step_all` in the module with this `__name__`."""
+    """Build the kernel that updates (theta, kappa) in place by sweeps of `step_all` of this module."""
     steps = sys.modules[module_name]  # a closure over the module, not over the kernel: see docs/numba.md
 
     @kernel(inline=True, depends=(steps,))

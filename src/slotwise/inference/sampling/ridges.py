@@ -1,10 +1,10 @@
 """Moves along the ridges theta kappa = constant of a PBM's posterior, where steps of single coordinates are slow.
 
-Clicks determine products. An item that was nearly always displayed at one position has a well-known product there, and
-as long as the product must stay, neither its theta nor the position's kappa can change alone. The main position of an
-item is the one with most of its clicks. `slide` changes the kappa of a position, and the thetas of all items whose
-main position it is, in opposite directions. `rescale` changes all thetas and kappas of a connected component: no
-product changes, so the likelihood stays the same, and the scale is drawn from its exact law.
+Clicks determine products. If an item was nearly always displayed at one position, the product of its theta and the
+position's kappa is well known. While this product stays fixed, neither of the two can change alone. The main position
+of an item is the one with most of its clicks. `slide` changes the kappa of a position, and the thetas of all items
+whose main position it is, in opposite directions. `rescale` changes all thetas and kappas of a connected component. No
+product changes, so the likelihood stays the same, and the scale can be drawn from its exact law.
 """
 
 import math
@@ -26,7 +26,7 @@ _TRIES = 200
 class Ridges(NamedTuple):
     """The directions of the ridges.
 
-    They depend on the counts alone. The moves are valid for any values; those of the counts mix better.
+    They depend on the counts alone. The moves are valid for any directions; those that follow the counts mix better.
     """
 
     main_positions: Ints  # N: the position with most of an item's clicks, or NO_POSITION
@@ -92,11 +92,11 @@ def slide(
 ) -> None:
     """For each position of the scan: log kappa - delta, and log theta + delta for the items with this main position.
 
-    This is a random walk in log coordinates, so its density is the one in log coordinates (an extra 1 in every
-    exponent). The width of a step depends on counts and prior alone. Where kappa is fixed, the rest of its component
-    moves the other way instead: the same products change.
+    This is a random walk in log coordinates, so the density is taken in log coordinates (an extra 1 in every exponent).
+    The width of a step depends on the counts and the prior alone. If kappa is fixed, the rest of its component moves in
+    the opposite direction instead, which changes the same products.
 
-    The arrays are separate arguments: grouped in tuples, they made a round of `slot_ts` 3 % slower.
+    The arrays are separate arguments, because tuples of arrays made a round of `slot_ts` 3 % slower.
     """
     for position in range(scan.first, kappa.size, scan.stride):
         information, exponent, volume, highest = _exponents(clicks, skips, theta, main_positions, position, prior)
@@ -130,11 +130,13 @@ def slide(
 def _exponents(
     clicks: Floats, skips: Floats, theta: Floats, main_positions: Ints, position: int, prior: BetaFactor
 ) -> tuple[float, float, float, float]:
-    """What a slide at a position depends on.
+    """The quantities that a slide at a position depends on.
 
-    The information on delta; the exponents of e^delta, from the clicks on products that change and from the volume of
-    the thetas under the prior; the largest theta that changes. A cell's information on log(theta kappa) is about
-    clicks x displays / skips.
+    In order, they are:
+    - the information on delta (a cell's information on log(theta kappa) is about clicks x displays / skips),
+    - the exponent of e^delta from the clicks on products that change,
+    - the exponent of e^delta from the volume of the thetas under the prior,
+    - the largest theta that changes.
     """
     information, exponent, volume, highest = 0.0, 0.0, 0.0, 0.0
     for item in range(theta.size):
@@ -188,7 +190,8 @@ def _artanh_argument(chance: float, factor: float) -> float:
 def _rise(proposal: Slide, skips: Floats, theta: Floats, kappa: Floats, main_positions: Ints) -> float:
     """How much the log-likelihood of the skips rises.
 
-    The products of items with this main position, at other positions, grow; those of other items at it shrink.
+    At other positions, the products of items with this main position grow. At this position, the products of other
+    items shrink.
     """
     position, up, down = proposal.position, proposal.up, proposal.down
     total = 0.0
@@ -283,7 +286,7 @@ def rescale(
 
 @kernel(inline=True)
 def _truncated_exponential(law: ScaleLaw, rng: np.random.Generator) -> float:
-    """A draw from the law; the rate may have either sign."""
+    """A draw from the law. The rate may have either sign."""
     low, high, rate = law.low, law.high, law.rate
     u, width = rng.random(), high - low
     if abs(rate) * width < 1e-9:
@@ -297,7 +300,10 @@ def _truncated_exponential(law: ScaleLaw, rng: np.random.Generator) -> float:
 def _scale_slice(
     law: ScaleLaw, theta: Floats, items: Ints, label: int, skips: float, rng: np.random.Generator
 ) -> float:
-    """A slice step from delta = 0 (Neal 2003, figure 5): with a factor (1 - theta)^skips there is no simple draw."""
+    """A slice step from delta = 0 (Neal 2003, figure 5).
+
+    With a factor (1 - theta)^skips there is no simple direct draw.
+    """
     low, high, rate = law.low, law.high, law.rate
     fall = rng.standard_exponential()
     for _ in range(_TRIES):

@@ -9,8 +9,8 @@ import numpy as np
 
 from slotwise.jit import kernel
 
-# Rejection from the Gaussian succeeds with probability mass(x), from the uniform with sqrt(2 pi) sigma mass(x);
-# the two are equal here, so the better one succeeds with a probability of at least 0.49
+# Rejection from the Gaussian succeeds with probability mass(x), and from the uniform with sqrt(2 pi) sigma mass(x). At
+# this sigma the two are equal, so the better one always succeeds with a probability of at least 0.49.
 UNIFORM_FROM = 1.0 / math.sqrt(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 
@@ -33,6 +33,6 @@ def draw(x: float, sigma: float, rng: np.random.Generator) -> float:
 
 @kernel(inline=True)
 def mass(x: float, sigma: float) -> float:
-    """Twice the Gaussian's mass on [0, 1], twice Delta Phi_sigma(x): callers use only ratios of it."""
+    """Twice the Gaussian's mass on [0, 1], that is 2 Delta Phi_sigma(x). Callers only use ratios of it."""
     scale = _SQRT_HALF / sigma
     return math.erf((1.0 - x) * scale) + math.erf(x * scale)

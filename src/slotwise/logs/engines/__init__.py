@@ -1,15 +1,16 @@
-"""Engines run the counting. Each reads files into a table; the expressions on that table are the same for all."""
+"""Engines, which count logs. Each reads files into a table; the expressions on this table are always the same."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Event, Thread
-from typing import Protocol
-
-import ibis.expr.types as ir
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol
 
 from slotwise.checks import BadInput, one_of
 from slotwise.logs.log_files import LogFiles
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
 
 Progress = Callable[[float], None]  # called with the fraction done
 ENGINES = ("duckdb", "spark")
@@ -17,26 +18,26 @@ _INTERVAL = 0.2  # seconds between two progress reports
 
 
 class Unreadable(BadInput):
-    """This reading of a log failed; a slower, more tolerant one may succeed."""
+    """This reading of a log failed. A slower, more tolerant reading may succeed."""
 
 
 class Engine(Protocol):
     """Runs expressions on the lines of a log."""
 
-    def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
-        """Ways to read the lines: the fastest first, each more tolerant of malformed lines than the one before.
+    def readings(self, log_files: LogFiles) -> "Iterator[ir.Table]":
+        """Ways to read the lines, the fastest first. Each is more tolerant of malformed lines than the one before.
 
         A table has the columns that are read, by internal name. Where a line can have the wrong number of columns, it
         also has the boolean column `wrong_columns`.
         """
 
-    def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+    def materialize(self, expression: "ir.Table", progress: Progress | None) -> "ir.Table":
         """Compute a table once and keep it, so that other tables can be computed from it."""
 
-    def to_arrow(self, expression: ir.Table) -> pa.Table:
+    def to_arrow(self, expression: "ir.Table") -> "pa.Table":
         """A table that fits into memory."""
 
-    def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+    def batches(self, expression: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """A table of any size, batch by batch."""
 
 

@@ -1,4 +1,4 @@
-"""The DuckDB engine: all cores of this machine, bounded memory; what does not fit is spilled to disk."""
+"""The DuckDB engine: it uses all cores of this machine and bounded memory, and spills other data to disk."""
 
 import re
 import shutil
@@ -60,10 +60,10 @@ class DuckDBEngine:
     def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
         """Views of the files; the counting reads them.
 
-        Csv is first read with typed numbers: fast, but it fails at the first malformed line. The second reading takes
-        everything as text and fails only on invalid UTF-8. The third reads a copy in which invalid bytes are replaced.
-        DuckDB rounds 1.5 when it reads an integer column, so number columns are read as floats unless no file contains
-        a character of a fraction.
+        CSV is first read with typed numbers, which is fast but fails at the first malformed line. The second reading
+        takes everything as text and fails only on invalid UTF-8. The third reads a copy in which invalid bytes are
+        replaced. DuckDB rounds 1.5 when it reads an integer column, so number columns are read as floats unless no file
+        contains a character of a fraction.
         """
         for file in log_files.files:
             if file.endswith((".gz", ".zst")):
@@ -127,14 +127,14 @@ class DuckDBEngine:
 
 
 def _strict_csv(files: list[str], log_files: LogFiles, number: str) -> str:
-    """Numbers are read as numbers of this type; text in their columns is an error."""
+    """Read numbers as this type. Text in their columns is an error."""
     kinds = {name: number if name in log_files.schema.number_fields else "VARCHAR" for name in log_files.read.values()}
     read = ", ".join(_name(name) for name in kinds)
     return f"SELECT {read} FROM {_csv_reader(files, log_files, kinds)})"
 
 
 def _csv(files: list[str], log_files: LogFiles) -> str:
-    """All columns as text. A surplus column, and null for missing ones, reveal a wrong number of columns."""
+    """Read all columns as text. A surplus column, or null in a missing one, reveals a wrong number of columns."""
     read, last = ", ".join(map(_name, log_files.read.values())), _name(_csv_names(log_files)[-1])
     reader = _csv_reader(files, log_files, {"surplus": "VARCHAR"})
     return (
@@ -160,7 +160,7 @@ def _csv_reader(files: list[str], log_files: LogFiles, kinds: dict[str, str]) ->
 
 
 def _ndjson(files: list[str], log_files: LogFiles) -> str:
-    """Values as text. A line that is not a JSON object becomes all null."""
+    """Read values as text. A line that is not a JSON object becomes all null."""
     columns = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in log_files.read)
     read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in log_files.read.items())
     all_null = " AND ".join(f"{_name(column)} IS NULL" for column in log_files.read)
@@ -193,6 +193,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _first_lines(error: Exception) -> str:
-    """The first two lines of DuckDB's message: location and problem. Many more lines of advice follow them."""
+    """The first two lines of DuckDB's message, with location and problem. Many lines of advice follow them."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("Original Line")]
     return ": ".join(lines[:2])

@@ -13,6 +13,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
+from slotwise.extras import require
 from slotwise.logs.engines import Progress, report_progress
 from slotwise.logs.log_files import LogFiles
 
@@ -22,7 +23,7 @@ _BATCH_ROWS = 100_000
 
 @contextmanager
 def spark_engine(master: str | None) -> Iterator["SparkEngine"]:
-    """An engine on the active Spark session, which keeps running, or on a new one that stops with the context."""
+    """An engine on the active Spark session, which keeps running. Without one, a new session stops with the context."""
     active = _session_class().getActiveSession()
     new = None if active else start_session(master)
     try:
@@ -55,10 +56,9 @@ def start_session(master: str | None = None) -> Any:
 
 
 def _session_class() -> Any:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise BadInput("Spark is not installed: pip install 'slotwise[spark]'; it needs Java 17 or newer") from None
+    require("spark", "--engine spark")
+    from pyspark.sql import SparkSession
+
     return SparkSession
 
 
@@ -101,7 +101,7 @@ class SparkEngine:
                 yield pa.RecordBatch.from_pylist(chunk)
 
     def _frame(self, expression: ir.Table) -> Any:
-        """The expression as a Spark data frame: Ibis would fetch its rows through pandas."""
+        """The expression as a Spark data frame, because Ibis would fetch its rows through pandas."""
         return self._session.sql(self._connection.compile(expression))
 
     def _fraction_done(self) -> float | None:

@@ -5,9 +5,11 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from slotwise.extras import is_installed
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.output.tables import (
+from slotwise.paper.output.power import power_rows
+from slotwise.paper.output.result_rows import (
     Row,
     choice_rows,
     curve_rows,
@@ -23,12 +25,14 @@ TIMES = "times"  # a separate folder: these numbers differ between reproductions
 
 
 def write_data(reproduction: Reproduction, folder: Path) -> None:
-    """Write every table. Times, and claims judged by them, go into a separate folder."""
+    """Write every table, as Parquet only where pyarrow is installed. Times, and claims judged by them, go into a
+    separate folder."""
     (folder / TIMES).mkdir(parents=True, exist_ok=True)
     for name, rows in tables(reproduction):
         if rows:
             write_whole(folder / f"{name}.csv", _csv(rows))
-            write_whole(folder / f"{name}.parquet", _parquet(rows))
+            if is_installed("pyarrow"):
+                write_whole(folder / f"{name}.parquet", _parquet(rows))
 
 
 def tables(reproduction: Reproduction) -> Iterator[tuple[str, list[Row]]]:
@@ -47,6 +51,7 @@ def tables(reproduction: Reproduction) -> Iterator[tuple[str, list[Row]]]:
             yield f"{experiment.name}-fits", fit_rows(results)
         if experiment.data:
             yield experiment.name, data_rows()
+    yield "power", power_rows(reproduction.judgements)
     yield "claims", _claim_rows([judgement for judgement in reproduction.judgements if not judgement.claim.uses_times])
     yield (
         f"{TIMES}/claims",

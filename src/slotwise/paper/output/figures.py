@@ -2,22 +2,25 @@
 
 from typing import Any, NamedTuple
 
-from slotwise.charts import choice_chart, growth_chart, regret_chart, spread_chart, time_chart
+from slotwise.charts import choice_chart, growth_chart, ratio_chart, regret_chart, spread_chart, time_chart
 from slotwise.charts.axes import COLOURS
 from slotwise.paper.experiments import (
     EPSILON,
+    FILLS,
     GREEDY_VERSIONS,
+    PB_MHB,
     POOLED,
     RANDOM_SWEEPS,
     SWEEPS,
     UNIFORM,
+    WARM,
     WIDTHS,
     Experiment,
     hyper,
     random_start,
-    with_mean_fill,
+    with_fill,
 )
-from slotwise.paper.output.tables import choice_rows, growth_rows, time_rows
+from slotwise.paper.output.result_rows import choice_rows, growth_rows, time_rows
 from slotwise.paper.results import Results, panels
 from slotwise.paper.statistics import format_mean
 from slotwise.simulation.result import Result
@@ -29,13 +32,20 @@ SETTING_TITLES = {
     "near-one": "theta close to 1",
 }
 SETTING_TITLES |= {POOLED: "mean of eight queries, with equally many runs"}
-DASHED = [5, 3]
+DASHED, DOTTED = [5, 3], [1, 3]
 # variations of one contender share its colour; random starts, single sweeps and the mean fill are dashed
 DASHES = {hyper(c, SWEEPS[0]).label: DASHED for c in WIDTHS} | {random_start(m).label: DASHED for m in RANDOM_SWEEPS}
-DASHES |= {with_mean_fill(contender).label: DASHED for contender in GREEDY_VERSIONS}
+DASHES |= {
+    with_fill(contender, fill).label: dash
+    for fill, dash in zip(FILLS, (DASHED, DOTTED), strict=True)
+    for contender in GREEDY_VERSIONS
+}
 LINE_COLOURS = {hyper(c, m).label: COLOURS[k] for k, c in enumerate(WIDTHS) for m in SWEEPS}
-LINE_COLOURS |= {with_mean_fill(contender).label: COLOURS[k] for k, contender in enumerate(GREEDY_VERSIONS)}
+LINE_COLOURS |= {
+    with_fill(contender, fill).label: COLOURS[k] for fill in FILLS for k, contender in enumerate(GREEDY_VERSIONS)
+}
 LINE_COLOURS |= {UNIFORM.label: "#777777"}
+BASELINES = (PB_MHB.label, WARM.label, hyper(100.0, 1).label)  # PB-MHB with the paper's settings, once in each figure
 
 
 class Figure(NamedTuple):
@@ -45,7 +55,7 @@ class Figure(NamedTuple):
     chart: Any
     alt_text: str
     title: str
-    axes: str = ""  # not empty: the same figure on these other axes
+    view: str = ""  # if not empty, this is another view of the figure with this title
 
 
 def figures(experiment: Experiment, results: Results, quick: bool) -> list[Figure]:
@@ -74,19 +84,22 @@ def _regret(experiment: Experiment, setting: str, results: Results, notes: list[
         f"{label}: {format_mean(result)}"
         for label, result in sorted(panel.items(), key=lambda pair: pair[1].mean()[-1])
     )
-    all_figures = []
-    for axes, log_regret in (("", True), ("log-x", False)):
-        chart = regret_chart(
-            list(panel.values()),
-            list(panel),
-            title,
-            notes=notes,
-            log_regret=log_regret,
-            dashes={label: dash for label, dash in DASHES.items() if label in panel},
-            colours=LINE_COLOURS,
-        )
-        alt_text = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
-        all_figures.append(Figure(f"{name}-{axes}" if axes else name, chart, alt_text, title, axes))
+    results_and_labels = (list(panel.values()), list(panel), title)
+    style: dict[str, Any] = {
+        "notes": notes,
+        "dashes": {label: dash for label, dash in DASHES.items() if label in panel},
+        "colours": LINE_COLOURS,
+    }
+    alt_text = f"{title}. Mean cumulative regret against rounds; at the last round: {ends}."
+    logarithmic = regret_chart(*results_and_labels, **style)
+    linear = regret_chart(*results_and_labels, log_regret=False, **style)
+    all_figures = [
+        Figure(name, logarithmic, alt_text, title),
+        Figure(f"{name}-log-x", linear, alt_text, title, "regret on a linear axis"),
+    ]
+    for baseline in [label for label in BASELINES if label in panel]:
+        ratio = ratio_chart(*results_and_labels, baseline=baseline, **style)
+        all_figures.append(Figure(f"{name}-ratio", ratio, alt_text, title, f"regret / regret of {baseline}"))
     return all_figures
 
 

@@ -2,22 +2,20 @@
 
 import base64
 import json
-import re
 from importlib import resources
 from typing import Any
 
 import jinja2
 
+from slotwise.charts.chart_page import drawing_library, escape_script
 from slotwise.paper.output.figures import QUICK, Figure
+from slotwise.paper.output.quick import quick_warning
 from slotwise.paper.output.sections import SIGNS, Provenance, Section, cost_table, count_verdicts
 from slotwise.paper.reproduce import Reproduction
 
 
 def render(reproduction: Reproduction, sections: list[Section], provenance: Provenance, images: dict[str, str]) -> str:
     """The report as HTML. `images` maps the name of each figure to its SVG."""
-    import vl_convert
-
-    bundle: Any = vl_convert.javascript_bundle  # the type stub requires an argument that is optional
     figures = [figure for section in sections for figure in section.figures]
     loader = jinja2.FileSystemLoader(str(resources.files("slotwise.paper.output")))
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -27,26 +25,22 @@ def render(reproduction: Reproduction, sections: list[Section], provenance: Prov
         sections=sections,
         provenance=provenance,
         quick=QUICK if reproduction.scope.quick else "",
+        quick_warning=quick_warning(reproduction),
         verdict_counts=count_verdicts(reproduction.judgements),
         signs=SIGNS,
         costs=cost_table(reproduction),
         notes=_notes,
-        other_axes={figure.title: figure for figure in figures if figure.axes},
+        other_views=lambda shown: [figure for figure in figures if figure.view and figure.title == shown.title],
         image={name: _data_url(svg) for name, svg in images.items()},
         style=_asset("report.css"),
         script=_asset("report.js"),
-        library=_escape_script(bundle()),
-        specifications=_escape_script(json.dumps({figure.name: figure.chart.to_dict() for figure in figures})),
+        library=drawing_library(),
+        specifications=escape_script(json.dumps({figure.name: figure.chart.to_dict() for figure in figures})),
     )
 
 
 def _asset(name: str) -> str:
     return resources.files("slotwise.paper.output").joinpath(name).read_text(encoding="utf-8")
-
-
-def _escape_script(text: str) -> str:
-    """Text that cannot end the script element around it."""
-    return re.sub("</(script)", r"<\\/\1", text, flags=re.IGNORECASE)
 
 
 def _data_url(svg: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from slotwise.paper.claims.claim import Judgement
 from slotwise.paper.output.figures import QUICK
+from slotwise.paper.output.quick import quick_warning
 from slotwise.paper.output.sections import SIGNS, Provenance, Section, Table, cost_table, count_verdicts
 from slotwise.paper.reproduce import Reproduction
 
@@ -15,7 +16,7 @@ def render_markdown(reproduction: Reproduction, sections: list[Section], provena
     lines = ["# The paper, reproduced", ""]
     if reproduction.scope.quick:
         lines += [
-            f"> **{QUICK}.** This page is the result of a quick trial; do not rely on its numbers and verdicts.",
+            f"> **{QUICK}.** {quick_warning(reproduction)}",
             "",
         ]
     lines += [
@@ -46,7 +47,7 @@ def _section(section: Section) -> Iterable[str]:
     if section.size:
         yield from (f"{section.size}.", "")
     for figure in section.figures:
-        if not figure.axes:
+        if not figure.view:
             yield from (f"![{_escape_cell(figure.alt_text)}]({FIGURES}/{figure.name}.svg)", "")
     if section.judgements:
         heads = ["the paper says", "measured", "criteria", "verdict"]

@@ -23,16 +23,26 @@
   }
 
   async function draw(container) {
-    const otherAxes = container.dataset.axes === "other";
-    const name = otherAxes ? container.dataset.otherAxes : container.dataset.chart;
+    const name = container.dataset.view || container.dataset.chart;
     const actions = { export: true, source: false, compiled: false, editor: false };
     const options = { renderer: "svg", actions, theme: undefined, tooltip: { theme: dark.matches ? "dark" : "light" } };
     try {
       await vegaEmbed(container, fitToPage(name, container.clientWidth), options);
+      showNotes(container.closest("figure").querySelector(".notes"), specifications[name].title.subtitle);
       container.dataset.drawn = name;
     } catch (error) {
       console.error(`the chart ${name} cannot be drawn: ${error}`);
     }
+  }
+
+  // each view has its own notes, such as which curves its axis cuts off
+  function showNotes(element, notes) {
+    element.replaceChildren(...notes.map((note) => {
+      const line = document.createElement("span");
+      line.className = "note";
+      line.textContent = note;
+      return line;
+    }));
   }
 
   async function drawAll() {
@@ -40,12 +50,13 @@
     document.documentElement.dataset.charts = document.querySelectorAll(".interactive[data-drawn]").length;
   }
 
-  for (const button of document.querySelectorAll(".axes")) {
+  for (const button of document.querySelectorAll(".view")) {
     button.addEventListener("click", () => {
-      const container = button.closest("figure").querySelector(".interactive");
+      const figure = button.closest("figure"), container = figure.querySelector(".interactive");
       const pressed = button.getAttribute("aria-pressed") !== "true";
+      for (const other of figure.querySelectorAll(".view")) other.setAttribute("aria-pressed", "false");
       button.setAttribute("aria-pressed", String(pressed));
-      container.dataset.axes = pressed ? "other" : "";
+      container.dataset.view = pressed ? button.dataset.chart : "";
       draw(container);
     });
   }

@@ -1,4 +1,4 @@
-"""Events: clicks, views and discards, in batches; answered after they are committed to disk."""
+"""Events: clicks, views and discards, in batches. The response is sent after they are committed to disk."""
 
 from typing import Annotated, Literal
 
@@ -57,7 +57,7 @@ def _result(outcome: EventOutcome) -> EventResult:
 
 
 def _read_event(body: EventBody, call: Call[EventBatch], now: float) -> Event | str:
-    """The event as the store takes it, or the reason why it is rejected."""
+    """The event in the store's form, or the reason why it is rejected."""
     kind = _KINDS[body.type]
     if body.type == "click" and body.position is None:
         return "a click needs a position"

@@ -5,11 +5,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from slotwise.service.api.route import NOT_FOUND, Call, Response, Route
-from slotwise.service.errors import DoesNotFit, NotFound, raise_field_errors
+from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Response, Route, etag
+from slotwise.service.errors import raise_field_errors
 from slotwise.service.pages.limits import MOST_ROWS, ItemName
-from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page import ItemPatch, ItemSpec, given_fields
 from slotwise.service.pages.page_checks import check_item
+from slotwise.service.store.interface import StoredItem
 
 
 class PageItem(ItemSpec, omit_defaults=False, kw_only=True):
@@ -38,26 +39,43 @@ class ItemResults(Struct):
     results: list[ItemResult]
 
 
-async def put(call: Call[ItemSpec]) -> Response:
-    """Add or change an item; the next recommendation uses it."""
+async def get(call: Call[None]) -> Response:
+    """Read an item."""
     model = await call.service.model(call.path["page"])
-    raise_field_errors(check_item(call.body))
-    name = call.path["item"]
-    (saved,) = await call.service.save_items(model, [(name, call.body)])
-    if isinstance(saved, str):
-        raise DoesNotFit.at("", saved)
-    return Response(201 if saved else 200, _result(name, saved))
+    return _item_response(await call.service.item(model, call.path["item"]))
+
+
+async def put(call: Call[ItemSpec]) -> Response:
+    """Add an item or replace its definition; the next recommendation uses it."""
+    model, spec = await call.service.model(call.path["page"]), call.body
+    raise_field_errors(check_item(spec))
+    name, condition = call.path["item"], call.if_match()
+    saved, is_new = await call.service.change_item(model, name, lambda _: spec, condition, create=True)
+    return Response(201 if is_new else 200, _result(saved.name, is_new), etag(saved.version))
+
+
+async def patch(call: Call[ItemPatch]) -> Response:
+    """Change some fields of an item."""
+    model, changes = await call.service.model(call.path["page"]), call.body
+
+    def change(before: ItemSpec) -> ItemSpec:
+        spec = changes.applied(before)
+        raise_field_errors(check_item(spec, given_fields(changes)))
+        return spec
+
+    saved, _ = await call.service.change_item(model, call.path["item"], change, call.if_match())
+    return _item_response(saved)
 
 
 async def delete(call: Call[None]) -> Response:
     """Retire an item: it is no longer shown, but its counts are kept."""
     model = await call.service.model(call.path["page"])
-    name = call.path["item"]
-    if name not in model.items:
-        raise NotFound(f"there is no item {name!r} on this page")
-    retired = msgspec.structs.replace(model.specs[model.items[name]], state="retired")
-    await call.service.save_items(model, [(name, retired)])
-    return Response(204)
+
+    def change(before: ItemSpec) -> ItemSpec:
+        return msgspec.structs.replace(before, state="retired")
+
+    saved, _ = await call.service.change_item(model, call.path["item"], change, call.if_match())
+    return Response(204, headers=etag(saved.version))
 
 
 async def put_batch(call: Call[ItemBatch]) -> Response:
@@ -69,6 +87,10 @@ async def put_batch(call: Call[ItemBatch]) -> Response:
     saved = iter(await call.service.save_items(model, valid) if valid else [])
     results = [_result(row.item, invalid[k] if k in invalid else next(saved)) for k, row in enumerate(rows)]
     return Response(200, ItemResults(results))
+
+
+def _item_response(item: StoredItem) -> Response:
+    return Response(200, PageItem(item=item.name, **msgspec.structs.asdict(item.spec)), etag(item.version))
 
 
 def _result(item: str, saved: bool | str) -> ItemResult:
@@ -84,15 +106,21 @@ def _spec(row: PageItem) -> ItemSpec:
 
 
 _ITEM = "/v1/pages/{page}/items/{item}"
+_NO_ITEM = {404: "no such page or item"}
 ROUTES = [
+    Route("GET", _ITEM, "get_item", "Read an item.", get, {200: ("the item", PageItem)}, _NO_ITEM, has_etag=True),
     Route(
-        "PUT", _ITEM, "put_item", "Add or change an item; takes effect at once.", put,
-        {201: ("added", ItemResult), 200: ("changed", ItemResult)}, NOT_FOUND, ItemSpec,
-        body_optional=True, names_new="item",
+        "PUT", _ITEM, "put_item", "Add an item or replace its definition; takes effect at once.", put,
+        {201: ("added", ItemResult), 200: ("changed", ItemResult)}, {**NOT_FOUND, **STALE}, ItemSpec,
+        parameters=(IF_MATCH,), body_optional=True, names_new="item", has_etag=True,
+    ),
+    Route(
+        "PATCH", _ITEM, "patch_item", "Change some fields of an item; null resets a field.", patch,
+        {200: ("the item", PageItem)}, {**_NO_ITEM, **STALE}, ItemPatch, MERGE_PATCH, (IF_MATCH,), has_etag=True,
     ),
     Route(
         "DELETE", _ITEM, "delete_item", "Retire an item; its counts are kept.", delete,
-        {204: ("retired", None)}, {404: "no such page or item"},
+        {204: ("retired", None)}, {**_NO_ITEM, **STALE}, parameters=(IF_MATCH,), has_etag=True,
     ),
     Route(
         "POST", "/v1/pages/{page}/items:batch", "put_items", "Add or change many items.", put_batch,

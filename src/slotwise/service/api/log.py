@@ -9,7 +9,9 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
+from slotwise.extras import MissingExtra, require
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
+from slotwise.service.errors import FormatNotAvailable
 from slotwise.service.service import Service
 from slotwise.service.store.interface import LogRow
 
@@ -20,7 +22,7 @@ _FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is 
 
 
 class LogLine(Struct):
-    """An item at a position. `shown` is 0 for a display that is discarded or does not count; `clicked` is 0 or 1."""
+    """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1."""
 
     display: str
     issued: float
@@ -39,8 +41,16 @@ async def get(call: Call[None]) -> Response:
     model = await call.service.model(call.path["page"])
     chunks = _chunks(call.service, model.page.name, model.page.number)
     if call.query.get("format") == "parquet":
+        _check_parquet()
         return Response(200, _file_chunks(await _parquet(chunks)), media_type="application/vnd.apache.parquet")
     return Response(200, _ndjson(chunks), media_type="application/x-ndjson")
+
+
+def _check_parquet() -> None:
+    try:
+        require("logs", "format=parquet", "pyarrow")
+    except MissingExtra as error:
+        raise FormatNotAvailable(f"{error}; format=ndjson needs no package") from None
 
 
 async def _chunks(service: Service, name: str, page: int) -> AsyncIterator[list[LogLine]]:
@@ -68,7 +78,7 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
 
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
-    """The whole log in a temporary file: Parquet ends with its index, so it cannot be sent while it is written."""
+    """Write the whole log to a temporary file first: Parquet ends with its index, so it cannot be streamed."""
     import pyarrow
     from pyarrow import parquet
 
@@ -92,7 +102,8 @@ async def _file_chunks(file: BinaryIO) -> AsyncIterator[bytes]:
 ROUTES = [
     Route(
         "GET", "/v1/pages/{page}/log", "get_log", "The log: one line for each item and position of a display.", get,
-        {200: ("lines, oldest first", "application/x-ndjson,application/vnd.apache.parquet")}, NOT_FOUND,
+        {200: ("lines, oldest first", "application/x-ndjson,application/vnd.apache.parquet")},
+        {**NOT_FOUND, 406: "Parquet, but pyarrow is not installed where the service runs"},
         parameters=(_FORMAT,), tag="learnt",
     ),
 ]  # fmt: skip

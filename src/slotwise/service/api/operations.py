@@ -8,7 +8,7 @@ from slotwise.version import __version__
 
 
 class Health(Struct):
-    """No problem is known."""
+    """The body of a successful health check."""
 
     status: str = "ok"
 
@@ -20,14 +20,14 @@ class Version(Struct):
 
 
 async def livez(call: Call[None]) -> Response:
-    """Respond."""
+    """Report that the process answers."""
     return Response(200, Health())
 
 
 async def readyz(call: Call[None]) -> Response:
     """Check that the kernels are compiled and that the store can be written."""
     if not call.service.ready:
-        raise NotReady
+        raise NotReady(call.service.compiled_functions)
     await call.service.check_store()
     return Response(200, Health())
 

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from slotwise.service.api.items import PageItem
-from slotwise.service.api.route import IF_MATCH, NOT_FOUND, STALE, Call, Response, Route
-from slotwise.service.errors import Conflict, DoesNotFit, FieldError, NotFound, raise_field_errors
+from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Response, Route, etag
+from slotwise.service.errors import PAGE_ARCHIVED, Conflict, DoesNotFit, FieldError, NotFound, raise_field_errors
 from slotwise.service.pages.limits import ItemName
 from slotwise.service.pages.page import NO_PAGE, PageBody, PagePatch, PageSpec
 from slotwise.service.pages.page_checks import check_page
@@ -77,7 +77,7 @@ async def patch(call: Call[PagePatch]) -> Response:
 async def get(call: Call[None]) -> Response:
     """Read a page."""
     model = await call.service.model(call.path["page"])
-    return Response(200, _view(model), _etag(model.page))
+    return Response(200, _view(model), etag(model.page.version))
 
 
 async def delete(call: Call[None]) -> Response:
@@ -135,7 +135,7 @@ async def _find_position(call: Call[Any]) -> tuple[PageModel, tuple[str, str]]:
 
 
 async def _page_response(call: Call[Any], saved: StoredPage, status: int) -> Response:
-    return Response(status, _view(await call.service.model(saved.name)), _etag(saved))
+    return Response(status, _view(await call.service.model(saved.name)), etag(saved.version))
 
 
 def _body(page: StoredPage | None) -> PageBody:
@@ -147,14 +147,10 @@ def _check(spec: PageSpec) -> None:
 
 
 def _current_body(page: StoredPage | None) -> PageBody:
-    """The page in the store. Another request may have archived it since it was looked up; then it stays archived."""
+    """The body of a page in the store. Raises NotFound if another request has archived the page in the meantime."""
     if page is None or page.archived:
-        raise NotFound("the page was archived meanwhile")
+        raise NotFound(PAGE_ARCHIVED)
     return page.body
-
-
-def _etag(page: StoredPage) -> dict[str, str]:
-    return {"etag": f'"{page.version}"'}
 
 
 def _view(model: PageModel) -> PageView:
@@ -177,11 +173,12 @@ ROUTES = [
     Route(
         "PUT", _PAGE, "put_page", "Define a page; its counts are kept.", put,
         {201: ("created", PageView), **_PAGE_RESPONSE}, STALE, PageSpec, parameters=(IF_MATCH,), names_new="page",
+        has_etag=True,
     ),
-    Route("GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND),
+    Route("GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND, has_etag=True),
     Route(
         "PATCH", _PAGE, "patch_page", "Change some fields of a page.", patch, _PAGE_RESPONSE,
-        {**NOT_FOUND, **STALE}, PagePatch, ("application/json", "application/merge-patch+json"), (IF_MATCH,),
+        {**NOT_FOUND, **STALE}, PagePatch, MERGE_PATCH, (IF_MATCH,), has_etag=True,
     ),
     Route(
         "DELETE", _PAGE, "delete_page", "Archive a page; its counts are kept.", delete, {204: ("archived", None)},
@@ -189,7 +186,7 @@ ROUTES = [
     ),
     Route(
         "PUT", _PINS, "put_pin", "Pin an item to a position.", put_pin, _PAGE_RESPONSE,
-        {**NOT_FOUND, **_CONFLICT, **STALE}, Pin, parameters=(IF_MATCH,),
+        {**NOT_FOUND, **_CONFLICT, **STALE}, Pin, parameters=(IF_MATCH,), has_etag=True,
     ),
     Route(
         "DELETE", _PINS, "delete_pin", "Unpin a position.", delete_pin, {204: ("unpinned", None)},

@@ -30,7 +30,7 @@ class Recommendation(Struct):
 
 
 _ON_SHORTAGE = Parameter(
-    "on_shortage", "query", Literal["leave_out", "error"], "with `error`, too few items are answered 409"
+    "on_shortage", "query", Literal["leave_out", "error"], "with `error`, the answer is 409 if there are too few items"
 )
 
 

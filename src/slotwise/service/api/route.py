@@ -3,20 +3,27 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from slotwise.service.pages.limits import ItemName, Name
-from slotwise.service.service import Service
+from slotwise.service.preconditions import EXISTS, Precondition
+
+if TYPE_CHECKING:
+    from slotwise.service.service import Service
 
 SMALL, LARGE = 1 << 20, 32 << 20  # bytes of a body
 JSON = "application/json"
+MERGE_PATCH = (JSON, "application/merge-patch+json")  # media types of a patch
 OPERATIONS = "operations"  # the tag of routes that are about the service itself
 PATH_TYPES: dict[str, Any] = {"page": Name, "item": ItemName, "layout": Name, "position": Name}  # by parameter
 Body = TypeVar("Body")
 
 
 class Response(NamedTuple):
-    """What is sent back. Bytes are sent as they are, an async generator of bytes is streamed, the rest becomes JSON."""
+    """A response.
+
+    Bytes are sent as they are, an async generator of bytes is streamed, and any other content becomes JSON.
+    """
 
     status: int
     content: Any = b""
@@ -27,19 +34,30 @@ class Response(NamedTuple):
 class Call(NamedTuple, Generic[Body]):
     """One request, validated: `body` is of the route's type, and declared query parameters have valid values."""
 
-    service: Service
+    service: "Service"
     path: dict[str, str]
     query: dict[str, str]
     headers: dict[bytes, bytes]
     body: Body
 
-    def if_match(self) -> int | None:
-        """The version in the If-Match header; None without one (any version will do), -1 if it is not a version."""
-        value = self.headers.get(b"if-match", b"*").decode("latin-1").strip()
-        if value == "*":
+    def if_match(self) -> Precondition | None:
+        """The If-Match header, if there is one. An entry that is not one of our ETags matches no version.
+
+        A weak ETag counts like a strong one: proxies that compress responses weaken the ETags in them.
+        """
+        value = self.headers.get(b"if-match")
+        if value is None:
             return None
-        text = value.removeprefix("W/").strip('"')
-        return int(text) if text.isdecimal() and len(text) < 19 else -1
+        listed = [entry.strip() for entry in value.decode("latin-1").split(",")]
+        if listed == ["*"]:
+            return EXISTS
+        texts = [entry.removeprefix("W/").strip('"') for entry in listed]
+        return Precondition(frozenset(int(text) for text in texts if text.isdecimal() and len(text) < 19))
+
+
+def etag(version: int) -> dict[str, str]:
+    """The header that names a version; `If-Match` sends it back."""
+    return {"etag": f'"{version}"'}
 
 
 @dataclass(frozen=True)
@@ -69,6 +87,7 @@ class Route(Generic[Body]):
     max_bytes: int = SMALL
     body_optional: bool = False  # without a body, the handler gets `body()`
     names_new: str = ""  # the path parameter that may name something new: it must be a valid name
+    has_etag: bool = False  # successful responses have an ETag header
     tag: str = "pages"
     hot: bool = False  # called for every page view: the router tries it first
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route
+from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route, etag
 from slotwise.service.errors import DoesNotFit, FieldError, NotFound
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, StoredPage
@@ -15,7 +15,7 @@ Count = Annotated[float, Meta(ge=0.0, le=1e12)]
 
 
 class StateCell(Struct, forbid_unknown_fields=True):
-    """Clicks and skips of an item at a position. The segment null is that of requests without a segment."""
+    """Clicks and skips of an item at a position. `segment` is null for requests without a segment."""
 
     item: ItemName
     layout: Name
@@ -35,7 +35,7 @@ class PageState(Struct, forbid_unknown_fields=True):
 
 
 async def get(call: Call[None]) -> Response:
-    """Export the counts; the ETag is their revision."""
+    """Export the counts. The ETag is the revision of the counts."""
     name = (await call.service.model(call.path["page"])).page.name
 
     def operation(ledger: Ledger) -> tuple[StoredPage, list[str], PageCounts]:
@@ -56,11 +56,11 @@ async def get(call: Call[None]) -> Response:
         for cell in counts.cells
         if cell.clicks > 0.0 or cell.skips > 0.0
     ]
-    return Response(200, PageState(cells, counts.displays), {"etag": f'"{counts.revision}"'})
+    return Response(200, PageState(cells, counts.displays), etag(counts.revision))
 
 
 async def put(call: Call[PageState]) -> Response:
-    """Replace all counts; displays issued before no longer count."""
+    """Replace all counts. Displays that were issued before the import no longer count."""
     model, state = await call.service.model(call.path["page"]), call.body
     body = model.page.body
     columns = {column: number for number, column in enumerate(body.columns)}
@@ -70,7 +70,7 @@ async def put(call: Call[PageState]) -> Response:
         detail = "an item is counted twice at the same position"
         raise DoesNotFit(detail, [FieldError("/counts", "a cell is given twice")])
     revision = await call.service.import_counts(model, cells, state.displays, call.if_match())
-    return Response(204, headers={"etag": f'"{revision}"'})
+    return Response(204, headers=etag(revision))
 
 
 def _cell(
@@ -80,7 +80,7 @@ def _cell(
     columns: Mapping[tuple[str, str], int],
     segments: Mapping[str, int],
 ) -> CellCounts:
-    """The cell with numbers in place of names; `k` is its index in the request."""
+    """A cell with numbers instead of names. `k` is its index in the request."""
     if cell.item not in items:
         detail = f"there is no item {cell.item!r} on this page"
         raise DoesNotFit(detail, [FieldError(f"/counts/{k}/item", "unknown item")])
@@ -98,10 +98,12 @@ def _cell(
 _STATE = "/v1/pages/{page}/state"
 ROUTES = [
     Route(
-        "GET", _STATE, "get_state", "Export the counts.", get, {200: ("the counts", PageState)}, NOT_FOUND, tag="learnt"
+        "GET", _STATE, "get_state", "Export the counts.", get, {200: ("the counts", PageState)}, NOT_FOUND,
+        tag="learnt", has_etag=True,
     ),
     Route(
         "PUT", _STATE, "put_state", "Replace all counts by imported ones.", put, {204: ("imported", None)},
         {**NOT_FOUND, **STALE}, PageState, parameters=(IF_MATCH,), max_bytes=LARGE, tag="learnt",
+        has_etag=True,
     ),
 ]  # fmt: skip

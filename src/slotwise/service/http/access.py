@@ -1,4 +1,4 @@
-"""Access control of `--dev` mode, which has no keys: only requests from this machine, and not from other websites."""
+"""Access control of `--dev` mode, which has no keys: only this machine is allowed, and no other website."""
 
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -12,13 +12,13 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 def check_address(host: str) -> None:
-    """Raise `BadInput` unless this is a loopback address: without keys the service listens on no other."""
+    """Raise `BadInput` unless this is a loopback address. Without keys, the service listens on no other address."""
     if host not in LOOPBACK:
         raise BadInput(f"--host {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
 
 
 def check_request(method: str, headers: dict[bytes, bytes]) -> None:
-    """Raise 403 for a request that comes from another website in a browser, or through a proxy."""
+    """Raise 403 for a request that comes through a proxy, and for a write that a browser sends from another website."""
     host = headers.get(b"host", b"").decode("latin-1")
     if _hostname(f"//{host}") not in LOOPBACK:
         raise Problem(403, f"the Host header {host[:100]!r} is not an address of this machine")

@@ -38,7 +38,7 @@ _ROOT: Route[None] = Route("GET", "/", "root", "Redirects to /docs.", _redirect_
 
 
 def _description_routes(routes: list[Route[Any]]) -> list[Route[Any]]:
-    """The two routes that describe all routes: for programs, and for people."""
+    """The two routes that describe all routes: one for programs, one for people."""
 
     async def get_openapi(call: Call[None]) -> Response:
         return Response(200, document)

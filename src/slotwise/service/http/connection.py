@@ -1,6 +1,6 @@
 """One HTTP connection: uvicorn's protocol on httptools, with limits and with errors as problem+json.
 
-What uvicorn's own protocol does, and this one corrects:
+This class corrects the following behaviour of uvicorn's own protocol:
 - It waits without limit for the end of a request head, and accepts a head of any size.
 - It reports parser errors as plain text.
 - It treats trailers as headers.
@@ -15,9 +15,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from slotwise.service.http.problems import MEDIA_TYPE, Problem
 
-HEAD_SECONDS = 10.0  # for the request line and the headers to arrive
-MAX_HEAD_BYTES = 64 << 10  # of the request line and headers, and of anything else outside a body, such as trailers
-RESERVED_FILES = 100  # that the process may open besides its connections: the store and its readers
+HEAD_SECONDS = 10.0  # the time in which the request line and the headers must arrive
+MAX_HEAD_BYTES = 64 << 10  # the limit of request line, headers, and anything else outside a body, such as trailers
+RESERVED_FILES = 100  # file descriptors for everything except connections: the store and its readers
 _UPGRADE_HEADERS = (b"connection", b"upgrade", b"http2-settings")
 
 
@@ -101,7 +101,7 @@ class Connection(HttpToolsProtocol):
         return data[len(data) :]
 
     def _is_idle(self) -> bool:
-        """Whether no response is due."""
+        """Whether no request waits for its response."""
         return self.cycle is None or self.cycle.response_complete
 
     def _start_head_timer(self) -> None:
@@ -121,7 +121,7 @@ class Connection(HttpToolsProtocol):
             self._start_head_timer()  # uvicorn may have paused reading until the previous request is answered
 
     def _reject(self, problem: Problem) -> None:
-        """Close the connection; send the problem first, unless it would end up inside or after another response."""
+        """Close the connection. Send the problem first, unless it would end up inside or after another response."""
         self._stop_head_timer()
         if not self._is_idle() or (self.cycle is not None and not self._in_head):
             self.transport.close()

@@ -31,7 +31,7 @@ class Endpoint:
         self._requests: dict[int, Any] = {}  # status -> counter
 
     async def respond(self, scope: Scope, receive: Receive) -> Response:
-        """The response, its content encoded unless it is streamed. Errors become problems."""
+        """Respond to a request. The content is encoded unless it is streamed, and errors become problems."""
         started = time.perf_counter()
         try:
             headers = dict(scope["headers"])
@@ -55,7 +55,7 @@ class Endpoint:
         return response
 
     def _query(self, text: bytes) -> dict[str, str]:
-        """The query parameters. One without a value is kept: it is invalid where a value is needed."""
+        """The query parameters. A parameter without a value is kept, so that validation can reject it."""
         query = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
         for name, type_ in self._query_types.items():
             if name in query:

@@ -21,6 +21,11 @@ _PROBLEMS_OF_BODIES = {
     415: "the body has an unsupported media type",
     **_INVALID,
 }
+_ETAG = {
+    "required": True,
+    "description": "the version; send it as If-Match to change exactly this version",
+    "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
+}
 _REF = "#/components/schemas/{name}"
 Schemas = dict[Any, Any]  # by type
 
@@ -59,7 +64,10 @@ def _operation(route: Route[Any], schemas: Schemas) -> dict[str, Any]:
         "tags": [route.tag],
         "parameters": [*_path_parameters(route.path), *map(_parameter, route.parameters)],
         "responses": {
-            **{str(status): _response(*response, schemas) for status, response in route.responses.items()},
+            **{
+                str(status): _response(*response, schemas, route.has_etag)
+                for status, response in route.responses.items()
+            },
             **{str(status): _problem(status, text, schemas) for status, text in sorted(_problems(route).items())},
         },
     }
@@ -76,14 +84,15 @@ def _problems(route: Route[Any]) -> dict[int, str]:
     return {**_PROBLEMS_OF_ALL, **of_parameters, **of_body, **route.problems}
 
 
-def _response(description: str, body: Any, schemas: Schemas) -> dict[str, Any]:
-    if body is None:
-        return {"description": description}
+def _response(description: str, body: Any, schemas: Schemas, has_etag: bool) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": description}
+    if has_etag:
+        response["headers"] = {"ETag": _ETAG}
     if isinstance(body, str):
-        content: dict[str, Any] = {media_type: {"schema": {"type": "string"}} for media_type in body.split(",")}
-    else:
-        content = {"application/json": {"schema": schemas[body]}}
-    return {"description": description, "content": content}
+        response["content"] = {media_type: {"schema": {"type": "string"}} for media_type in body.split(",")}
+    elif body is not None:
+        response["content"] = {"application/json": {"schema": schemas[body]}}
+    return response
 
 
 def _problem(status: int, description: str, schemas: Schemas) -> dict[str, Any]:

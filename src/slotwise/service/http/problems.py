@@ -13,6 +13,7 @@ from slotwise.service.errors import (
     Conflict,
     DoesNotFit,
     FieldError,
+    FormatNotAvailable,
     NotFound,
     NotReady,
     ServiceError,
@@ -24,6 +25,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 STATUSES: dict[type[ServiceError], int] = {  # a subclass has the status of its nearest base class
     NotFound: 404,
+    FormatNotAvailable: 406,
     Conflict: 409,
     StaleVersion: 412,
     DoesNotFit: 422,
@@ -45,7 +47,10 @@ class ProblemBody(Struct):
 
 
 class Problem(Exception):
-    """An HTTP error. Only code in `http` raises it, for errors of the transport; others raise domain errors."""
+    """An HTTP error.
+
+    Only code in `http` raises it, for errors of the transport. All other code raises domain errors.
+    """
 
     def __init__(
         self,
@@ -73,7 +78,7 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """The HTTP error for an exception; an unexpected exception becomes a 500, and its traceback is logged."""
+    """The HTTP error for an exception. An unexpected exception becomes a 500, and its traceback is logged."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, ServiceError):

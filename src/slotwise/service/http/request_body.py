@@ -20,7 +20,7 @@ class BodyReader:
         self._timeout = SharedTimeout(TIMEOUT_SECONDS)
 
     async def read(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
-        """The whole body; 400, 408, 413 or 415 if it is not acceptable."""
+        """Read the whole body. Raises 400, 408, 413 or 415 if it is not acceptable."""
         length = headers.get(b"content-length", b"0")
         if len(length) > 7 and length.isdigit() and int(length) > MAX_DRAINED:
             raise self._too_large()
@@ -44,9 +44,10 @@ class BodyReader:
         return content
 
     async def _receive_rest(self, message: Message, receive: Receive) -> bytes:
-        """The body that starts with this message.
+        """Read the rest of a body that starts with this message.
 
-        A body that is too large is read to its end: a client that is disconnected while it sends misses the response.
+        A body that is too large is also read to its end, because a client that is disconnected while it still sends
+        would not see the response.
         """
         chunks, size = [], 0
         while True:

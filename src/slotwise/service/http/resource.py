@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.endpoint import Endpoint
 from slotwise.service.http.problems import Problem
-from slotwise.service.http.response import send_response
+from slotwise.service.http.send_response import send_response
 from slotwise.service.service import Service
 
 _FULL = Match.FULL  # looked up once: access to members of an Enum is slow
@@ -18,7 +18,7 @@ _NO_MATCH: tuple[Match, Scope] = (Match.NONE, {})
 
 
 class Resource(BaseRoute):
-    """One path with an endpoint for each method; it responds to OPTIONS, and with 405 to all other methods."""
+    """One path with an endpoint for each method. It also responds to OPTIONS; other methods get 405."""
 
     def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service) -> None:
         pattern = "".join(

@@ -1,4 +1,4 @@
-"""The server: uvicorn, in this process, until a signal stops it."""
+"""The server: it runs uvicorn in this process until a signal stops it."""
 
 import asyncio
 import errno
@@ -22,16 +22,16 @@ from slotwise.service.http.connection import Connection
 from slotwise.service.service import Service, running
 
 BACKLOG = 1024  # connections that wait to be accepted
-ACCEPTED_AT_ONCE = 16  # before the first of them is handled, and rejected if there are too many
+ACCEPTED_AT_ONCE = 16  # asyncio accepts this many before it handles the first one, which may reject it as one too many
 KEEP_ALIVE_SECONDS = 75  # longer than the timeout of most proxies, so that the proxy closes idle connections
-COMPILE_NOTICE_SECONDS = 2.0  # of compiling before the service reports it
-SHUTDOWN_SECONDS = 5  # for requests in progress when the service stops
+COMPILE_NOTICE_SECONDS = 2.0  # the service reports that it compiles if this takes longer
+SHUTDOWN_SECONDS = 5  # the time that requests in progress get when the service stops
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
 GC_THRESHOLD = (10_000, 20, 20)  # allocations between collections; requests leave no cycles
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket on this port; 0 takes any free one."""
+    """A listening socket on this port; 0 selects a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the protocol of the socket is given; without it, small responses are delayed
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or []:
-            listener.listen(BACKLOG)  # asyncio uses the same number for the backlog and for accepting at once
+            listener.listen(BACKLOG)  # asyncio uses one number for both the backlog and ACCEPTED_AT_ONCE
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -59,7 +59,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def listening(app: ASGIApp, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
-    """Serve an application on a socket until the block ends; the task ends earlier only if the server fails."""
+    """Serve an application on a socket until the block ends. The task ends earlier only if the server fails."""
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
@@ -92,7 +92,10 @@ async def serve(
     extra_routes: Sequence[Route[Any]] = (),
     seed: int | None = None,
 ) -> None:
-    """Serve this store until SIGTERM or SIGINT, then commit every issued display; `report` gets lines of progress."""
+    """Serve this store until SIGTERM or SIGINT, then commit every issued display.
+
+    `report` is called with progress lines.
+    """
     with bind(host, port) as listener:
         async with running(path, seed=seed) as service:
             reporting = asyncio.create_task(_report_when_ready(service, report))
@@ -104,7 +107,7 @@ async def _report_when_ready(service: Service, report: Callable[[str], None]) ->
     try:
         await asyncio.wait_for(service.compiled.wait(), COMPILE_NOTICE_SECONDS)
     except TimeoutError:
-        report("compiling, once on this machine, for about half a minute")
+        report("compiling, once on this machine; /readyz says how far it is")
         await service.compiled.wait()
     report("ready; /docs describes the HTTP interface, Ctrl-C stops the service")
 

@@ -1,10 +1,10 @@
-"""A timeout for many short waits with a single timer: a timer for each wait costs more than the wait itself."""
+"""One timer that limits many short waits: a timer for each wait would cost more than the wait itself."""
 
 import asyncio
 
 
 class SharedTimeout:
-    """Cancels tasks that wait longer than `seconds`, at most `seconds` / 10 too late."""
+    """Cancels tasks that wait longer than `seconds`. It is late by at most `seconds` / 10."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -12,7 +12,7 @@ class SharedTimeout:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> "asyncio.Task[object]":
-        """Start the time of the current task, which is returned."""
+        """Start timing the current task, and return it."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         self._started[task] = loop.time()
@@ -21,7 +21,7 @@ class SharedTimeout:
         return task
 
     def stop(self, task: "asyncio.Task[object]") -> bool:
-        """Stop the time of a task; False if this timeout has cancelled the task, or it was stopped before."""
+        """Stop timing a task. False if this timeout has already cancelled it, or if it was stopped before."""
         return self._started.pop(task, None) is not None
 
     def _cancel_expired(self) -> None:

@@ -15,14 +15,17 @@ Decoded = TypeVar("Decoded")
 
 
 class ValidationFailure(NamedTuple):
-    """What is wrong, and where: a path of msgspec, `$.positions[0]`, with "key in" before it for a mapping's key."""
+    """What is wrong, and msgspec's path to it, such as `$.positions[0]`.
+
+    For a mapping's key it starts with "key in".
+    """
 
     detail: str
     path: str
 
 
 def body_decoder(type_: type[Decoded], is_optional: bool) -> Callable[[bytes], Decoded]:
-    """A function that decodes request bodies of this type; `type_()` stands for an empty body that is optional.
+    """A function that decodes request bodies of this type. If the body is optional, an empty body becomes `type_()`.
 
     It raises 400 for a body that is not JSON, and `DoesNotFit` for JSON of another type.
     """
@@ -63,7 +66,7 @@ def describe_failure(error: msgspec.ValidationError, type_: Any, other_fields: I
 
 
 def _with_allowed_values(detail: str, candidate: inspect.Type, other_fields: Iterable[str]) -> str:
-    """The detail with what this type allows, where the detail is about such a type."""
+    """The detail, followed by the allowed values if the detail is about this type."""
     bare = _without_metadata(candidate)
     if isinstance(bare, inspect.LiteralType) and detail.startswith("Invalid enum"):
         return f"{detail}; allowed: {', '.join(map(str, bare.values))}"
@@ -77,7 +80,7 @@ def _with_allowed_values(detail: str, candidate: inspect.Type, other_fields: Ite
 
 
 def _types_at(root: inspect.Type, path: str) -> list[inspect.Type]:
-    """The types that msgspec may mean by a path: several where there is a union."""
+    """The types that a path of msgspec may refer to. With a union there are several."""
     candidates = _members(root)
     for field, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", path):
         inner = [_inner_type(_without_metadata(candidate), field, index) for candidate in candidates]

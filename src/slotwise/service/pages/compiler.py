@@ -16,14 +16,14 @@ TRIAL = PageSpec(positions=["one"])
 
 
 class Compiler:
-    """Create it inside a running event loop."""
+    """Compiles each policy once. Create it inside a running event loop."""
 
     def __init__(self) -> None:
         self._compiled: dict[str, asyncio.Future[None]] = {}  # by policy; a failed one is removed, and tried again
         self._one_at_a_time = asyncio.Lock()
 
     def kernels(self, spec: PageSpec) -> "asyncio.Future[None]":
-        """Completes when the kernels of the page's policy are compiled, on another thread and once per policy."""
+        """A future that completes when the kernels of the page's policy are compiled, on another thread."""
         if spec.policy not in self._compiled:
             self._compiled[spec.policy] = asyncio.ensure_future(self._compile(spec))
         return self._compiled[spec.policy]
@@ -43,7 +43,7 @@ def compile_kernels(like: PageSpec = TRIAL) -> None:
     page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
     display = model.choose(RecommendationRequest(), "trial", 0, 0.0)
-    prior = ItemPrior(1.0, 2.0)  # this compiles the kernels that change counts, so that no click waits for them
+    prior = ItemPrior(1.0, 2.0)  # the next lines compile the kernels that change counts, so that clicks do not wait
     model.set_items([(1, "b", ItemSpec(prior=prior))])
     model.begin_epoch(1, 0.0)
     if not display.entries:

@@ -1,19 +1,26 @@
 """The insights of a page: estimates with intervals, the best displays, counts, click rates by variant."""
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slotwise.arrange import EMPTY
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
-from slotwise.service.pages.page import ItemSpec
-from slotwise.service.pages.page_model import PageModel
+from slotwise.policies._policy_module import find, learns
+from slotwise.service.pages.display_shares import (
+    PositionProbability,
+    ShownItem,
+    best_items,
+    display_groups,
+    rows_and_columns,
+    shown_items,
+)
+from slotwise.service.pages.insight_inputs import InsightInputs
 from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import HourlyRate
 
@@ -21,12 +28,12 @@ DRAWS, LEAST_DRAWS = 1000, 20
 LEAST_ESS = 400.0  # an interval is given if the effective sample size is at least this
 LEVEL = 0.9
 _CELLS_SWEPT = 50_000_000  # of the count matrix: the budget of one computation, about a second
-_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, which get fewer draws; some seconds
-_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB and some copies of it; a page with more rows gets fewer draws
+_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, which get fewer draws: a few seconds
+_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB and a few copies; a page with more rows gets fewer draws
 
 
 class IntervalEstimate(Struct):
-    """A theta or kappa: its mean, and its 90 % interval, which is null until the draws support one."""
+    """A theta or kappa: its mean and its 90 % interval. `low` and `high` are null until the estimate is `ready`."""
 
     mean: float
     low: float | None
@@ -43,20 +50,10 @@ class ThetaEstimate(IntervalEstimate, kw_only=True):
 
 
 class KappaEstimate(IntervalEstimate, kw_only=True):
-    """The visibility of a position of a layout, relative to the most visible one of the page."""
+    """The visibility of a position of a layout, relative to the most visible position of the page."""
 
     layout: str
     position: str
-
-
-class PositionProbability(Struct):
-    """The probability that the best display has this item at this position."""
-
-    segment: str
-    layout: str
-    position: str
-    item: str
-    probability: float
 
 
 class InsightCell(Struct):
@@ -99,51 +96,30 @@ class Insights(Struct):
     displays: float
     ready: bool
     note: str
+    sampling: str
     theta: list[ThetaEstimate]
     kappa: list[KappaEstimate]
     at_position: list[PositionProbability]
+    shown: list[ShownItem]
     counts: list[InsightCell]
     variants: list[VariantTotals]
     hours: list[VariantHour]
 
 
-class InsightInputs(NamedTuple):
-    """The data that insights are computed from: a copy made on the event loop's thread, for use on another thread."""
-
-    page: str
-    version: int
-    mode: str
-    counts: Counts | None  # None: no items yet
-    rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
-    columns: list[tuple[str, str]]
-    layouts: dict[str, list[str]]
-    segments: list[str]
-    now: float
-
-
-def insight_inputs(model: PageModel, now: float) -> InsightInputs:
-    """Copy everything that insights need from a page."""
-    body, names = model.page.body, model.names
-    rows = [(segment, name, spec) for name, spec in zip(names, model.specs, strict=True) for segment in body.segments]
-    counts = model.counts() if names else None
-    layouts, segments = body.spec.all_layouts(), list(model.segments)
-    return InsightInputs(
-        model.page.name, model.page.version, body.spec.mode, counts, rows, list(body.columns), layouts, segments, now
-    )
-
-
 def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
-    """Sample the posterior and summarise it; takes up to some seconds."""
+    """Sample the posterior and summarise it. This can take several seconds."""
     result = Insights(
-        inputs.page,
-        inputs.version,
+        inputs.page.name,
+        inputs.page.version,
         inputs.now,
         displays=0.0,
         ready=False,
         note="no items yet",
+        sampling="",
         theta=[],
         kappa=[],
         at_position=[],
+        shown=[],
         counts=[],
         variants=_variant_totals(rates),
         hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
@@ -157,9 +133,11 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         displays=inputs.counts.displays,
         ready=all(estimate.ready for estimate in [*thetas, *kappas]),
         note=_note(inputs, draws),
+        sampling=draws.note,
         theta=thetas,
         kappa=kappas,
-        at_position=_probabilities(inputs, draws),
+        at_position=best_items(inputs, draws.group_displays),
+        shown=shown_items(inputs, draws.group_displays),
         counts=_cells(inputs, inputs.counts),
     )
 
@@ -168,10 +146,7 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     active = np.array([spec.is_active(inputs.now) for _, _, spec in inputs.rows])
     names = [f"{segment}/{item}" for segment, item, _ in inputs.rows]
     columns = ["prior", *("/".join(pair) for pair in inputs.columns)]
-    groups = [
-        (active & _rows_of_segment(inputs, segment), _columns_of_layout(inputs, layout))
-        for segment, layout in _groups(inputs)
-    ]
+    groups = [rows_and_columns(inputs, active, group) for group in display_groups(inputs)]
     size = counts.clicks.size
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
@@ -179,18 +154,6 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     burn_in = min(BURN_IN, draws)  # shorter only on pages so large that they have too few draws for intervals anyway
     ess = min(LEAST_ESS, draws / 2)
     return posterior(counts, draws, "falling", ess=ess, budget=budget, labels=labels, burn_in=burn_in)
-
-
-def _groups(inputs: InsightInputs) -> list[tuple[str, str]]:
-    return [(segment, layout) for segment in inputs.segments for layout in inputs.layouts]
-
-
-def _rows_of_segment(inputs: InsightInputs, segment: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([name == segment for name, _, _ in inputs.rows])
-
-
-def _columns_of_layout(inputs: InsightInputs, layout: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array([inputs.columns.index((layout, position)) + 1 for position in inputs.layouts[layout]])
 
 
 def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
@@ -205,10 +168,11 @@ def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
 
 
 def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[KappaEstimate]:
-    """The positions that the page has now.
+    """The estimates of the positions that the page has now.
 
-    An effective sample size of NaN means that kappa is 1 by convention: as the most visible of its component, which is
-    an estimate like any other, or because no count links the position to another one, which says nothing about it.
+    An effective sample size of NaN means that kappa is 1 by convention, for one of two reasons. The position is the
+    most visible one of its component: then 1 is an estimate like any other. Or no count links the position to another
+    one: then nothing is known about it.
     """
     intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective_sample_sizes[len(inputs.rows) :]
     _, component = components(counts.arrays())
@@ -226,17 +190,6 @@ def _estimate(draws: Floats, interval: Floats, ess: float) -> dict[str, Any]:
     ready = bool(ess >= LEAST_ESS)
     low, high = (float(interval[0]), float(interval[1])) if ready else (None, None)
     return {"mean": float(draws.mean()), "low": low, "high": high, "ready": ready}
-
-
-def _probabilities(inputs: InsightInputs, draws: Posterior) -> list[PositionProbability]:
-    result = []
-    for (segment, layout), displays in zip(_groups(inputs), draws.group_displays, strict=True):
-        for k, position in enumerate(inputs.layouts[layout]):
-            rows, times = np.unique(displays[:, k], return_counts=True)
-            for row, share in zip(rows.tolist(), (times / len(displays)).tolist(), strict=True):
-                if row != EMPTY:
-                    result.append(PositionProbability(segment, layout, position, inputs.rows[row][1], share))
-    return result
 
 
 def _cells(inputs: InsightInputs, counts: Counts) -> list[InsightCell]:
@@ -263,6 +216,8 @@ def _note(inputs: InsightInputs, draws: Posterior) -> str:
     if len(draws.theta) < LEAST_ESS:
         size = draws.theta.shape[1] * draws.kappa.shape[1]
         return f"{size:,} counts are too many for intervals while the page serves; run `slotwise fit` on its log"
-    if inputs.mode == "shadow":
+    if inputs.spec.mode == "shadow":
         return "items never change position in shadow mode, so clicks determine only the products of theta and kappa"
-    return draws.note
+    if inputs.spec.mode == "learn" and not learns(find(inputs.spec.policy)):
+        return f"the policy {inputs.spec.policy} does not learn: it shows every item equally often at every position"
+    return ""

@@ -21,14 +21,14 @@ class RngHandleType(types.StructRef):
 
 
 class RngHandle(structref.StructRefProxy):
-    """A random generator unpacked once: unpacking it for every call takes as long as drawing the sample.
+    """A random generator that is unpacked once. Unpacking it for every call takes as long as drawing the sample.
 
-    Its `rng` is the generator itself, not a copy.
+    `rng` is the generator itself, not a copy.
     """
 
 
 class _PlainRngHandle:
-    """The same for uncompiled kernels."""
+    """Replaces RngHandle if the kernels are not compiled."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -43,12 +43,12 @@ def _make_handle(rng):  # type: ignore[no-untyped-def]
 
 
 def rng_handle(rng: np.random.Generator) -> Any:
-    """What the kernels below take in place of a generator."""
+    """The form in which the kernels below take a generator."""
     return _PlainRngHandle(rng) if numba_config.DISABLE_JIT else _make_handle(rng)  # type: ignore[no-untyped-call]
 
 
 class SamplerArguments(NamedTuple):
-    """A policy's settings and memory, its source of randomness, the arrays it scores into, and rows per item."""
+    """What a kernel passes to the policy: settings, state, generator and output arrays; and the number of segments."""
 
     params: Any
     state: Any
@@ -88,7 +88,7 @@ def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...
 
 @cache
 def build_warm_up(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel that advances a chain by some sweeps."""
+    """A kernel that advances a chain by a number of sweeps."""
 
     @kernel(depends=(policy,))
     def warm_up(arguments, sweeps):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""A layout of a page, by the numbers that its count matrix uses."""
+"""A layout of a page: the names of its positions, and their columns in the count matrix."""
 
 from typing import NamedTuple
 

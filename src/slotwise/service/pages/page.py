@@ -26,6 +26,8 @@ Seconds = Annotated[float, Meta(ge=1.0, le=365 * DAY)]
 Segments = Annotated[list[Name], Meta(max_length=MOST_SEGMENTS)]
 Order = Annotated[list[ItemName], Meta(max_length=MOST_ITEMS)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+ItemState = Literal["active", "paused", "retired"]
+UnixTime = Annotated[float, Meta(ge=0.0, le=1e11)]
 
 
 class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -46,7 +48,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     half_life: Seconds | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
-        """Every layout by name. Requests that name none get the first one."""
+        """Every layout by name. A request that names no layout gets the first one."""
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
@@ -59,12 +61,17 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         return max(longest, self.click_window)
 
     def epochs_since(self, began: float, now: float) -> tuple[int, float]:
-        """How many epochs have passed since one began, and when the current one began; none without a half-life."""
+        """How many epochs have passed since `began`, and when the current one began. Without a half-life, none pass."""
         if self.half_life is None:
             return 0, began
         step = self.half_life / EPOCHS_PER_HALF_LIFE
         passed = max(int((now - began) // step), 0)  # no epoch passes while the clock is behind
         return passed, began + passed * step
+
+
+def given_fields(patch: Struct) -> dict[str, Any]:
+    """The fields that a patch has, with their values."""
+    return {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not UNSET}
 
 
 class PagePatch(Struct, forbid_unknown_fields=True):
@@ -86,7 +93,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The definition with these changes. `positions` replaces `layouts`, and the other way round."""
-        changes = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
+        changes = given_fields(self)
         if "positions" in changes and "layouts" not in changes:
             changes["layouts"] = None
         if "layouts" in changes and "positions" not in changes:
@@ -104,15 +111,30 @@ class ItemPrior(Struct, forbid_unknown_fields=True):
 class ItemSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The definition of an item. `valid_from` and `valid_until` are seconds since 1970."""
 
-    state: Literal["active", "paused", "retired"] = "active"
+    state: ItemState = "active"
     prior: ItemPrior | None = None
-    valid_from: Annotated[float, Meta(ge=0.0, le=1e11)] | None = None
-    valid_until: Annotated[float, Meta(ge=0.0, le=1e11)] | None = None
+    valid_from: UnixTime | None = None
+    valid_until: UnixTime | None = None
 
     def is_active(self, now: float) -> bool:
         """Whether the item may be shown at this time."""
         begun = self.valid_from is None or now >= self.valid_from
         return self.state == "active" and begun and (self.valid_until is None or now < self.valid_until)
+
+
+class ItemPatch(Struct, forbid_unknown_fields=True):
+    """Changes of an item; fields that are left out keep their value, and null resets a field to its default."""
+
+    state: ItemState | UnsetType | None = UNSET
+    prior: ItemPrior | UnsetType | None = UNSET
+    valid_from: UnixTime | UnsetType | None = UNSET
+    valid_until: UnixTime | UnsetType | None = UNSET
+
+    def applied(self, spec: ItemSpec) -> ItemSpec:
+        """The definition with these changes."""
+        defaults = msgspec.structs.asdict(ItemSpec())
+        changes = {name: defaults[name] if value is None else value for name, value in given_fields(self).items()}
+        return msgspec.structs.replace(spec, **changes)
 
 
 class PageBody(Struct):

@@ -1,6 +1,7 @@
 """Checks of definitions beyond the types of their fields: pages, items, and the size of a page."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from slotwise.checks import BadInput
 from slotwise.policies import policies
@@ -65,15 +66,18 @@ def check_limits(body: PageBody, items: int) -> str | None:
     return None
 
 
-def check_item(spec: ItemSpec) -> list[FieldError]:
-    """Problems of an item beyond the types of its fields."""
+def check_item(spec: ItemSpec, given: Collection[str] = ItemSpec.__struct_fields__) -> list[FieldError]:
+    """Problems of an item beyond the types of its fields; they point to fields that are `given` in the request."""
     problems: list[FieldError] = []
     if spec.prior is not None and spec.prior.clicks > spec.prior.views:
         clicks, views = _plain_number(spec.prior.clicks), _plain_number(spec.prior.views)
         problems.append(FieldError("/prior/clicks", f"{clicks} clicks are more than {views} views"))
     if spec.valid_from is not None and spec.valid_until is not None and spec.valid_from >= spec.valid_until:
         start, end = _plain_number(spec.valid_from), _plain_number(spec.valid_until)
-        problems.append(FieldError("/valid_until", f"{end} is not after valid_from, {start}"))
+        if "valid_until" in given:
+            problems.append(FieldError("/valid_until", f"{end} is not after valid_from, {start}"))
+        else:
+            problems.append(FieldError("/valid_from", f"{start} is not before valid_until, {end}"))
     return problems
 
 

@@ -28,6 +28,7 @@ from slotwise.service.store.interface import (
 
 DROP_MARGIN = 7200.0  # seconds: a clock that jumps by an hour must not drop displays that can still be clicked
 _DEFAULT_SPEC = ItemSpec()
+_ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 
 
@@ -64,7 +65,7 @@ class PageModel:
     def choose(
         self, request: RecommendationRequest, id: str, nonce: int, now: float, degraded: bool = False
     ) -> Display:
-        """A display for one request. If it counts from its issue, its skips are counted at once.
+        """Choose a display for one request. If displays count when they are issued, its skips are counted at once.
 
         A degraded display never counts.
         """
@@ -100,12 +101,25 @@ class PageModel:
             raise TooFewItems(line, [FieldError("", line)])
 
     def left_out(self, display: Display) -> list[str]:
-        """The positions of a display's layout, as it is now, that show no item."""
+        """The positions without an item, in the display's layout as it is now."""
         layout = self._layouts.get(display.layout)
         shown = [entry.position for entry in display.entries]
         if layout is None or shown == layout.positions:
             return []
         return [position for position in layout.positions if position not in shown]
+
+    def effective_pins(self, layout: str, now: float) -> dict[str, str]:
+        """The page's pins of a layout whose items may be shown now, as {position: item}."""
+        known = self._layouts[layout]
+        pinned = self._constraints(known, _ANY_DISPLAY, now).pinned
+        return {known.positions[k]: self.names[item] for k, item in pinned.items()}
+
+    def default_display(self, layout: str, now: float) -> dict[str, str]:
+        """The default order around the page's pins, as {position: item}."""
+        known = self._layouts[layout]
+        constraints = self._constraints(known, _ANY_DISPLAY, now)
+        self._fill(known, 0, "default", constraints, count=False)
+        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now; recomputed only when the validity of an item begins or ends."""
@@ -235,13 +249,13 @@ class PageModel:
         return self._sampler.counts()
 
     def cells(self) -> list[CellCounts]:
-        """The counts above zero as the store has them."""
+        """The counts above zero, in the store's form."""
         return self._sampler.cells()
 
     # items
 
     def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
-        """Add or change items by their numbers, new ones in order; takes effect at once."""
+        """Add or change items, identified by number. New items must come in the order of their numbers."""
         size_before, priors_before = len(self.specs), dict[int, ItemPrior | None]()
         for number, name, spec in items:
             if number == len(self.specs):

@@ -1,8 +1,8 @@
 """The count matrix of a page, and the policy that samples from it.
 
 Rows of the matrix are (item, segment), columns are (layout, position), so one sampler serves the whole page: layouts
-share thetas, segments share kappas. Column 0 holds the priors of items. It acts as one more position, of unknown
-visibility relative to the positions of the page, and the store does not count it.
+share thetas, segments share kappas. Column 0 holds the priors of items. It acts as an extra position of unknown
+visibility; it exists only in memory, not in the store.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,12 +22,12 @@ from slotwise.service.pages.page import ItemPrior, ItemSpec, PageBody
 from slotwise.service.store.interface import CellCounts, DisplayChange, PageCounts
 
 WARM_UP_SWEEPS, LEAST_SWEEPS = 200, 20  # before the first display, because the chain itself is not stored
-_CELLS_SWEPT = 10_000_000  # during the warm-up, which blocks the event loop: about 0.1 s
+_CELLS_SWEPT = 10_000_000  # the budget of the warm-up, which blocks the event loop for about 0.1 s
 PRIOR = 0  # the column of the priors
 
 
 class PageSampler:
-    """Has no state until `start` is called, which needs at least one item."""
+    """The policy of a page and its state. `start` creates the state, and needs at least one item."""
 
     def __init__(self, body: PageBody, rng: np.random.Generator) -> None:
         self._rng, self._rng_handle = rng, rng_handle(rng)
@@ -37,7 +37,7 @@ class PageSampler:
         self._state: Any = None
 
     def start(self, specs: Sequence[ItemSpec], counts: PageCounts, layout: LayoutArrays) -> None:
-        """Start a new chain on these counts; `layout` is one of the page, for a trial call of the kernel."""
+        """Start a new chain on these counts. `layout` is any layout of the page, for a trial call of the kernel."""
         rows, columns = len(specs) * self._n_segments, self._n_columns
         self._state = self._policy.init(self._params, rows, columns, self._rng)
         clicks, skips = np.zeros((rows, columns)), np.zeros((rows, columns))
@@ -52,7 +52,7 @@ class PageSampler:
         self._serve = self._compiled_serve(len(specs), layout)
 
     def serve(self, layout: LayoutArrays, segment: int, allowed: NDArray[np.bool_], pins: Ints, count: bool) -> None:
-        """Fill the display of the layout from a sample; if it counts, count its skips."""
+        """Fill the display of the layout from a sample. If `count` is set, count its skips."""
         self._serve(self._arguments, layout, segment, allowed, pins, count)
 
     def count_skips(self, layout: LayoutArrays, segment: int) -> None:
@@ -84,7 +84,7 @@ class PageSampler:
             )
 
     def fade(self, epochs: int, specs: Sequence[ItemSpec]) -> None:
-        """Let the past lose weight. Priors do not fade."""
+        """Lower the weight of all counts by this many epochs. Priors do not fade."""
         fade(self._state.counts, weight(epochs))
         self._set_priors(specs)
 
@@ -109,7 +109,7 @@ class PageSampler:
         return Counts.of(self._state.counts)
 
     def cells(self) -> list[CellCounts]:
-        """The counts above zero as the store has them: without priors, in its numbers of columns."""
+        """The counts above zero in the store's form: without priors, and with the store's column numbers."""
         clicks, skips = self._state.counts.clicks, self._state.counts.skips
         return [
             CellCounts(

@@ -1,1 +1,1 @@
-"""Stores: where the service keeps pages, log and counts. `interface` is what every store implements."""
+"""Stores: where the service keeps pages, the log and counts. Every store implements `interface`."""

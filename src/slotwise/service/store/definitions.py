@@ -8,7 +8,7 @@ from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.interface import StoredPage
+from slotwise.service.store.interface import StoredItem, StoredPage
 
 decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
@@ -60,6 +60,10 @@ class Definitions:
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
         return [(name, _item.decode(body)) for name, body in rows]
 
+    def item(self, page: int, name: str) -> StoredItem | None:
+        row = self._run("SELECT number, version, body FROM items WHERE page = ? AND name = ?", (page, name)).fetchone()
+        return None if row is None else StoredItem(row[0], name, row[1], _item.decode(row[2]))
+
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
@@ -73,8 +77,9 @@ class Definitions:
                 continue
             number = numbers.setdefault(name, len(numbers))
             results.append((number, is_new))
-            rows.append((page, number, name, _encode(spec).decode()))
-        insert(self._connection, "items", rows, "ON CONFLICT DO UPDATE SET body = excluded.body")
+            rows.append((page, number, name, _encode(spec).decode(), 1))
+        update = "ON CONFLICT DO UPDATE SET version = version + (body <> excluded.body), body = excluded.body"
+        insert(self._connection, "items", rows, update)
         return results
 
     def secrets(self) -> list[tuple[float, str]]:

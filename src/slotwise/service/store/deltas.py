@@ -23,7 +23,7 @@ class Deltas:
         self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
     def issue(self, display: Display) -> None:
-        """Add a skip for every entry of a display that counts from its issue. Most changes are of this kind."""
+        """Add a skip for every entry of a display whose page counts displays when they are issued."""
         page, epoch, segment, cells = display.page, display.epoch, display.segment, self.cells
         for entry in display.entries:
             cells[page, epoch, entry.item, segment, entry.column][1] += 1
@@ -33,7 +33,10 @@ class Deltas:
         rate[1] += len(display.entries)
 
     def change(self, display: Display, changes: list[EntryChange], displays: int, rated: bool = True) -> None:
-        """Add the changes of one display. Without `rated` the click rates stay as they are: pruning keeps them."""
+        """Add the changes of one display.
+
+        Without `rated`, the hourly click rates do not change, because pruning keeps them.
+        """
         page, epoch, segment, cells, entries = display.page, display.epoch, display.segment, self.cells, display.entries
         clicked = shown = 0
         for index, clicks, skips in changes:
@@ -51,7 +54,7 @@ class Deltas:
             rate[2] += clicked
 
     def write(self, connection: Connection) -> None:
-        """Add the sums to the tables, and increase the revision of every page among them."""
+        """Add the sums to the tables, and increase the revision of every changed page."""
         if not self.epochs:
             return
         insert(

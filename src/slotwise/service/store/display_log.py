@@ -47,7 +47,7 @@ class DisplayLog(Definitions):
         self.forget()
 
     def forget(self) -> None:
-        """Drop all caches: only the tables count."""
+        """Drop all caches, so that everything is read from the tables again."""
         self._cached.clear()
         self._deltas.clear()
         self._dropped: list[Display] = []
@@ -65,15 +65,15 @@ class DisplayLog(Definitions):
         self._deltas.write(self._connection)
 
     def add(self, displays: list[Display]) -> None:
-        """Add displays to the log, and count those that count from their issue.
+        """Add displays to the log. Count those whose page counts displays when they are issued.
 
-        An id that is already in the log stays with the display that had it first, which the caller's cache may have
-        evicted. The later display is dropped.
+        If the log already has a display with the same id, the new display is dropped. This can happen when the caller's
+        cache has evicted the first one.
         """
         first = self._last_number() + 1
         for number, display in enumerate(displays, first):
             display.number = number
-            if display.registers.any_accepted:  # in a group that was rolled back and is now tried again
+            if display.registers.any_accepted:  # from a group that was rolled back and is tried again
                 display.registers = Registers(display.registers.size, display.registers.counting)
         self._last = first + len(displays) - 1
         before = self._connection.total_changes
@@ -144,7 +144,7 @@ class DisplayLog(Definitions):
         return recorded
 
     def _find_target(self, event: Event) -> _Target | EventOutcome:
-        """What an event is about, or the outcome of an event that is about nothing known."""
+        """The target of an event, or its outcome if there is no such target."""
         display = self.display(event.display)
         if display is None or event.nonce not in (None, display.nonce):
             return EventOutcome("unknown", "no such display", None)
@@ -159,7 +159,10 @@ class DisplayLog(Definitions):
     def _apply_event(
         self, display: Display, kind: EventKind, entry: int, now: float, changed: list[DisplayChange]
     ) -> EventStatus:
-        """Apply an event to the registers of its display; a change of what they count is appended to `changed`."""
+        """Apply an event to the registers of its display.
+
+        If this changes the counts, append the change to `changed`.
+        """
         registers = display.registers
         before = registers.totals()
         status = registers.apply(kind, entry, now <= display.until)
@@ -196,7 +199,7 @@ class DisplayLog(Definitions):
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
         (body,) = self._run("SELECT body FROM pages WHERE page = ?", (page,)).fetchone()
         segments = decode_body(body).segments
-        # without displays that have no entries: `most` of those would give no rows and look like the end of the log
+        # displays without entries are left out: `most` of them would give no rows and look like the end of the log
         displays = self.load(
             "WHERE page = ? AND number > ? AND entries != '[]' ORDER BY number LIMIT ?", (page, after, most)
         )

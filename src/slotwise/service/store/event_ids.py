@@ -30,9 +30,9 @@ class EventIds:
         return self._keys.get(id, key) != key
 
     def claim(self, id: str, key: EventKey, most: int | None) -> bool:
-        """Let an id identify this event from now on; False if it is new and its display already has `most` ids.
+        """Let an id identify this event from now on. False if the id is new and its display already has `most` ids.
 
-        Without that limit, endless repetitions of one event, each with another id, would fill the disk.
+        Without this limit, repeating one event endlessly, each time with another id, would fill the disk.
         """
         if id in self._keys:
             return True

@@ -1,4 +1,4 @@
-"""Group commit: one thread owns the connection and commits everything that waits in one transaction.
+"""Group commit: one thread owns the connection and commits everything that waits, in one transaction.
 
 Callers get their results only after the commit.
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
 from slotwise.service.store.interface import Display, Operation, ResultT, StoreCallbacks
-from slotwise.service.store.ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
 LINGER_SECONDS = 0.1  # displays are collected this long: no caller waits for them, and waking the thread is costly
@@ -32,7 +32,7 @@ class _WaitingOperation(NamedTuple):
 
 
 class _Completion(NamedTuple):
-    """What is left to do on the event loop for one operation."""
+    """The result of one operation, to be delivered on the event loop."""
 
     complete: Complete
     result: Any
@@ -40,9 +40,9 @@ class _Completion(NamedTuple):
 
 
 class GroupCommit:
-    """Takes displays and operations from the thread of the event loop, and completes them there.
+    """Takes displays and operations from the event loop, and delivers the results on the event loop.
 
-    All callbacks and all completions run on the loop, in the order of the groups.
+    All callbacks and completions run there, in the order of the groups.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class GroupCommit:
             self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
-            if not _is_store_failure(error) and len(group) > 1:  # halve the group: only the culprit gets its error
+            if not _is_store_failure(error) and len(group) > 1:  # halve it: only the operation at fault gets the error
                 self._commit(group[: len(group) // 2])
                 self._commit(group[len(group) // 2 :])
                 return
@@ -149,7 +149,7 @@ class GroupCommit:
             ]
             self._call_on_loop(lambda: _complete(failed))
             return
-        wrote = self._connection.total_changes > changes  # a group that only read does not show that the disk is back
+        wrote = self._connection.total_changes > changes  # reading alone does not prove that the store can be written
         recovered = self._down and wrote
         self._down = self._down and not recovered
         size, seconds, dropped = len(group), time.perf_counter() - began, self._ledger.take_dropped()
@@ -165,7 +165,10 @@ class GroupCommit:
         self._call_on_loop(deliver)
 
     def _apply(self, group: list[Display | _WaitingOperation]) -> list[_Completion]:
-        """Run everything in order. An operation that raises a domain error has changed nothing; the others are kept."""
+        """Run everything in order.
+
+        An operation that raises BadInput or ServiceError must not have changed anything; the others are committed.
+        """
         completions: list[_Completion] = []
         displays: list[Display] = []
         for queued in group:
@@ -185,7 +188,7 @@ class GroupCommit:
 
     def _roll_back(self) -> None:
         self._ledger.forget()
-        with suppress(sqlite3.Error):  # nothing was committed in any case; the next group tries again
+        with suppress(sqlite3.Error):  # nothing was committed; the next group tries again
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EntryChange, EventKind, EventStatus, Registers
 
 ResultT = TypeVar("ResultT")
@@ -27,7 +28,7 @@ class DisplayEntry(Struct, array_like=True, gc=False):
     reason: str
 
 
-class Display(Struct, gc=False):  # thousands are cached and none is part of a cycle: the collector can skip them
+class Display(Struct, gc=False):  # without reference cycles, so the garbage collector can skip the thousands in caches
     """A display that was issued, and its registers. The store assigns `number` when the display is added."""
 
     id: str
@@ -73,7 +74,7 @@ class EventOutcome(NamedTuple):
 
 
 class DisplayChange(NamedTuple):
-    """How an event changed what one display counts."""
+    """How an event changed the counts of one display."""
 
     display: Display
     changes: list[EntryChange]
@@ -107,6 +108,15 @@ class StoredPage(NamedTuple):
     epoch: int
     epoch_began: float
     body: PageBody
+
+
+class StoredItem(NamedTuple):
+    """An item as the store keeps it. Every change of its definition increases `version`."""
+
+    number: int
+    name: str
+    version: int
+    spec: ItemSpec
 
 
 class PageCounts(NamedTuple):
@@ -155,22 +165,25 @@ class Ledger(Protocol):
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
     ) -> StoredPage:
-        """Create or replace a page. StaleVersion unless `expected` is its version, None if it does not exist yet."""
+        """Create or replace a page. Raises StaleVersion unless `expected` is its version (None for a new page)."""
 
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page, in the order of their numbers."""
 
+    def item(self, page: int, name: str) -> StoredItem | None:
+        """An item of a page by its name."""
+
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
-        """Add or change items. The result has, for each, its number and whether it is new.
+        """Add or change items. For each item, returns its number and whether it is new.
 
-        Items are numbered in the order they are added, and a number never changes. A new item beyond `most` is not
-        added; its result is None.
+        An item whose definition stays the same keeps its version. Items are numbered in the order they are added, and a
+        number never changes. A new item beyond `most` is not added; its result is None.
         """
 
     def counts(self, page: int) -> PageCounts:
-        """Everything that was learnt on a page."""
+        """All counts of a page."""
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
@@ -181,11 +194,14 @@ class Ledger(Protocol):
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         """Count new displays in this epoch. Earlier epochs lose weight."""
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: int | None) -> int:
-        """Replace all counts by a snapshot; displays issued before no longer count. Returns the new revision."""
+    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
+        """Replace all counts by a snapshot, and return the new revision. Displays issued before no longer count.
+
+        `expected` applies to the revision before the import.
+        """
 
     def prune(self, now: float, most: int) -> int:
-        """Fold up to `most` expired displays into the snapshot and delete them. Returns how many there were."""
+        """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""
 
     def rates(self, page: int) -> list[HourlyRate]:
         """Click rates by hour and variant."""
@@ -194,7 +210,7 @@ class Ledger(Protocol):
         """The registers of the next `most` displays with entries whose number is above `after`, in order."""
 
     def check_writable(self) -> None:
-        """Write to the store; raises if it cannot be written."""
+        """Write to the store. Raises an exception if it cannot be written."""
 
     def secrets(self) -> list[tuple[float, str]]:
         """The secrets that sign tokens, oldest first, each with the time of its creation."""
@@ -222,10 +238,10 @@ class Store(Protocol):
     """Commits displays and operations in groups, in the order of the calls."""
 
     def add(self, display: Display) -> None:
-        """Commit a display with the next group, without a result."""
+        """Commit a display with the next group. The caller gets no result."""
 
     def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
-        """Run an operation in the next group. The future completes after the commit, with StoreDown if it fails."""
+        """Run an operation in the next group. The future completes after the commit, or fails with StoreDown."""
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel to the groups."""
@@ -242,7 +258,7 @@ class Store(Protocol):
 
 
 async def commit_and_apply(store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
-    """Commit an operation, and apply its result to memory in commit order, even if the caller is cancelled."""
+    """Commit an operation, then apply its result to memory, in commit order and even if the caller is cancelled."""
     future = store.do(operation)
     future.add_done_callback(lambda done: None if done.exception() else apply(done.result()))
     return await asyncio.shield(future)

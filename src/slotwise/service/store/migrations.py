@@ -66,6 +66,9 @@ MIGRATIONS = [
     ALTER TABLE events RENAME COLUMN place TO entry;  -- an index into the entries of the display, or -1
     ALTER TABLE event_ids RENAME COLUMN place TO entry;
     """,
+    """
+    ALTER TABLE items ADD COLUMN version INTEGER NOT NULL DEFAULT 1;  -- of the definition
+    """,
 ]
 
 
@@ -82,7 +85,7 @@ def check_ours(connection: sqlite3.Connection, where: str) -> None:
 
 
 def check_current(connection: sqlite3.Connection, where: str) -> None:
-    """Raise BadInput for a store whose tables a read-only connection cannot use as they are."""
+    """Raise BadInput unless the tables have the current version: a read-only connection cannot migrate them."""
     version = _version(connection, where)
     if version < len(MIGRATIONS):
         raise BadInput(
@@ -99,7 +102,7 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _version(connection: sqlite3.Connection, where: str) -> int:
-    """The version of the tables, 0 for an empty database; BadInput when a newer slotwise wrote it."""
+    """The version of the tables, 0 for an empty database. Raises BadInput if a newer slotwise wrote it."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise BadInput(

@@ -10,8 +10,8 @@ from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, ResultT, StoreCallbacks
-from slotwise.service.store.ledger import SqliteLedger
 from slotwise.service.store.migrations import check_ours, migrate
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 PREFIX = "sqlite:///"
 
@@ -27,7 +27,10 @@ def path_of(address: str) -> Path:
 
 
 class SqliteStore:
-    """Create it inside a running event loop, which gets results and callbacks. `Store` describes the methods."""
+    """A store in one file.
+
+    Create it inside a running event loop, which runs its callbacks. `Store` describes the methods.
+    """
 
     def __init__(self, path: Path, callbacks: StoreCallbacks = NO_CALLBACKS) -> None:
         self._path = path
@@ -58,7 +61,7 @@ class SqliteStore:
             raise StoreDown from error
 
     def peek(self, id: str) -> Display | None:
-        """On this thread, because a lookup in the index takes less time than passing it to another thread."""
+        """Look up a display on this thread, because that takes less time than switching to another thread."""
         try:
             if self._reader is None:
                 self._reader = SqliteLedger(connect_to_read(self._path))
@@ -85,7 +88,7 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A read-only connection, in parallel to the owner of the store."""
+    """A read-only connection, which may be open while another process owns the store."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 

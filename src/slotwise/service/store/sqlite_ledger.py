@@ -1,7 +1,7 @@
-"""The operations of the SQLite store, which run inside a group's transaction on the thread that owns the connection."""
+"""The operations of the SQLite store. They run inside a group's transaction, on the thread that owns the connection."""
 
-from slotwise.service.errors import StaleVersion
 from slotwise.service.fading import weight
+from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.deltas import HOUR, Deltas
 from slotwise.service.store.display_log import DisplayLog
@@ -11,7 +11,7 @@ KEEP_RATES = 90 * 24  # hours
 
 
 class SqliteLedger(DisplayLog):
-    """Reads and writes the tables. Call `forget` after a failed transaction. `Ledger` describes the operations."""
+    """Reads and writes the tables. `Ledger` describes the operations. Call `forget` after a failed transaction."""
 
     def close(self) -> None:
         self._connection.close()
@@ -47,11 +47,11 @@ class SqliteLedger(DisplayLog):
             (page, epoch, began),
         )
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: int | None) -> int:
+    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
         self.flush()
         (revision,) = self._run("SELECT revision FROM pages WHERE page = ?", (page,)).fetchone()
-        if expected not in (None, revision):
-            raise StaleVersion
+        if expected is not None:
+            expected.check(revision)
         for table in ("base", "counts", "epochs"):
             self._run(f"DELETE FROM {table} WHERE page = ?", (page,))
         self._connection.executemany("INSERT INTO base VALUES (?, ?, ?, ?, ?, ?)", [(page, *cell) for cell in cells])

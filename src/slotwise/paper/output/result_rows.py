@@ -1,4 +1,4 @@
-"""Rows of numbers: the paper's tables next to our measurements, and the data of every figure."""
+"""The results as rows: the data of every figure and export, and the paper's tables next to our measurements."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ COLUMNS = ("items", "smallest theta", "largest theta", "kappa 1", "kappa 2", "ka
 
 
 def data_rows() -> list[Row]:
-    """The number of items and the range of the parameters of each query, ours and the paper's."""
+    """The number of items and the range of the parameters of each query, next to the paper's numbers."""
     return [{"query": name, **dict(zip(COLUMNS, _ranges(name), strict=True)), **_printed(name)} for name in BEHAVIORAL]
 
 
 def published_gaps() -> dict[str, float]:
-    """For each query, the largest difference between our values and those the paper prints."""
+    """For each query, the largest difference between our values and the values that the paper prints."""
     return {
         name: max(abs(ours - theirs) for ours, theirs in zip(_ranges(name), PUBLISHED[name], strict=True))
         for name in BEHAVIORAL
@@ -36,7 +36,7 @@ def published_gaps() -> dict[str, float]:
 
 
 def time_rows(experiment: Experiment, results: Results) -> list[Row]:
-    """Our times, the paper's, and the speed-up."""
+    """Our times, the paper's times, and the speed-up."""
     return [_time_row(timed, experiment, results) for timed in experiment.timed_policies]
 
 
@@ -60,7 +60,7 @@ def fit_rows(results: Results) -> list[Row]:
 
 
 def choice_rows(experiment: Experiment, results: Results) -> list[Row]:
-    """The regret of each c in the tuning runs, and which c was chosen."""
+    """The regret of each c in the tuning runs, and whether this c was chosen."""
     rows = []
     for setting in panels(experiment.run_sets["tuning"]):
         best = results.chosen_c[experiment.name, setting]

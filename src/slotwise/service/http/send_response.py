@@ -1,7 +1,7 @@
 """Sending a response: the only place where ASGI response messages are made.
 
-Starlette's response classes are not used: they take 2.3 us for a response of 560 bytes, this function 1.2 us, and the
-whole path of a request in front of its handler takes about 8 us.
+Starlette's response classes are not used, because they take 2.3 us for a response of 560 bytes, and this function takes
+1.2 us. In comparison, everything that happens to a request before its handler takes about 8 us.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ _SAFETY_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b
 
 
 async def send_response(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a response whose content is bytes or, to be streamed, an async generator of bytes."""
+    """Send a response. Its content is bytes, or an async generator of bytes, which is streamed."""
     status, content, headers, media_type = response
     is_stream = type(content) is not bytes
     if status == 204:

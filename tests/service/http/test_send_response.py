@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slotwise.service.api.route import Response
-from slotwise.service.http.response import send_response
+from slotwise.service.http.send_response import send_response
 
 
 def sent(

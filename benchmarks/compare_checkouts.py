@@ -1,4 +1,4 @@
-"""This checkout against another one: `python -m benchmarks.compare ../other --python ../other/.venv/bin/python`.
+"""Compare this checkout with another: `python -m benchmarks.compare_checkouts ../other --python PYTHON`.
 
 The two alternate in one run, so that a slow phase of the machine affects both. Only public interfaces are used (names
 that `slotwise` exports, the command line, HTTP), so that any two versions can be compared.
@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.epoll_client import encode_request, repeat, send_requests
 from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
+from slotwise.paper.named_click_models import setting
 
 LIMIT = 1.03  # this checkout / the other one
 PROGRAM_TURNS, SERVICE_TURNS = 5, 9
@@ -38,10 +39,9 @@ slotwise.policies()
 print(time.process_time() - started)
 """
 SIMULATE = """
-import sys
+import json, sys
 import slotwise as sw
-from slotwise.paper.named_click_models import setting
-policy, model = sys.argv[1], setting(sys.argv[2])
+policy, model = sys.argv[1], sw.PBM(**json.loads(sys.argv[2]))
 sw.simulate(policy, model, rounds=1_000, runs=1, threads=1)  # compiles
 print(min(sw.simulate(policy, model, rounds=100_000, runs=1, seed=k % 3, threads=1).microseconds for k in range(9)))
 """
@@ -65,7 +65,7 @@ class Checkout(NamedTuple):
         return os.environ | {"PYTHONPATH": str(self.root / "src")}
 
     def command(self, *arguments: str) -> str:
-        """What Python prints, started with these arguments."""
+        """The output of Python when it is started with these arguments."""
         command = [str(self.python), *arguments]
         return subprocess.run(command, env=self.environment(), stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -73,7 +73,7 @@ class Checkout(NamedTuple):
         return float(self.command("-c", script, *arguments))
 
     def serve(self, store: Path) -> RunningServer:
-        """`slotwise serve` with a page of 50 items and 5 positions."""
+        """Start `slotwise serve`, with a page of 50 items and 5 positions."""
         serve = ["-m", "slotwise", "serve", "--dev", "--port", "0", "--store", f"sqlite:///{store}", "--seed", "1"]
         server = RunningServer([str(self.python), *serve], self.environment())
         server.define("shop", 50)
@@ -81,7 +81,7 @@ class Checkout(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What was measured: a row for each turn, a column for each checkout, the other one first."""
+    """A measurement: a row for each turn, and a column for each checkout. The other checkout comes first."""
 
     what: str
     unit: str
@@ -96,7 +96,8 @@ class Comparison(NamedTuple):
 def compare_programs(checkouts: list[Checkout]) -> Iterator[Comparison]:
     yield Comparison("import slotwise", "s", _alternate(checkouts, lambda checkout: checkout.number(IMPORT)))
     for policy, name in SIMULATED:
-        arguments = (SIMULATE, policy, name)
+        model = setting(name)
+        arguments = (SIMULATE, policy, json.dumps({"theta": list(model.theta), "kappa": list(model.kappa)}))
         values = _alternate(checkouts, lambda checkout, arguments=arguments: checkout.number(*arguments))
         yield Comparison(f"a round of simulate, {policy}, {name}", "us", values)
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +125,7 @@ def compare_services(checkouts: list[Checkout]) -> Iterator[Comparison]:
 
 
 def _alternate(checkouts: list[Checkout], measure: Callable[[Checkout], float]) -> np.ndarray:
-    """What `measure` returns; the first turn, which compiles, is left out."""
+    """The values that `measure` returns. The first turn, which compiles, is left out."""
     return np.array([[measure(checkout) for checkout in checkouts] for _ in range(PROGRAM_TURNS + 1)])[1:]
 
 
@@ -141,7 +142,7 @@ def _recommend(server: RunningServer) -> dict[str, float]:
 
 
 def _record_clicks(server: RunningServer) -> dict[str, float]:
-    """Batches of clicks on displays that were just issued."""
+    """Send batches of clicks on displays that were just issued."""
     issued = send_requests(server.port, repeat(RECOMMEND, BATCH * BATCHES // 5), CONNECTIONS, keep_bodies=True).bodies
     clicks = [
         {"type": "click", "display": display["id"], "position": item["position"]}
@@ -162,7 +163,7 @@ def _record_clicks(server: RunningServer) -> dict[str, float]:
 def main() -> bool:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path, help="the root of the other checkout")
-    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="a Python with its dependencies")
+    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="a Python that has its dependencies")
     options = parser.parse_args()
     this = Checkout(Path(__file__).parents[1], Path(sys.executable))
     checkouts = [Checkout(options.other.resolve(), options.python.absolute()), this]

@@ -1,0 +1,99 @@
+"""Regret divided by that of one policy, in which policies that are close to each other can be distinguished."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from slotwise.charts.axes import framed, import_altair, log_axis
+from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, last_value, make_palette
+from slotwise.checks import BadInput, one_of
+from slotwise.simulation.result import Ratio, Result
+
+MOST = 3.0  # curves that end above this ratio are cut off, so that those near 1 stay apart
+DECADES = 3  # the last ones decide what the axis shows: in the first rounds, ratios are mostly noise
+
+
+def ratio_chart(
+    results: Sequence[Result],
+    labels: Sequence[str] | None = None,
+    title: str = "",
+    baseline: str | None = None,
+    notes: Sequence[str] = (),
+    dashes: Mapping[str, Sequence[int]] | None = None,
+    colours: Mapping[str, str] | None = None,
+) -> Any:
+    """Mean regret divided by the mean regret of the policy `baseline`, with bands of one standard error.
+
+    The baseline is a label, by default pb_mhb, or else the first one. Policies that met the same visitors are paired
+    run by run, so the bands are narrower than those of the regrets. The other arguments are those of `regret_chart`.
+
+    >>> import slotwise as sw
+    >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
+    >>> results = [sw.simulate(policy, visitors, rounds=100, runs=2) for policy in ("slot_ts", "uniform")]
+    >>> sw.save_chart(ratio_chart(results), "ratio.json")
+    """
+    alt = import_altair()
+
+    if not results:
+        raise BadInput("no results to draw; give at least one")
+    names = list(labels or [result.policy for result in results])
+    base = _default_baseline(names) if baseline is None else one_of("baseline", baseline, names)
+    divisor = results[names.index(base)]
+    if not divisor.mean()[-1] > 0.0:
+        raise BadInput(f"{base} has no regret, so no regret can be divided by it; choose another baseline")
+    rows = [row for name, result in zip(names, results, strict=True) for row in _rows(name, _ratio(result, divisor))]
+    drawn = [name for name in names if any(row["policy"] == name for row in rows)]
+    low, high = _range(rows, drawn, base)
+    y_axis = alt.Axis(gridOpacity=0.6, tickCount=6, format="~g")
+    y = {"title": f"regret / regret of {base}", "scale": alt.Scale(domain=[low, high], nice=False), "axis": y_axis}
+    x = alt.X("round:Q", title="round", **log_axis(alt, 1, max(row["round"] for row in rows)))
+    style = CurveStyle("ratio", ".3f", make_palette(names, drawn, colours), dashes)
+    layers = curve_layers(alt, rows, x, y, style)
+    paired = all(result.is_paired_with(divisor) for result in results)
+    how = "of the ratio, paired run by run" if paired else "of the ratio"
+    runs = sorted({result.runs for result in results})
+    notes = [*notes, f"means of {' or '.join(f'{n:,}' for n in runs)} runs; bands: one standard error {how}"]
+    notes += cut_off_note(rows, drawn, "ratio", high)
+    return framed(alt, layers, title or f"Regret divided by that of {base}", notes)
+
+
+def _default_baseline(labels: Sequence[str]) -> str:
+    """pb_mhb, or else the first label."""
+    return "pb_mhb" if "pb_mhb" in labels else labels[0]
+
+
+def _ratio(result: Result, divisor: Result) -> Ratio:
+    """The ratio at the checkpoints that both have; unpaired when their runs had other visitors."""
+    if result.is_paired_with(divisor):
+        return result.ratio(divisor)
+    rounds, mine, theirs = np.intersect1d(result.rounds, divisor.rounds, return_indices=True)
+    tops, bottoms = result.mean()[mine], divisor.mean()[theirs]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = tops / bottoms
+        shares = np.hypot(result.standard_error()[mine] / tops, divisor.standard_error()[theirs] / bottoms)
+    return Ratio(rounds, value, np.abs(value) * shares)
+
+
+def _rows(name: str, ratio: Ratio) -> list[Row]:
+    """One row for each checkpoint at which the baseline has lost something."""
+    errors = np.nan_to_num(ratio.standard_error, nan=0.0)  # NaN: one run, or no regret
+    return [
+        {"policy": name, "round": t, "ratio": value, "error": error, "low": value - error, "high": value + error}
+        for t, value, error in zip(ratio.rounds.tolist(), ratio.value.tolist(), errors.tolist(), strict=True)
+        if np.isfinite(value)
+    ]
+
+
+def _range(rows: list[Row], drawn: list[str], base: str) -> tuple[float, float]:
+    """The ends of the axis: around the curves that end below MOST, or else the lowest one, in the last decades."""
+    ends = {name: last_value(rows, name, "ratio") for name in drawn}
+    near = [name for name in drawn if ends[name] <= MOST and name != base]
+    if not near:
+        near = sorted((name for name in drawn if name != base), key=lambda name: ends[name])[:1]
+    first = max(row["round"] for row in rows) / 10**DECADES
+    shown = [row for row in rows if row["policy"] in near and row["round"] >= first]
+    low = min([1.0, *(max(row["low"], 0.0) for row in shown)])
+    high = max([1.0, *(min(row["high"], max(MOST, ends[row["policy"]])) for row in shown)])
+    margin = 0.05 * (high - low) or 0.1
+    return max(low - margin, 0.0), high + margin

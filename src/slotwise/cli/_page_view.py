@@ -1,0 +1,136 @@
+"""What `slotwise pages show` prints: settings, what visitors see beside what would be best, and items."""
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from slotwise.cli import _console as console
+from slotwise.client.likely_display import likely_display
+from slotwise.client.pages import why_not_shown
+
+UNKNOWN = "-"
+PageDict = dict[str, Any]
+Place = tuple[str, str]  # (layout, position)
+
+
+def print_page(page: PageDict, insights: PageDict | None, segment: str, verbose: bool) -> None:
+    """Print a page with its insights, as the service returns them; None: it cannot compute them now."""
+    _print_settings(page)
+    _print_source(insights, verbose)
+    if page["segments"]:
+        whom = f"segment {segment}" if segment else "visitors without a segment (--segment shows another)"
+        console.print_line(f"for {whom}:")
+    _print_positions(page, insights or {}, segment)
+    _print_ineffective_pins(page)
+    _print_items(page, insights or {}, segment)
+
+
+def _print_settings(page: PageDict) -> None:
+    settings = {
+        key: value
+        for key, value in page.items()
+        if key not in ("page", "layouts", "items", "pins") and value not in ([], {}, None)
+    }
+    pairs = ", ".join(
+        f"{key} {value:,.10g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
+    )
+    console.stdout.print(f"[bold]{escape(page['page'])}[/]: {escape(pairs)}")
+
+
+def _print_source(insights: PageDict | None, verbose: bool) -> None:
+    """What the estimates come from."""
+    if insights is None:
+        console.print_line("the service cannot compute estimates now")
+        return
+    variants = "; ".join(
+        f"{row['variant']} {_format_number(row['displays'], 'display')}, {_format_number(row['clicks'], 'click')}"
+        for row in insights["variants"]
+    )
+    learnt_from = f"learnt from {_format_number(insights['displays'], 'display')}"
+    console.print_line(learnt_from + f" ({variants})" * bool(variants))
+    if insights["note"]:
+        console.print_line(insights["note"])
+    if verbose and insights.get("sampling"):
+        console.print_line(insights["sampling"])
+
+
+def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
+    kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
+    observed = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
+    seen, best = _seen(page, insights, segment, observed), _best(insights, segment, observed)
+    name_columns = ("layout", "position")[len(page["layouts"]) == 1 :]  # only one layout: its name says nothing
+    table = Table(*name_columns, "visibility", "visitors see", "best without pins", show_edge=False)
+    for layout, positions in page["layouts"].items():
+        for position in positions:
+            place = layout, position
+            visibility = _format_estimate(kappas.get(place) if place in observed else None)
+            cells = (*place[-len(name_columns) :], visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
+            table.add_row(*map(escape, cells))
+    console.stdout.print(table)
+
+
+def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
+    """The item that visitors see at each position; where it is learnt, only if something was counted there."""
+    if not insights:
+        return {place: f"{item} (pinned)" for place, item in _pins(page).items()}
+    rows = [row for row in insights.get("shown", []) if row["segment"] == segment]
+    reasons = {"pinned": "pinned", "default": "default order"}
+    seen = {
+        (row["layout"], row["position"]): f"{row['item']} ({reasons[row['reason']]})"
+        for row in rows
+        if row["reason"] in reasons
+    }
+    return _likely_items([row for row in rows if row["reason"] not in reasons], "share", observed) | seen
+
+
+def _best(insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
+    """The item that most likely belongs at each position, if something was counted there."""
+    rows = [row for row in insights.get("at_position", []) if row["segment"] == segment]
+    return _likely_items(rows, "probability", observed)
+
+
+def _likely_items(rows: list[PageDict], key: str, observed: set[Place]) -> dict[Place, str]:
+    found = {}
+    for layout in dict.fromkeys(row["layout"] for row in rows):
+        probabilities = {(row["position"], row["item"]): row[key] for row in rows if row["layout"] == layout}
+        for position, item in likely_display(probabilities).items():
+            if (layout, position) in observed:
+                found[layout, position] = f"{item} ({probabilities[position, item]:.0%})"
+    return found
+
+
+def _print_ineffective_pins(page: PageDict) -> None:
+    rows = {row["item"]: row for row in page["items"]}
+    for (layout, position), item in _pins(page).items():
+        reason = why_not_shown(rows[item])
+        if reason:
+            console.print_line(f"{item} is pinned to {layout}/{position}, without effect: it is {reason}")
+
+
+def _pins(page: PageDict) -> dict[Place, str]:
+    return {(layout, position): item for layout, pins in page["pins"].items() for position, item in pins.items()}
+
+
+def _print_items(page: PageDict, insights: PageDict, segment: str) -> None:
+    thetas = {row["item"]: row for row in insights.get("theta", []) if row["segment"] == segment}
+    table = Table("item", "state", "attractiveness", "clicks", "skips", show_edge=False)
+    for row in page["items"]:
+        cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
+        sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
+        informed = row["prior"] is not None or any(cell["segment"] == segment for cell in cells)
+        theta = _format_estimate(thetas.get(row["item"]) if informed else None)
+        table.add_row(*map(escape, (row["item"], row["state"], theta, *sums)))
+    console.stdout.print(table)
+
+
+def _format_number(number: float, noun: str) -> str:
+    text = f"{number:,.0f}"
+    return f"{text} {noun}" + "s" * (text != "1")
+
+
+def _format_estimate(row: PageDict | None) -> str:
+    """A mean with its interval. Callers pass None where nothing was counted: the interval is then only the prior's."""
+    if row is None or not row["ready"]:
+        return UNKNOWN
+    return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"

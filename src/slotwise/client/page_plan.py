@@ -1,0 +1,112 @@
+"""What has to change so that a page matches its file: compared field by field, without any request."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slotwise.client.page_file import PageFile, Pins
+from slotwise.service.pages.page import ItemSpec, PageSpec
+
+PinPosition = tuple[str, str]  # (layout, position)
+
+
+class PagePlan(NamedTuple):
+    """The changes to make, and the same as text, one line each."""
+
+    spec: PageSpec | None  # None: the settings stay
+    items: list[str]  # to create or to replace by what the file says
+    retired: list[str]
+    unpinned: list[PinPosition]
+    pinned: dict[PinPosition, str]
+    lines: list[str]
+    unnamed: list[str]  # items and pins of the page that the file does not name, and that stay
+
+
+def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
+    """Compare a page, as the service returns it, with a file; None is a page that does not exist.
+
+    With `exact`, items that the file does not name are retired, and pins that it does not name are removed.
+    """
+    rows = {row["item"]: row for row in ([] if before is None else before["items"])}
+    pins = _current_pins(file.spec, {} if before is None else before["pins"])
+    wanted_pins = _by_position(file.pins)
+    extra_items = [name for name, row in rows.items() if name not in file.items and row["state"] != "retired"]
+    extra_pins = [where for where in pins if where not in wanted_pins]
+    settings = _setting_lines(before, file)
+    items = {name: line for name, spec in file.items.items() if (line := _item_line(name, rows.get(name), spec))}
+    unpinned = [where for where in pins if (where in extra_pins and exact) or _is_moved(where, pins, wanted_pins)]
+    pinned = {where: item for where, item in wanted_pins.items() if pins.get(where) != item}
+    lines = [*settings, *items.values()]
+    if exact:
+        lines += [f"item {name}, {_difference('state', rows[name]['state'], 'retired')}" for name in extra_items]
+    lines += [f"pin {_pin_name(where)}: {pins[where]} removed" for where in unpinned]
+    lines += [f"pin {_pin_name(where)}: {item}" for where, item in pinned.items()]
+    unnamed = [f"item {name}" for name in extra_items] + [f"pin {_pin_name(where)}" for where in extra_pins]
+    return PagePlan(
+        spec=file.spec if settings else None,
+        items=list(items),
+        retired=extra_items if exact else [],
+        unpinned=unpinned,
+        pinned=pinned,
+        lines=lines,
+        unnamed=[] if exact else unnamed,
+    )
+
+
+def item_fields(spec: ItemSpec) -> dict[str, Any]:
+    """The definition of an item in the form the service returns it, with all defaults."""
+    return {name: msgspec.to_builtins(getattr(spec, name)) for name in ItemSpec.__struct_fields__}
+
+
+def _setting_lines(before: Any, file: PageFile) -> list[str]:
+    wanted, defaults = _settings(file.spec), _settings(PageSpec())
+    if before is None:
+        return [", ".join([f"page {file.page} created", *_fields(wanted, defaults)])]
+    return [_difference(name, before.get(name), value) for name, value in wanted.items() if before.get(name) != value]
+
+
+def _item_line(name: str, before: Any, spec: ItemSpec) -> str:
+    """What is different about an item; empty if nothing is."""
+    wanted = item_fields(spec)
+    if before is None:
+        return ", ".join([f"item {name} created", *_fields(wanted, item_fields(ItemSpec()))])
+    differences = [_difference(key, before.get(key), wanted[key]) for key in wanted if before.get(key) != wanted[key]]
+    return ", ".join([f"item {name}", *differences]) if differences else ""
+
+
+def _settings(spec: PageSpec) -> dict[str, Any]:
+    """A definition in the form the service returns it, with all defaults."""
+    plain = {name: getattr(spec, name) for name in PageSpec.__struct_fields__ if name != "positions"}
+    return plain | {"layouts": spec.all_layouts(), "retention": spec.keep_seconds()}
+
+
+def _current_pins(spec: PageSpec, pins: Pins) -> dict[PinPosition, str]:
+    """The current pins, without those of positions that the new definition removes."""
+    layouts = spec.all_layouts()
+    return {where: item for where, item in _by_position(pins).items() if where[1] in layouts.get(where[0], [])}
+
+
+def _by_position(pins: Pins) -> dict[PinPosition, str]:
+    return {(layout, position): item for layout, pinned in pins.items() for position, item in pinned.items()}
+
+
+def _is_moved(where: PinPosition, pins: dict[PinPosition, str], wanted: dict[PinPosition, str]) -> bool:
+    """Whether the file pins this item to another position of the layout: then its current pin must go first."""
+    layout, item = where[0], pins[where]
+    return any(other != where and other[0] == layout and name == item for other, name in wanted.items())
+
+
+def _fields(values: dict[str, Any], defaults: dict[str, Any]) -> list[str]:
+    return [f"{name}: {_format_json(value)}" for name, value in values.items() if value != defaults[name]]
+
+
+def _difference(name: str, before: Any, after: Any) -> str:
+    return f"{name}: {_format_json(before)} -> {_format_json(after)}"
+
+
+def _pin_name(where: PinPosition) -> str:
+    return "/".join(where)
+
+
+def _format_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,106 @@
+"""Errors of policies from outside slotwise: one line that says which policy did what, and where in its file."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from numba.core.errors import NumbaError
+
+from slotwise.checks import BadInput
+from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
+
+MOST_CHARACTERS = 300
+Calls = Callable[[], Iterable[KernelCall]]
+
+
+class ContractError(Exception):
+    """A policy filled in something invalid. Kernels raise it with numbers; subclasses put them into words."""
+
+    def function(self) -> str:
+        """The name of the function that filled it in."""
+        raise NotImplementedError
+
+    def problem(self) -> str:
+        """What is wrong, and what would be right."""
+        raise NotImplementedError
+
+
+def is_outside(module: ModuleType) -> bool:
+    """Whether a policy does not come with slotwise: what it fills in is checked, and its errors are its author's."""
+    return not module.__name__.startswith("slotwise.")
+
+
+def name_of(module: ModuleType) -> str:
+    """The name of a policy in output and messages."""
+    file = getattr(module, "__file__", None)
+    return Path(file).stem if file else module.__name__.rpartition(".")[2]
+
+
+@contextmanager
+def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
+    """Replace an error of a policy from outside by BadInput. Errors of a policy of slotwise are bugs and stay.
+
+    `calls` are the calls of its functions that may have raised the error. They are made again to find the line.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, BadInput) or not is_outside(module):
+            raise
+        raise BadInput(_message(module, error, calls)) from error
+
+
+def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which begins with a call of the policy's function `name`, with errors reported as above.
+
+    Policies of slotwise get back the function itself, so that calls take no longer.
+    """
+    if not is_outside(module):
+        return function
+    called = getattr(module, name)
+    n_arguments = len(inspect.signature(getattr(called, "py_func", called)).parameters)
+
+    def call(*arguments: Any) -> Any:
+        with reported_errors(module, lambda: [KernelCall(called, arguments[:n_arguments])]):
+            return function(*arguments)
+
+    return call
+
+
+def problem_at(module: ModuleType, name: str | None, problem: str) -> BadInput:
+    """An error of a policy at the line where its file defines `name`."""
+    line = line_of_name(module, name)
+    return BadInput(f"policy {name_of(module)}: {problem}" + (f" ({line})" if line else ""))
+
+
+def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
+    if isinstance(error, ContractError):
+        return str(problem_at(module, error.function(), error.problem()))
+    not_compiled = isinstance(error, NumbaError) or is_compile_error(error)
+    what = "cannot be compiled" if not_compiled else "fails"
+    line = line_of_error(module, error, calls())
+    return f"policy {name_of(module)} {what}: {error_text(error)}" + (f" ({line})" if line else "")
+
+
+def error_text(error: Exception) -> str:
+    """The error in one line: of numba's long reports only the cause."""
+    text = _cause(str(error)) if isinstance(error, NumbaError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        text = f"{type(error).__name__}: {error.msg}"
+    one_line = " ".join(text.split()).removesuffix(":")
+    return one_line if len(one_line) <= MOST_CHARACTERS else one_line[: MOST_CHARACTERS - 3] + "..."
+
+
+def _cause(report: str) -> str:
+    """The first message of a report by numba, and the call that it is about, with short names of types."""
+    lines = [line.strip() for line in report.splitlines()]
+    causes = [line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))]
+    message = causes[0] if causes else report
+    if message.endswith(":") and len(causes) > 1:  # "No implementation of function F found for signature:"
+        message += " " + causes[1].removeprefix(">>> ")
+    message = re.sub(r"Function\(<(?:built-in function|class|ufunc) '?([^'>]+)'?>\)", r"\1", message)
+    return re.sub(r"\b(of type \w+)\(.*\)", r"\1", message)

@@ -60,13 +60,17 @@ def test_the_same_seed_gives_the_same_trace(policy: ModuleType) -> None:
 
 
 def test_it_is_better_than_uniform(policy: ModuleType) -> None:
-    """Paired over 10 runs: five standard errors below uniform. By chance this happens less than once in a thousand."""
+    """Paired over 10 runs: five standard errors below uniform. By chance this happens less than once in a thousand.
+
+    Greedy has 100 runs, because some of its runs settle on a bad display.
+    """
     if policy.__name__.endswith(".uniform"):
         pytest.skip("uniform cannot be better than itself")
     slow = policy.__name__.endswith(".pmed")
     rounds = 2000 if slow else 10_000
-    ours = sw.simulate(policy, MODEL, rounds=rounds, runs=10, seed=3)
-    gap = ours.difference(sw.simulate("uniform", MODEL, rounds=rounds, runs=10, seed=3))
+    runs = 100 if policy.__name__.endswith(".greedy") else 10
+    ours = sw.simulate(policy, MODEL, rounds=rounds, runs=runs, seed=3)
+    gap = ours.difference(sw.simulate("uniform", MODEL, rounds=rounds, runs=runs, seed=3))
     assert gap.mean[-1] + 5 * gap.standard_error[-1] < 0
 
 

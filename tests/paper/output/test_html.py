@@ -25,7 +25,7 @@ frame.style.width = location.search.slice(1) + "px";
 frame.onload = async () => {
   const page = frame.contentDocument, root = page.documentElement;
   while (!("charts" in root.dataset)) await new Promise((go) => setTimeout(go, 50));
-  const button = page.querySelector(".axes");
+  const button = page.querySelector(".view");
   button.click();
   while (page.querySelector(".interactive").dataset.drawn === page.querySelector(".interactive").dataset.chart)
     await new Promise((go) => setTimeout(go, 50));

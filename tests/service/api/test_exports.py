@@ -300,7 +300,8 @@ def test_slotwise_fit_reads_the_exported_log(tmp_path: Path, export_format: str)
 def test_without_pyarrow_the_log_is_not_available_as_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(client: Client) -> None:
         await client.page()
-        await client.recommend()
+        shown = await client.recommend()
+        await client.send({"type": "view", "display": shown["id"]})  # it is recorded together with the display
         monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
         answer = await client.http.get("/v1/pages/shop/log?format=parquet")
         assert answer.status_code == 406

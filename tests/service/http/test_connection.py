@@ -34,7 +34,7 @@ CHANGED = f"uvicorn {uvicorn.__version__} has changed what slotwise/service/http
 
 
 def requirement(name: str) -> Requirement:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["service"]
     return next(known for known in map(Requirement, listed) if known.name == name)
 
 

@@ -1,5 +1,6 @@
-"""How fits, posteriors and pages look in a Python session and in a notebook."""
+"""How models, results, fits, posteriors and pages look in a Python session and in a notebook."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -127,3 +128,30 @@ def test_numbers_and_tables_are_short() -> None:
     cells = Reader(html_table(["a", "b"], [[str(k), ""] for k in range(25)])).cells
     assert cells[-2:] == ["and 5 more", ""]
     assert len(cells) == 2 * (1 + MOST_ROWS + 1)
+
+
+def test_a_model_and_a_result_fit_into_a_line() -> None:
+    assert repr(sw.PBM([0.5, 0.123, 0.1, 0.05, 0.02, 0.01], [1, 0.5])) == (
+        "PBM(theta=[0.5, 0.12, 0.1, 0.05, 0.02, ...], kappa=[1, 0.5])"
+    )
+    assert repr(simulated()) == "Result(uniform: regret 40,000 ± 20,000 after 20,000 rounds, 2 runs)"
+    single = replace(simulated(), regret=np.array([[0.25, 1.0, 20.0]]))
+    assert repr(single) == "Result(uniform: regret 20 after 20,000 rounds, 1 run)"
+
+
+def test_a_notebook_shows_a_model_in_the_order_of_its_indices() -> None:
+    cells = Reader(sw.PBM([0.1, 0.3, 0.2], [0.5, 1])._repr_html_()).cells
+    assert cells == ["position", "kappa", "0", "0.5", "1", "1", "item", "theta", "0", "0.1", "1", "0.3", "2", "0.2"]
+
+
+def test_a_notebook_shows_the_regret_at_powers_of_ten_and_escapes_names() -> None:
+    shown = Reader(replace(simulated(), policy=HOSTILE, params={HOSTILE: HOSTILE})._repr_html_())
+    assert shown.cells[:5] == ["rounds", "regret", "standard error", "median", "95 %"]
+    assert shown.cells[5:] == ["10", "2", "1", "2", "2.9", "20,000", "40,000", "20,000", "40,000", "58,000"]
+    assert shown.text.count(HOSTILE) == 3
+    assert "script" not in shown.tags
+
+
+def simulated() -> sw.Result:
+    regret = np.array([[1.0, 1.0, 20_000.0], [3.0, 7.0, 60_000.0]])
+    return sw.Result("uniform", {}, np.ones(3), np.ones(2), 0, 0, np.array([10, 15, 20_000]), regret, 0.1)

@@ -50,8 +50,8 @@ def simulate(
     view: Annotated[
         str | None,
         typer.Option(
-            help="What the chart shows against rounds: log (default; both axes logarithmic), linear (regret on a linear "
-            "axis), or ratio (regret divided by that of pb_mhb, or else of the first policy)."
+            help="View of the chart: log (the default: both axes are logarithmic), linear (regret on a linear axis) or "
+            "ratio (regret divided by that of pb_mhb, or else of the first policy)."
         ),
     ] = None,
     bound: Annotated[

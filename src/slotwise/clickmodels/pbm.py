@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from slotwise.arrange import arrange
 from slotwise.checks import BadInput, Floats, Ints, integer_at_least, vector, within
 from slotwise.jit import kernel
+from slotwise.notebook import format_numbers, html_block, html_table, plural
 
 
 class Model(NamedTuple):
@@ -46,6 +47,17 @@ class PBM:
                 f"{self.kappa.size} positions but only {self.theta.size} items: "
                 "a display needs at least as many items as positions"
             )
+
+    def __repr__(self) -> str:
+        return f"PBM(theta={format_numbers(self.theta)}, kappa={format_numbers(self.kappa)})"
+
+    def _repr_html_(self) -> str:
+        kappa, theta = (
+            html_table([noun, name], [[str(k), f"{value:.3g}"] for k, value in enumerate(values.tolist())])
+            for noun, name, values in (("position", "kappa", self.kappa), ("item", "theta", self.theta))
+        )
+        caption = f"PBM: {plural(self.theta.size, 'item')}, {plural(self.kappa.size, 'position')}"
+        return html_block(caption, '<div style="display:flex;gap:2em;align-items:start">', kappa, theta, "</div>")
 
     def arrays(self) -> Model:
         """The model in the form that the kernels use."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from slotwise.checks import BadInput, Floats, Ints, vector, within
 from slotwise.clickmodels.pbm import PBM
 from slotwise.files import load_document, save_document
+from slotwise.notebook import html_block, html_table, plural
 
 FORMAT_VERSION = 1
 
@@ -47,6 +48,26 @@ class Result:
     def microseconds(self) -> float:
         """Time per round in the compiled loop."""
         return 1e6 * self.seconds / (self.runs * int(self.rounds[-1]))
+
+    def __repr__(self) -> str:
+        mean, error = float(self.mean()[-1]), float(self.standard_error()[-1])
+        spread = "" if error != error else f" ± {_format(error)}"
+        size = f"{plural(float(self.rounds[-1]), 'round')}, {plural(self.runs, 'run')}"
+        return f"Result({self.policy}: regret {_format(mean)}{spread} after {size})"
+
+    def _repr_html_(self) -> str:
+        median, high = self.quantiles([0.5, 0.95])
+        columns = (self.mean(), self.standard_error(), median, high)
+        shown = [k for k, t in enumerate(self.rounds.tolist()) if _is_power_of_ten(t) or t == self.rounds[-1]]
+        rows = [[f"{self.rounds[k]:,}", *(_format(column[k]) for column in columns)] for k in shown]
+        settings = ", ".join(f"{name} = {value}" for name, value in self.params.items()) or "none"
+        size = f"{plural(self.theta.size, 'item')}, {plural(self.kappa.size, 'position')}"
+        notes = [
+            f"settings: {settings}",
+            f"{size}; seed {self.seed}, delay {self.delay}; {self.microseconds:.3g} µs/round",
+        ]
+        table = html_table(["rounds", "regret", "standard error", "median", "95 %"], rows)
+        return html_block(repr(self), table, notes=notes)
 
     def mean(self) -> Floats:
         """Mean regret over runs, at each checkpoint."""
@@ -157,6 +178,16 @@ class _SavedResult(msgspec.Struct):
     rounds: list[int]
     regret: list[list[float]]
     seconds: float
+
+
+def _format(value: float) -> str:
+    if value != value:
+        return "-"  # the standard error of one run
+    return f"{value:.3g}" if abs(value) < 1000.0 else f"{value:,.0f}"
+
+
+def _is_power_of_ten(number: int) -> bool:
+    return str(number).strip("0") == "1"
 
 
 def _standard_error(values: Floats) -> Floats:

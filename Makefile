@@ -27,17 +27,17 @@ help:
 	@echo "make package     build the sdist and the wheel, and try both in a fresh environment (up to ten minutes)"
 	@echo "make paper       reproduce the paper (up to an hour on two cores) and update docs/paper.md"
 
-# .runs: the service is installed, and nothing that only other commands need (SIZE_SERVICE MB on disk);
-# .ready: every extra and the tools for tests and development are installed too (SIZE_DEV GB)
+# .runs: the service is installed, and nothing that only other commands need (450 MB on disk);
+# .ready: every extra and the tools for tests and development are installed too (2 GB)
 $(RUNS): pyproject.toml constraints.txt
 	$(MAKE_VENV)
-	@echo "installing the service into .venv, once: NumPy, SciPy, numba, Starlette, uvicorn and what they need (SIZE_SERVICE MB)"
+	@echo "installing the service into .venv, once: NumPy, SciPy, numba, Starlette, uvicorn and what they need (450 MB)"
 	@$(BIN)/python $(PIP_INSTALL) --no-compile --editable '.[service]'  # Python compiles the few modules that it imports
 	@touch $(RUNS)
 
 $(READY): pyproject.toml constraints.txt
 	$(MAKE_VENV)
-	@echo "installing every extra and the development tools into .venv, once: DuckDB, Altair, Spark, pytest and others (SIZE_DEV GB)"
+	@echo "installing every extra and the development tools into .venv, once: DuckDB, Altair, Spark, pytest and others (2 GB)"
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
 	@touch $(RUNS) $(READY)
 

@@ -2,10 +2,11 @@
 
 import sys
 
-from benchmarks import estimators, growth, logs, pmed_cost, policies, sampler, service, speed
+from benchmarks import ensemble, estimators, growth, logs, pmed_cost, policies, sampler, service, speed
 
 if __name__ == "__main__":
     results = [
-        benchmark.main() for benchmark in (speed, growth, policies, pmed_cost, estimators, logs, sampler, service)
+        benchmark.main()
+        for benchmark in (speed, growth, policies, pmed_cost, estimators, logs, sampler, ensemble, service)
     ]
     sys.exit(not all(results))

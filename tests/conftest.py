@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from tests.service.running_service import Process
 
 # The tests of these files call the same kernels: in two processes, each kernel would be compiled twice.
-POLICY_TESTS = ("tests/policies/", "tests/simulation/", "tests/test_bad_input.py", "tests/test_recommender")
+POLICY_TESTS = (
+    *("tests/policies/", "tests/simulation/", "tests/cli/test_simulate.py"),
+    *("tests/test_bad_input.py", "tests/test_recommender", "tests/docs/test_docstrings.py"),
+)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of each file in one process, and likewise all tests that compile policies (`--dist loadgroup`)."""
     for item in items:

@@ -1,24 +1,14 @@
 """Compilation is reported while it happens, and not when everything is in the cache."""
 
 import os
-import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numba
+import pytest
 
 from slotwise.compilation import watch_compilation
-
-PROGRAM = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import kernels_to_watch
-from slotwise.compilation import watch_compilation
-calls = []
-with watch_compilation(lambda compiled, running: calls.append((compiled, running))):
-    assert kernels_to_watch.twice(2) == 4
-print(len(calls))
-"""
 
 
 def test_functions_are_counted_until_the_outermost_is_compiled() -> None:
@@ -38,10 +28,15 @@ def test_functions_are_counted_until_the_outermost_is_compiled() -> None:
     assert calls == [(0, True), (0, True), (1, True), (2, False)]
 
 
-def test_kernels_from_the_cache_are_not_reported(tmp_path: Path) -> None:
-    source = "from slotwise.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
-    (tmp_path / "kernels_to_watch.py").write_text(source)
-    environment = os.environ | {"SLOTWISE_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-    calls = [int(subprocess.run(command, capture_output=True, text=True, env=environment).stdout) for _ in range(2)]
-    assert calls == [2, 0]
+def test_kernels_from_the_cache_are_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "kernels_to_watch.py"
+    source.write_text("from slotwise.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n")
+    os.utime(source, (0, 0))  # a file that is newer than the process is not cached
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("SLOTWISE_CACHE_DIR", str(tmp_path / "cache"))
+    calls = []
+    for _ in range(2):
+        monkeypatch.delitem(sys.modules, "kernels_to_watch", raising=False)
+        with watch_compilation(lambda compiled, running: calls.append((compiled, running))):
+            assert import_module("kernels_to_watch").twice(2) == 4
+    assert calls == [(0, True), (1, False)]

@@ -1,5 +1,6 @@
 """`slotwise reproduce`; tests/paper has the tests of the reproduction itself."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,11 @@ def test_the_table_of_queries_alone(slotwise, monkeypatch, tmp_path: Path) -> No
     page = (out / "paper.md").read_text()
     assert "QUICK" in page
     assert str(tmp_path) not in page
+
+
+def test_without_pyarrow_the_data_are_written_as_csv_only(slotwise, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    result = slotwise("reproduce", "--only", "tab-data", "--quick", "--out", str(tmp_path / "paper"))
+    assert result.exit_code == 0, result.stderr
+    assert "pip install 'slotwise[logs]'" in result.stderr
+    assert {path.suffix for path in (tmp_path / "paper" / "data").iterdir() if path.is_file()} == {".csv"}

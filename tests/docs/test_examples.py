@@ -49,7 +49,7 @@ def dask() -> Iterator[str]:
     import distributed
 
     with distributed.LocalCluster(
-        n_workers=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address=None, silence_logs=50
+        n_workers=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address
 

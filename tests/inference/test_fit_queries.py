@@ -247,6 +247,16 @@ def test_bayes_warns_of_items_that_only_the_prior_determines() -> None:
     assert 0 < model.theta[1] < model.theta_interval[1, 1] < 0.2
 
 
+def test_bayes_gives_no_interval_where_kappa_is_1_only_by_convention() -> None:
+    """Each item was shown at a position of its own, so that nothing compares the positions."""
+    model = fit_one([[90, 0], [0, 60]], [[10, 0], [0, 40]], "bayes")
+    assert np.isnan(model.kappa_interval).all()
+    assert np.isnan(model.kappa_error).all()
+    assert model.kappa.tolist() == [1.0, 1.0]
+    assert np.isfinite(model.theta_interval).all()
+    assert [warning for warning in model.warnings if "not ready" in warning] == []
+
+
 def test_progress_of_bayes_is_reported_after_each_query() -> None:
     done: list[int] = []
     few_bayes(progress=done.append)

@@ -12,6 +12,7 @@ from slotwise.paper.experiments import (
     BEST,
     EPSILON_EM,
     EPSILON_SVD,
+    FILLS,
     GREEDY,
     GREEDY_EM,
     GREEDY_SVD,
@@ -22,6 +23,7 @@ from slotwise.paper.experiments import (
     PBM_PIE,
     PBM_TS,
     PBM_UCB,
+    PLUG_IN,
     PMED,
     POOLED,
     RANDOM_SWEEPS,
@@ -32,7 +34,7 @@ from slotwise.paper.experiments import (
     hyper,
     random_start,
     select_experiments,
-    with_mean_fill,
+    with_fill,
 )
 from slotwise.paper.plan import choose_c
 from slotwise.paper.reproduce import ExperimentCost, Reproduction, Scope
@@ -79,13 +81,14 @@ def as_the_paper_says() -> Results:
             for contender in (BC_GREEDY, PBM_GREEDY):
                 oracle = BC_MPTS if contender is BC_GREEDY else PBM_TS
                 put(results, experiment, setting, oracle.label, result(95 if oracle is BC_MPTS else 200))
-                put(results, experiment, setting, contender.label, diverging(result(100), 300))
+                for run_set in ("curves", "linear"):
+                    put(results, experiment, setting, contender.label, diverging(result(100), 300), run_set)
             put(results, experiment, setting, PB_MHB.label, result(96))
     for setting in SIMULATED_SETTINGS:
         put(results, "fig-simulated", setting, PB_MHB.label, result(96), "pairs")
         put(results, "fig-simulated", setting, BC_MPTS.label, result(200 if setting == "near-one" else 95), "pairs")
-        for contender in (BC_GREEDY, PBM_GREEDY):
-            put(results, "fig-fill", setting, with_mean_fill(contender).label, result(1000, exponent=1.0))
+        for contender in (with_fill(contender, fill) for contender in PLUG_IN for fill in FILLS):
+            put(results, "fig-fill", setting, contender.label, result(1000, exponent=1.0), "linear")
     put(results, "fig-spread", "standard", PB_MHB.label, result(100))
     for contender in (BC_GREEDY, PBM_GREEDY, GREEDY):
         put(results, "fig-spread", "standard", contender.label, result(50, unlucky=0.3))

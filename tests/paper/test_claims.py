@@ -73,9 +73,10 @@ def test_the_slope_of_a_power_is_its_exponent() -> None:
 def test_divergence_is_the_round_from_which_the_curves_stay_apart() -> None:
     warm = TRUE.result("fig-warm", "standard", WARM.label)
     late = TRUE.result("fig-warm", "standard", random_start(30).label)
-    assert divergence_round(late, warm) == ROUND_AFTER_2000
-    assert divergence_round(warm, late) is None
-    assert divergence_round(warm, warm) is None
+    gaps = (late.regret - warm.regret).T
+    assert divergence_round(warm.rounds, gaps) == ROUND_AFTER_2000
+    assert divergence_round(warm.rounds, -gaps) is None
+    assert divergence_round(warm.rounds, 0 * gaps) is None
 
 
 ROUND_AFTER_2000 = int(made_up.ROUNDS[made_up.ROUNDS > 2000][0])

@@ -20,7 +20,8 @@ VERSIONS += [
     (name, {"kappa": source}) for name in ("bc_mpts", "pbm_ts", "pbm_ucb", "pbm_pie") for source in ("svd", "em")
 ]
 VERSIONS += [(name, {"estimator": "em"}) for name in ("greedy", "epsilon_greedy")]
-VERSIONS += [(name, {"fill": "mean"}) for name in ("greedy", "epsilon_greedy")]
+VERSIONS += [(name, {"fill": fill}) for name in ("greedy", "epsilon_greedy") for fill in ("mean", "authors")]
+VERSIONS += [("epsilon_greedy", {"replace": "display"})]
 
 
 def finite(state: object) -> bool:

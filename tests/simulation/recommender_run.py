@@ -2,7 +2,9 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import slotwise as sw
 from slotwise.simulation.simulate import generators
@@ -24,12 +26,14 @@ def expected_clicks(truth: sw.PBM, display: list[int]) -> float:
     return total
 
 
-def run_recommender(reference: str, rounds: int, seed: int = SEED, run: int = RUN) -> RecommenderRun:
+def run_recommender(
+    rounds: int, policy: str, params: Mapping[str, Any], seed: int = SEED, run: int = RUN
+) -> RecommenderRun:
     """Run a Recommender with the visitors and the randomness that the simulator uses for this run."""
     visitors, rng = generators(seed, run)
     truth = MODEL.shuffled(visitors)
     items, positions = [f"item {k}" for k in range(6)], ["left", "middle", "right"]
-    page = sw.Recommender(items, positions, policy="pb_mhb", params={"reference": reference}, seed=rng)
+    page = sw.Recommender(items, positions, policy=policy, params=params, seed=rng)
     best = expected_clicks(truth, truth.best_display().tolist())
     done, lost = RecommenderRun(), 0.0
     for _ in range(rounds):
@@ -44,8 +48,12 @@ def run_recommender(reference: str, rounds: int, seed: int = SEED, run: int = RU
     return done
 
 
+VERSIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "first": ("pb_mhb", {"reference": "first"}),
+    "none": ("pb_mhb", {"reference": "none"}),
+    "slot_ids": ("slot_ids", {"draws": 8}),
+}
+
 if __name__ == "__main__":
-    json.dump(
-        {reference: run_recommender(reference, int(sys.argv[1])).displays for reference in ("first", "none")},
-        sys.stdout,
-    )
+    rounds = int(sys.argv[1])
+    json.dump({name: run_recommender(rounds, *version).displays for name, version in VERSIONS.items()}, sys.stdout)

@@ -202,17 +202,18 @@ def test_the_delays_above_give_different_results() -> None:
 # the simulator, one call at a time, and plain Python
 
 
-@pytest.mark.parametrize("reference", ["first", "none"])
-def test_one_call_at_a_time_equals_the_simulation_bit_for_bit(reference: str) -> None:
+@pytest.mark.parametrize("version", recommender_run.VERSIONS)
+def test_one_call_at_a_time_equals_the_simulation_bit_for_bit(version: str) -> None:
     rounds = 1500
-    single_run = recommender_run.run_recommender(reference, rounds)
+    policy, params = recommender_run.VERSIONS[version]
+    single_run = recommender_run.run_recommender(rounds, policy, params)
     result = sw.simulate(
-        "pb_mhb",
+        policy,
         MODEL,
         rounds=rounds,
         runs=recommender_run.RUN + 1,
         seed=recommender_run.SEED,
-        params={"reference": reference},
+        params=params,
         checkpoints=range(1, rounds + 1),
     )
     assert result.regret[recommender_run.RUN].tolist() == single_run.regret
@@ -222,8 +223,8 @@ def test_plain_python_shows_the_same_displays_as_compiled_code() -> None:
     command = [sys.executable, str(HERE / "recommender_run.py"), "250"]
     plain = subprocess.run(command, env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, check=True)
     displays = json.loads(plain.stdout)
-    for reference in ("first", "none"):
-        assert displays[reference] == recommender_run.run_recommender(reference, 250).displays
+    for name, version in recommender_run.VERSIONS.items():
+        assert displays[name] == recommender_run.run_recommender(250, *version).displays
 
 
 # progress, and its cost

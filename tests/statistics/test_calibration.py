@@ -61,7 +61,7 @@ def levels(case: str, data_sets: int, believed: object = None) -> Floats:
         post = sw.posterior(counts, DRAWS, believed or prior, reference, ess=0.8 * DRAWS, seed=k)  # type: ignore[arg-type]
         theta, kappa = theta[None], kappa[None]
         normalise(theta, kappa, *components(counts.arrays()), int(reference == "first"))
-        shares.append(_share_below(_variables(post.theta, post.kappa), _variables(theta, kappa), rng))
+        shares.append(share_below(_variables(post.theta, post.kappa), _variables(theta, kappa), rng))
     return np.array(shares)
 
 
@@ -70,7 +70,7 @@ def _variables(theta: Floats, kappa: Floats) -> Floats:
     return np.concatenate([theta, kappa, products], axis=1)
 
 
-def _share_below(draws: Floats, value: Floats, rng: np.random.Generator) -> Floats:
+def share_below(draws: Floats, value: Floats, rng: np.random.Generator) -> Floats:
     below, same = (draws < value).sum(axis=0), (draws == value).sum(axis=0)
     return (below + rng.random(value.shape[1]) * (same + 1)) / (len(draws) + 1)
 

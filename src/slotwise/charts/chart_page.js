@@ -15,8 +15,9 @@
     const legend = width < NARROW
       ? { orient: "bottom", columns: Math.max(1, Math.floor(width / 170)), labelLimit: Math.max(120, width / 2 - 40) }
       : { labelLimit: 260 };
-    const axis = { labelFontSize: 12, titleFontSize: 12 };
-    const config = { ...part.config, axis, legend: { labelFontSize: 12, ...legend } };
+    const size = Math.max(12, Math.min(Math.round(width / 120), 15));
+    const axis = { labelFontSize: size, titleFontSize: size };
+    const config = { ...part.config, axis, legend: { labelFontSize: size, titleFontSize: size, ...legend } };
     const actions = width < NARROW ? false : { export: true, source: false, compiled: false, editor: false };
     return vegaEmbed(container, { ...part, config }, { renderer: "svg", actions });
   }
@@ -24,7 +25,7 @@
   // one view: as wide as the page, and as high as is left of it, within a sensible shape
   function fitView(container, part, width) {
     const left = innerHeight - container.getBoundingClientRect().top - scrollY - 24;
-    const shaped = Math.min(left, (width < NARROW ? 0.9 : 0.65) * width, 3 * part.height);
+    const shaped = Math.min(left, (width < NARROW ? 1.3 : 0.65) * width, 3 * part.height);
     const height = parts.length > 1 ? Math.min(1.5 * part.height, 0.8 * width) : Math.max(shaped, 280);
     return embed(container, { ...part, width, height, autosize: { type: "fit", contains: "padding" } }, width);
   }

@@ -90,14 +90,15 @@ def _compile_bar_in(
     tasks: list[TaskID] = []
 
     def update(compiled: int, running: bool) -> None:
-        if running and not tasks:
-            before()
-            tasks.append(progress.add_task("", total=None))
-        elif not running:
+        description = f"compiling, once on this machine, {compiled:,} functions so far"
+        if not running:
             progress.remove_task(tasks.pop())
             after()
-        for task in tasks:
-            progress.update(task, description=f"compiling, once on this machine, {compiled:,} functions so far")
+        elif tasks:
+            progress.update(tasks[0], description=description)
+        else:
+            before()
+            tasks.append(progress.add_task(description, total=None))
 
     with watch_compilation(update):
         yield

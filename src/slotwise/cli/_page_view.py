@@ -51,7 +51,7 @@ def _print_source(insights: PageDict | None, verbose: bool) -> None:
     console.print_line(learnt_from + f" ({variants})" * bool(variants))
     if insights["note"]:
         console.print_line(insights["note"])
-    if verbose and insights["sampling"]:
+    if verbose and insights.get("sampling"):
         console.print_line(insights["sampling"])
 
 
@@ -74,7 +74,7 @@ def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]
     """The item that visitors see at each position; where it is learnt, only if something was counted there."""
     if not insights:
         return {place: f"{item} (pinned)" for place, item in _pins(page).items()}
-    rows = [row for row in insights["shown"] if row["segment"] == segment]
+    rows = [row for row in insights.get("shown", []) if row["segment"] == segment]
     reasons = {"pinned": "pinned", "default": "default order"}
     seen = {
         (row["layout"], row["position"]): f"{row['item']} ({reasons[row['reason']]})"

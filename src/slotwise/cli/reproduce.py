@@ -139,7 +139,10 @@ def _summary(reproduction: "Reproduction", folder: Path) -> dict[str, Any]:
         "claims": {
             judgement.claim.name: {
                 "verdict": judgement.verdict,
-                "parts": [criterion._asdict() for criterion in judgement.criteria],
+                "parts": [
+                    {name: getattr(criterion, name) for name in ("where", "holds", "measured")}
+                    for criterion in judgement.criteria
+                ],
             }
             for judgement in reproduction.judgements
         },

@@ -24,7 +24,7 @@ VIEWS = ("log", "linear", "ratio")
     epilog=options.examples(
         "slotwise simulate --setting near-one --runs 100",
         "slotwise simulate --policies pb_mhb,pb_mhb:width=10:sweeps=10 --chart out.svg",
-        "slotwise simulate --policies pb_mhb,slot_ts,bc_mpts --view ratio --chart ratio.svg",
+        "slotwise simulate --policies pb_mhb,slot_ts --view ratio --chart ratio.svg",
         "slotwise simulate --policies examples/click_share.py,uniform --json",
         "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --rounds 1e6",
     )
@@ -50,8 +50,8 @@ def simulate(
     view: Annotated[
         str | None,
         typer.Option(
-            help="View of the chart: log (the default: both axes are logarithmic), linear (regret on a linear axis) or "
-            "ratio (regret divided by that of pb_mhb, or else of the first policy)."
+            help="What the chart shows against rounds: log (default; both axes logarithmic), linear (regret on a "
+            "linear axis), or ratio (regret divided by that of pb_mhb, or else of the first policy)."
         ),
     ] = None,
     bound: Annotated[

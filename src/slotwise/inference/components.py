@@ -1,6 +1,7 @@
 """Connected components of the item-position graph: across components only the products theta kappa are identified."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
@@ -13,6 +14,24 @@ def components(counts: CountArrays) -> tuple[Ints, Ints]:
     items, positions = np.empty(n_items, np.int64), np.empty(n_positions, np.int64)
     label_components(counts.clicks, counts.skips, np.ones(n_items), np.ones(n_positions), items, positions)
     return items, positions
+
+
+def components_warning(n_components: int) -> str:
+    """What a reader of theta and kappa must know about a design with several components."""
+    return (
+        f"the displays connect items and positions in {n_components} separate components: "
+        "compare theta and kappa only within a component"
+    )
+
+
+def unlinked_positions(items: Ints, positions: Ints) -> NDArray[np.bool_]:
+    """The positions that no count links to another one, by the labels of their components.
+
+    Scaled to a largest kappa of 1, the kappa of such a position is 1 whatever its visibility is. A page with a single
+    position has none: there, the only position is the most visible one.
+    """
+    alone = (positions[:, None] == positions).sum(axis=1) == 1
+    return np.asarray(alone & np.isin(positions, items) & (positions.size > 1))
 
 
 @kernel

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Ints
+from slotwise.inference.components import components_warning
 from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
 
 MAX_NAMES = 8  # in one warning
@@ -45,10 +46,7 @@ def query_warnings(
     warnings = []
     n_components = len(set(batch.position_component[query].tolist()))
     if n_components > 1:
-        warnings.append(
-            f"the displays connect items and positions in {n_components} separate components: "
-            "compare theta and kappa only within a component"
-        )
+        warnings.append(components_warning(n_components))
     elif not batch.identifiable[query]:
         warnings.append("theta and kappa cannot be separated because the clicks do not connect all items and positions")
     warnings += _state_warnings("item", batch.item_state[rows], items, item_texts)

@@ -93,7 +93,8 @@ def _summarise(query: Query, sampled: Posterior, level: float) -> QueryEstimate:
     both = np.concatenate([sampled.theta, sampled.kappa], axis=1)
     convention = (both == 1.0).all(axis=0)  # the most visible position, if it is the same in all draws
     ready = (sampled.effective_sample_sizes >= MIN_ESS) | convention
-    error = np.where(ready, both.std(axis=0), np.nan)
+    unlinked = np.concatenate([np.zeros(n_items, np.bool_), sampled.unlinked])
+    error = np.where(ready & ~unlinked, both.std(axis=0), np.nan)
     interval = np.where(ready[:, None], np.concatenate(sampled.intervals(level)), np.nan)
     return QueryEstimate(
         both[:, :n_items].mean(axis=0),

@@ -95,16 +95,16 @@ def _wrong_csv(bad: BadLine, faults: Faults) -> Cause:
     return Cause(f"{text}; a field that contains {separator} must be quoted" if found > expected else text)
 
 
-def _wrong_json(bad: BadLine, faults: Faults) -> Cause:
-    log_files = faults.log_files
-    columns = columns_of(bad.file, log_files.schema)
-    if columns:
-        lacking = {field: column for field, column in log_files.schema.used.items() if column not in columns}
-        option = ",".join(f"{field}=FIELD" for field in lacking)
-        return Cause(
-            f"the first object has no {_listed([*lacking.values()])} but {_listed(columns)}: --columns {option}"
-        )
-    return Cause("the lines are not JSON", (Remedy("if they are fields with a delimiter", ("--format", "csv")),))
+def _wrong_json(bad: BadLine, faults: Faults) -> Cause | None:
+    schema = faults.log_files.schema
+    columns = columns_of(bad.file, schema)
+    if not columns:
+        return Cause("the lines are not JSON", (Remedy("if they are fields with a delimiter", ("--format", "csv")),))
+    lacking = {field: column for field, column in schema.used.items() if column not in columns}
+    if not lacking:
+        return None  # the first object is good
+    option = ",".join(f"{field}=FIELD" for field in lacking)
+    return Cause(f"the first object has no {_listed([*lacking.values()])} but {_listed(columns)}: --columns {option}")
 
 
 def _wrong_number(faults: Faults) -> Cause | None:

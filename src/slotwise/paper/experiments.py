@@ -83,9 +83,9 @@ PBM_UCB, PBM_PIE = Contender("PBM-UCB", "pbm_ucb"), Contender("PBM-PIE", "pbm_pi
 PB_MHB_1, PB_MHB_10 = Contender("PB-MHB, m = 1", "pb_mhb"), Contender("PB-MHB, m = 10", "pb_mhb", {"sweeps": 10})
 
 
-def with_mean_fill(contender: Contender) -> Contender:
-    """The same policy, with the mean click rate of all cells as the click rate of cells never shown."""
-    return Contender(f"{contender.label}, fill=mean", contender.policy, contender.params | {"fill": "mean"})
+def with_fill(contender: Contender, fill: str) -> Contender:
+    """The same policy, with another click rate of cells never shown in its SVD."""
+    return Contender(f"{contender.label}, fill={fill}", contender.policy, contender.params | {"fill": fill})
 
 
 def hyper(width: float, sweeps: int) -> Contender:
@@ -100,6 +100,10 @@ def random_start(sweeps: int) -> Contender:
 
 WARM = Contender("warm start, m = 1", "pb_mhb")
 GREEDY_VERSIONS = (BC_GREEDY, PBM_GREEDY, GREEDY)
+FILLS = ("mean", "authors")  # instead of the default, a click rate of 1
+FILLED_VERSIONS = tuple(with_fill(contender, fill) for fill in FILLS for contender in GREEDY_VERSIONS)
+PLUG_IN = (BC_GREEDY, PBM_GREEDY)
+LINEAR_RUNS = 200  # 20 runs cannot tell a linear regret from one that bends
 SIMULATED_SETTINGS, QUERIES, STANDARD = tuple(SIMULATED), tuple(BEHAVIORAL), ("standard",)
 
 EXPERIMENTS = {
@@ -129,17 +133,22 @@ EXPERIMENTS = {
                 "pairs": RunSet(
                     (PB_MHB, BC_MPTS), SIMULATED_SETTINGS, runs=200
                 ),  # many runs: BC-MPTS has a heavy tail near one
+                "linear": RunSet(PLUG_IN, SIMULATED_SETTINGS, runs=LINEAR_RUNS),
             },
         ),
         Experiment(
             "fig-fill",
             "Click rate assumed for cells never shown",
             "The SVD needs a click rate for an item never shown at a position. The paper does not say which one it "
-            "uses. A rate of 1 makes greedy versions explore; the mean of all cells (fill=mean) does not.",
+            "uses. A rate of 1 makes greedy versions explore; the mean of all cells (fill=mean) does not. The authors' "
+            "public code has (S + p) / (V + p) for every cell (fill=authors), which is 1 for a cell never shown.",
             {
-                "curves": RunSet(
-                    (*GREEDY_VERSIONS, *map(with_mean_fill, GREEDY_VERSIONS), PB_MHB, *REFERENCES), SIMULATED_SETTINGS
-                )
+                "curves": RunSet((*GREEDY_VERSIONS, *FILLED_VERSIONS, PB_MHB, *REFERENCES), SIMULATED_SETTINGS),
+                "linear": RunSet(
+                    tuple(with_fill(contender, fill) for fill in FILLS for contender in PLUG_IN),
+                    SIMULATED_SETTINGS,
+                    runs=LINEAR_RUNS,
+                ),
             },
         ),
         Experiment(
@@ -178,6 +187,7 @@ EXPERIMENTS = {
             {
                 "curves": RunSet(ALL_CONTENDERS, QUERIES, runs=10, pooled=True),
                 "tuning": RunSet(EPSILON_CONTENDERS, QUERIES, runs=10, seed_shift=1, pooled=True),
+                "linear": RunSet(PLUG_IN, QUERIES, runs=LINEAR_RUNS, pooled=True),
             },
         ),
         Experiment(

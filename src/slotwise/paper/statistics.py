@@ -1,12 +1,13 @@
 """The statistics that the claims are judged by: estimates over runs, with their uncertainty."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.checks import Floats
+from slotwise.checks import Floats, Ints
 from slotwise.simulation.result import Result
 
 RESAMPLES = 2000
@@ -24,38 +25,64 @@ class Measurement(NamedTuple):
         return f"{_format_number(self.value)} [{_format_number(self.low)}, {_format_number(self.high)}]"
 
 
+def final_regret(*results: Result) -> Floats:
+    """The regret at the last round: a row for each result, a column for each run."""
+    return np.stack([result.regret[:, -1] for result in results])
+
+
 def paired_difference(result: Result, other: Result) -> Measurement:
     """The mean regret of `result` minus the mean regret of `other` at the last round, paired by run.
 
     The interval is 2 standard errors.
     """
     difference = result.difference(other)
-    mean, error = float(difference.mean[-1]), float(difference.standard_error[-1])
-    return Measurement(mean, mean - 2 * error, mean + 2 * error)
+    return _with_two_errors(float(difference.mean[-1]), float(difference.standard_error[-1]))
+
+
+def row_difference(rows: Floats) -> Measurement:
+    """Mean of the first row minus that of the second, paired by column, with 2 standard errors."""
+    gaps = rows[0] - rows[1]
+    return _with_two_errors(float(gaps.mean()), float(gaps.std(ddof=1)) / np.sqrt(gaps.size))
 
 
 def ratio(result: Result, other: Result, *, median: bool = False) -> Measurement:
-    """The mean (or median) regret of `result` divided by that of `other`, at the last round.
+    """Mean (or median) regret of `result` at the last round divided by that of `other`; runs are resampled in pairs."""
+    rows = final_regret(result, other)
+    return median_ratio(rows) if median else mean_ratio(rows)
 
-    Runs are resampled in pairs.
-    """
-    statistic = np.median if median else np.mean
-    return _resampled(
-        np.stack([result.regret[:, -1], other.regret[:, -1]]),
-        lambda rows: np.asarray(statistic(rows[0], axis=-1) / statistic(rows[1], axis=-1)),
-    )
+
+def mean_ratio(rows: Floats) -> Measurement:
+    """The mean of the first row divided by that of the second; columns are resampled."""
+    return _of_means(rows, lambda means: means[0] / means[1])
+
+
+def median_ratio(rows: Floats) -> Measurement:
+    """The median of the first row divided by that of the second; columns are resampled."""
+    medians = np.median(rows[:, _picks(rows.shape[1])], axis=-1)
+    value = np.median(rows[0]) / np.median(rows[1])
+    return _with_quantiles(float(value), medians[0] / medians[1])
 
 
 def growth_exponent(result: Result) -> Measurement:
-    """The p for which mean regret grows like a + b t^p in the last decade: 1 is linear, 0 is logarithmic.
+    """The p for which mean regret grows like a + b t^p in the last decade: 1 is linear, 0 is logarithmic."""
+    return _of_means(last_decade(result), _exponent)
 
-    The regret before the last decade (a) cancels out, because the increments of t^p in the two halves of the decade
-    have the ratio 10^(p/2).
-    """
+
+def exponent(increments: Floats) -> float:
+    """The p of a + b t^p from the increments of `last_decade`."""
+    return float(_exponent(increments.mean(axis=1)))
+
+
+def _exponent(means: Floats) -> Floats:
+    """The regret before the last decade, a, cancels out: increments of t^p in its halves have the ratio 10^(p/2)."""
+    return np.asarray(2 * np.log10(means[1] / means[0]))
+
+
+def last_decade(result: Result) -> Floats:
+    """The increments of regret in the two halves (on a logarithmic axis) of the last decade: 2 x runs."""
     last = result.rounds[-1]
     ends = [int(np.searchsorted(result.rounds, last / 10**decades)) for decades in (1.0, 0.5, 0.0)]
-    increments = np.diff(result.regret[:, ends], axis=1).T
-    return _resampled(increments, lambda rows: 2 * np.log10(rows[1].mean(axis=-1) / rows[0].mean(axis=-1)))
+    return np.diff(result.regret[:, ends], axis=1).T
 
 
 def unlucky_runs(result: Result) -> NDArray[np.bool_]:
@@ -68,14 +95,16 @@ def unlucky_runs(result: Result) -> NDArray[np.bool_]:
     return np.asarray(result.regret[:, -1] > growth * result.regret[:, start])
 
 
-def divergence_round(result: Result, other: Result) -> int | None:
-    """The round from which the mean regret of `result` stays above that of `other` by more than 2 standard errors."""
-    difference = result.difference(other)
-    above = difference.mean > 2 * difference.standard_error
+def divergence_round(rounds: Ints, gaps: Floats) -> int | None:
+    """The round from which the mean of `gaps` stays more than 2 standard errors above 0.
+
+    They are differences of regret, with a row for each of the `rounds` and a column for each run.
+    """
+    above = gaps.mean(axis=1) > 2 * gaps.std(axis=1, ddof=1) / np.sqrt(gaps.shape[1])
     if not above[-1]:
         return None
     below = np.flatnonzero(~above)
-    return int(difference.rounds[below[-1] + 1 if below.size else 0])
+    return int(rounds[below[-1] + 1 if below.size else 0])
 
 
 def decade_start(result: Result) -> int:
@@ -88,14 +117,32 @@ def format_mean(result: Result) -> str:
     return f"{_format_number(float(result.mean()[-1]))} ± {_format_number(float(result.standard_error()[-1]))}"
 
 
-def _resampled(rows: Floats, statistic: Statistic) -> Measurement:
-    """A statistic of runs with its 95 % bootstrap interval. The resampling seed is fixed."""
-    runs = rows.shape[1]
-    picks = np.random.default_rng(0).integers(0, runs, (RESAMPLES, runs))
+def _with_two_errors(value: float, error: float) -> Measurement:
+    return Measurement(value, value - 2 * error, value + 2 * error)
+
+
+def _of_means(rows: Floats, statistic: Statistic) -> Measurement:
+    """A statistic of the mean of each row, with its 95 % bootstrap interval over columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = np.nanquantile(statistic(rows[:, picks]), [0.025, 0.975])
-        value = statistic(rows)
-    return Measurement(float(value), float(low), float(high))
+        resampled = statistic(rows @ _weights(rows.shape[1]).T)
+        return _with_quantiles(float(statistic(rows.mean(axis=1))), resampled)
+
+
+def _with_quantiles(value: float, resampled: Floats) -> Measurement:
+    low, high = np.nanquantile(resampled, [0.025, 0.975])
+    return Measurement(value, float(low), float(high))
+
+
+@cache
+def _picks(runs: int) -> Ints:
+    """The runs of each resample. The seed is fixed."""
+    return np.random.default_rng(0).integers(0, runs, (RESAMPLES, runs))
+
+
+@cache
+def _weights(runs: int) -> Floats:
+    """The share of each run in each resample: a product with it is faster than to gather the runs."""
+    return np.stack([np.bincount(picks, minlength=runs) / runs for picks in _picks(runs)])
 
 
 def _format_number(value: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
+from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
 from slotwise.jit import kernel
 from slotwise.policies._kernels import copy
 from slotwise.policies._plug_in_kappa import Params, State, check, choose_with_kappa, grow, init, update
@@ -19,7 +20,7 @@ __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "updat
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """Draw theta from its corrected Beta posterior given kappa (Eq. 7)."""
     if params.kappa != KappaSource.ORACLE:
-        refresh(params.kappa, params.fill, state)
+        refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
     counts, estimate = state.counts, state.estimate
     visibility, item_clicks, clicks, skips = estimate.kappa, counts.item_clicks, counts.clicks, counts.skips
     for item in range(theta.size):

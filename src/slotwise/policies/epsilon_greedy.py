@@ -1,10 +1,11 @@
-"""epsilon_n-greedy: the greedy display, with each item replaced by a random one with probability c/t.
+"""epsilon_n-greedy: the greedy display, of which items, or all of it, are replaced at random with probability c/t.
 
 Auer, Cesa-Bianchi and Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit Problem", as the PB-MHB paper uses
 it in its section 5.2.
 """
 
 import math
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +20,20 @@ from slotwise.policies._common import count_display
 State = greedy.State
 
 
+class Replace(IntEnum):
+    """What is replaced at random: each item by itself (the paper's text), or the display (the authors' public code)."""
+
+    ITEM = 0
+    DISPLAY = 1
+
+
 class Params(NamedTuple):
     """Settings. The first two are the settings of greedy."""
 
     estimator: Estimator = Estimator.SVD
     fill: Fill = Fill.ONE
-    c: float = 1000.0  # an item is replaced with probability min(1, c / t)
+    c: float = 1000.0  # the probability of a replacement is min(1, c / t)
+    replace: Replace = Replace.ITEM
 
 
 def check(params: Params) -> str | None:
@@ -40,26 +49,35 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the greedy display with some of its items replaced at random."""
+    """Show the greedy display with random replacements."""
     greedy.choose(greedy.Params(params.estimator, params.fill), state, rng, display)
     counts = state.counts
     n_items, n_positions = counts.clicks.shape
-    if n_items == n_positions:
-        return  # every item is displayed, so there is no replacement
     chance = min(1.0, params.c / (1.0 + counts.displays[0]))
-    for position in range(n_positions):
+    if params.replace == Replace.DISPLAY:
         if rng.random() < chance:
-            display[position] = _undisplayed(display, int(rng.random() * (n_items - n_positions)))
+            _draw_display(n_items, rng, display)
+    elif n_items > n_positions:  # otherwise every item is displayed, and there is no replacement
+        for position in range(n_positions):
+            if rng.random() < chance:
+                display[position] = _undisplayed(display, n_positions, int(rng.random() * (n_items - n_positions)))
 
 
 @kernel(inline=True)
-def _undisplayed(display: Ints, rank: int) -> int:
-    """The item with this rank among those that are not displayed."""
+def _draw_display(n_items: int, rng: np.random.Generator, display: Ints) -> None:
+    """A uniformly random display: each position gets one of the items that the positions before it have not."""
+    for position in range(display.size):
+        display[position] = _undisplayed(display, position, int(rng.random() * (n_items - position)))
+
+
+@kernel(inline=True)
+def _undisplayed(display: Ints, n_filled: int, rank: int) -> int:
+    """The item with this rank among those that are not at the first `n_filled` positions."""
     item = -1
     while rank >= 0:
         item += 1
         displayed = False
-        for position in range(display.size):
+        for position in range(n_filled):
             displayed = displayed or display[position] == item
         if not displayed:
             rank -= 1

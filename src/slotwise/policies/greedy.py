@@ -17,13 +17,10 @@ from slotwise.inference.estimation.running_estimate import (
     initial_estimate,
     refresh,
 )
-from slotwise.inference.estimation.svd import Fill
+from slotwise.inference.estimation.svd import PSEUDO_COUNT, Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
-
-# Each score gets this number times a uniform draw, so that equal scores are ordered at random. Real differences between
-# scores are larger.
-_TIE_BREAK = 1e-12
+from slotwise.policies._kernels import copy
 
 
 class Params(NamedTuple):
@@ -58,13 +55,11 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """The current estimate, with ties broken at random."""
-    refresh(params.estimator, params.fill, state)
-    attractive, visible = state.estimate.theta, state.estimate.kappa
-    for item in range(theta.size):
-        theta[item] = attractive[item] + _TIE_BREAK * rng.random()
-    for position in range(kappa.size):
-        kappa[position] = visible[position] + _TIE_BREAK * rng.random()
+    """The current estimate; `arrange` shows equal items in the order of their indices."""
+    refresh(params.estimator, params.fill, PSEUDO_COUNT, state)
+    estimate = state.estimate
+    copy(estimate.theta, theta)
+    copy(estimate.kappa, kappa)
 
 
 choose = choose_by_score(__name__)  # the best display under the estimate

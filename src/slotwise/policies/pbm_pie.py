@@ -12,6 +12,7 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays, empty
 from slotwise.inference.estimation.running_estimate import KappaSource, RunningEstimate, initial_estimate_from, refresh
+from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
 from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
@@ -38,13 +39,12 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the leaders in order. With probability 1/2, the last position tries an item that might be better.
+    """Show the leaders in order; with probability 1/2 the least visible position tries an item that might be better.
 
-    Equally good leaders keep the order of their indices, which every run of a simulation shuffles. A new random order
-    in each round would be additional exploration, and the regret would no longer be that of PIE.
+    Equally good leaders keep the order of their indices, which every run of a simulation shuffles.
     """
     if params.kappa != KappaSource.ORACLE:
-        refresh(params.kappa, params.fill, state)
+        refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
     counts, estimate = state.counts, state.estimate
     n_items, n_positions = counts.clicks.shape
     t = 1.0 + counts.displays[0]
@@ -55,9 +55,9 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     _estimate_theta(state)
     theta, kappa = state.theta, estimate.kappa
     arrange(theta, kappa, display)
-    last = 0  # the least visible position, where the last leader is
+    last = 0  # the least visible position; `arrange` puts the last leader there, at the last of equally visible ones
     for position in range(n_positions):
-        if theta[display[position]] < theta[display[last]]:
+        if kappa[position] <= kappa[last]:
             last = position
     if rng.random() < 0.5:
         return
@@ -95,7 +95,7 @@ def might_exceed(state: State, item: int, threshold: float, level: float) -> boo
     The sum is a constant minus h(q) of `inference.sampling.conditional`, so m and U_i follow from h. When the sum
     exceeds the threshold even at m, U_i is m.
     """
-    counts, kappa = state.counts, state.estimate.kappa
+    counts, kappa = state.counts, state.estimate.capped_kappa
     item_clicks, skips = counts.item_clicks[item], counts.skips
     peak = mode(item_clicks, skips, item, kappa)
     if peak >= level:
@@ -106,7 +106,7 @@ def might_exceed(state: State, item: int, threshold: float, level: float) -> boo
 @kernel
 def index(state: State, item: int, threshold: float, peak: float) -> float:
     """U_i, given the minimiser m = `peak`."""
-    counts, kappa = state.counts, state.estimate.kappa
+    counts, kappa = state.counts, state.estimate.capped_kappa
     clicks, skips = counts.clicks, counts.skips
     # sum_l V d(S/V, kappa q) = constant - h(q); the constant is the log-likelihood of the saturated model
     saturated = 0.0

@@ -7,6 +7,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
+from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
 from slotwise.inference.sampling.conditional import draw_thetas
 from slotwise.jit import kernel
 from slotwise.policies._kernels import copy
@@ -19,10 +20,10 @@ __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "updat
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """Draw every theta from its posterior given kappa (Eq. 5)."""
     if params.kappa != KappaSource.ORACLE:
-        refresh(params.kappa, params.fill, state)
-    counts, visibility = state.counts, state.estimate.kappa
-    draw_thetas(counts.item_clicks, counts.skips, visibility, rng, theta)
-    copy(visibility, kappa)
+        refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
+    counts, estimate = state.counts, state.estimate
+    draw_thetas(counts.item_clicks, counts.skips, estimate.capped_kappa, rng, theta)
+    copy(estimate.kappa, kappa)
 
 
 choose = choose_with_kappa(__name__)  # the best display under the draw

@@ -12,7 +12,7 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.inference.estimation.running_estimate import KappaSource, kappa_source_error, refresh
-from slotwise.inference.estimation.svd import Fill
+from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT, Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
 from slotwise.policies._kernels import copy
@@ -45,7 +45,7 @@ grow = grow_with_kappa(__name__)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """An upper confidence bound for every item."""
     if params.kappa != KappaSource.ORACLE:
-        refresh(params.kappa, params.fill, state)
+        refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
     _upper_bounds(params, state, rng, theta, kappa)
 
 
@@ -73,7 +73,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     """Show the best display under the upper bounds."""
     # the refresh comes before any array is taken out of the state: in so light a policy this saves a third of the time
     if params.kappa != KappaSource.ORACLE:
-        refresh(params.kappa, params.fill, state)
+        refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
     _upper_bounds(params, state, rng, state.theta, state.estimate.kappa)
     arrange(state.theta, state.estimate.kappa, display)
 

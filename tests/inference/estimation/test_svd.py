@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from slotwise.counts import CountArrays, Counts
-from slotwise.inference.estimation.svd import Fill, click_rates, filled_rates, rank_one, svd
+from slotwise.inference.estimation.fit import fit
+from slotwise.inference.estimation.svd import PSEUDO_COUNT, Fill, click_rates, filled_rates, rank_one, svd
 from slotwise.paper.named_click_models import setting
 
 STANDARD = setting("standard")
@@ -26,7 +27,7 @@ def count_arrays(counts: Counts) -> CountArrays:
 def iterated(rates, iterations: int, theta=None):
     theta = np.full(rates.shape[0], 0.5) if theta is None else np.array(theta, dtype=np.float64)
     kappa = np.ones(rates.shape[1])
-    rank_one(rates, iterations, theta, kappa)
+    rank_one(rates, iterations, False, theta, kappa)
     return theta, kappa
 
 
@@ -42,7 +43,7 @@ def test_a_rank_one_matrix_is_recovered(estimate: str) -> None:
 
 
 def test_the_product_is_the_best_rank_one_approximation() -> None:
-    """theta kappa^T = zeta u v^T: no other outer product is nearer to M, unless something was clipped."""
+    """theta kappa^T = zeta u v^T: no other outer product is nearer to M."""
     rng = np.random.default_rng(0)
     rates = 0.2 * np.outer(rng.random(6), [1.0, 0.7, 0.4]) + 0.05 * rng.random((6, 3))
     theta, kappa = svd(rates, 1.0 - rates)
@@ -56,8 +57,8 @@ def test_the_iteration_reaches_the_full_decomposition() -> None:
     for _ in range(20):
         rates = rng.random((8, 4))
         theta, kappa = svd(rates, 1.0 - rates)
-        np.testing.assert_allclose(iterated(rates, 60)[0], theta, atol=1e-9)
-        np.testing.assert_allclose(iterated(rates, 60)[1], kappa, atol=1e-9)
+        np.testing.assert_allclose(iterated(rates, 60)[0], theta, atol=1e-6)
+        np.testing.assert_allclose(iterated(rates, 60)[1], kappa, atol=1e-6)
 
 
 def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> None:
@@ -70,8 +71,8 @@ def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> Non
         clicked = rng.random(5) < STANDARD.theta[display] * STANDARD.kappa
         counts.clicks[display, np.arange(5)] += clicked
         counts.skips[display, np.arange(5)] += ~clicked
-        click_rates(counts, Fill.MEAN, rates)
-        rank_one(rates, 2, theta, kappa)
+        click_rates(counts, Fill.MEAN, PSEUDO_COUNT, rates)
+        rank_one(rates, 2, False, theta, kappa)
     full = svd(counts.clicks, counts.skips, Fill.MEAN)
     np.testing.assert_allclose(theta, full[0], atol=1e-3)
     np.testing.assert_allclose(kappa, full[1], atol=1e-3)
@@ -79,14 +80,38 @@ def test_a_warm_start_follows_slowly_changing_rates_with_two_iterations() -> Non
     assert np.abs(cold[1] - full[1]).max() > 1e-3
 
 
-def test_a_clipped_estimate_is_still_a_good_start() -> None:
-    """A position more visible than the first is clipped to 1 in every round; this must not slow the iteration down."""
+def test_values_above_one_are_kept() -> None:
+    """A position more visible than the first has a kappa above 1; clipped, it would tie with the first."""
+    rates = np.outer([0.4, 0.2, 0.1], [0.3, 1.0, 0.6]) + 0.05 * np.eye(3)
+    theta, kappa = iterated(rates, 100)
+    np.testing.assert_allclose(theta, svd(rates, 1.0 - rates)[0], atol=1e-6)
+    np.testing.assert_allclose(kappa, svd(rates, 1.0 - rates)[1], atol=1e-5)
+    assert kappa.argsort().tolist() == [0, 2, 1]
+    assert kappa[1] > 2
+
+
+def test_iterations_stop_when_they_have_converged() -> None:
     rates = np.outer([0.4, 0.2, 0.1], [0.3, 1.0, 0.6]) + 0.05 * np.eye(3)
     theta, kappa = np.full(3, 0.5), np.ones(3)
-    for _ in range(100):
-        rank_one(rates, 2, theta, kappa)
-    np.testing.assert_allclose(theta, svd(rates, 1.0 - rates)[0], atol=1e-12)
-    assert kappa.tolist() == [1.0, 1.0, 1.0]
+    cold = rank_one(rates, 100, False, theta, kappa)
+    assert 3 <= cold < 30
+    assert rank_one(rates, 100, False, theta, kappa) < cold  # a warm start needs fewer
+    assert rank_one(rates, 1, False, theta, kappa) == 1
+
+
+def test_the_fill_of_the_authors() -> None:
+    """(S + p) / (V + p), and a largest kappa of 1."""
+    counts = exact_counts([0.4, 0.2], [0.25, 0.5], views=8.0)
+    rates = filled_rates(counts.clicks, counts.skips, Fill.AUTHORS, 0.5)
+    np.testing.assert_allclose(rates, [[1.3 / 8.5, 2.1 / 8.5], [0.9 / 8.5, 1.3 / 8.5]])
+    theta, kappa = svd(counts.clicks, counts.skips, Fill.AUTHORS, 0.5)
+    assert kappa[1] == 1.0
+    u, zeta, vt = np.linalg.svd(rates)
+    np.testing.assert_allclose(np.outer(theta, kappa), zeta[0] * np.outer(u[:, 0], vt[0]), atol=1e-14)
+    online = np.full(2, 0.5), np.ones(2)
+    rank_one(rates, 100, True, *online)
+    np.testing.assert_allclose(online[0], theta, atol=1e-6)
+    np.testing.assert_allclose(online[1], kappa, atol=1e-6)
 
 
 def test_an_iteration_leaves_an_exact_zero() -> None:
@@ -101,8 +126,8 @@ def test_an_iteration_leaves_an_exact_zero() -> None:
 def test_both_implementations_fill_unobserved_cells_alike(fill: Fill) -> None:
     counts = Counts([[3, 0], [1, 0]], [[1, 0], [3, 4]])
     rates = np.empty((2, 2))
-    click_rates(count_arrays(counts), fill, rates)
-    assert rates[0, 1] == {Fill.ONE: 1.0, Fill.MEAN: 4 / 12}[fill]
+    click_rates(count_arrays(counts), fill, PSEUDO_COUNT, rates)
+    assert rates[0, 1] == {Fill.ONE: 1.0, Fill.MEAN: 4 / 12, Fill.AUTHORS: 1.0}[fill]
     np.testing.assert_array_equal(filled_rates(counts.clicks, counts.skips, fill), rates)
 
 
@@ -134,13 +159,25 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("fill", list(Fill))
 @pytest.mark.parametrize("name", DEGENERATE)
-def test_degenerate_counts_give_probabilities(name: str, fill: Fill) -> None:
+def test_degenerate_counts_give_finite_estimates(name: str, fill: Fill) -> None:
+    """Their products are those of the rank-one approximation: at most its largest singular value."""
     clicks, skips = DEGENERATE[name]
     rates = filled_rates(clicks, skips, fill)
     for theta, kappa in (svd(clicks, skips, fill), iterated(rates, 50)):
-        assert ((theta >= 0) & (theta <= 1)).all()
-        assert ((kappa >= 0) & (kappa <= 1)).all()
-        assert kappa.max() == pytest.approx(1.0)
+        assert (theta >= 0).all()
+        assert (kappa >= 0).all()
+        assert np.isfinite(theta).all()
+        assert 1.0 <= kappa.max() < np.inf
+        assert np.outer(theta, kappa).max() <= np.linalg.norm(rates, 2) + 1e-9
+
+
+@pytest.mark.parametrize("fill", [each.name.lower() for each in Fill])
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_a_fit_to_degenerate_counts_has_probabilities(name: str, fill: str) -> None:
+    fitted = fit(Counts(*DEGENERATE[name]), "svd", fill)
+    for values in (fitted.theta, fitted.kappa):
+        assert ((values >= 0) & (values <= 1)).all()
+    assert fitted.kappa.max() == pytest.approx(1.0)
 
 
 def test_without_clicks_at_the_first_position_the_most_visible_one_is_the_reference() -> None:

@@ -92,6 +92,6 @@ def test_invalid_arguments_are_rejected(wrong: dict[str, object], message: str) 
 
 
 def test_without_arviz_the_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
+    monkeypatch.setitem(sys.modules, "arviz_stats", None)
     with pytest.raises(BadInput, match=r"slotwise\[diagnostics\]"):
         diagnose(Counts(*FEW))

@@ -95,6 +95,26 @@ def test_each_component_is_scaled_separately() -> None:
     assert post.theta[:, 1].mean() == pytest.approx(0.5, abs=0.05)  # half of 60 displays clicked
 
 
+def test_a_position_that_no_count_links_to_another_has_no_interval() -> None:
+    """Its kappa is 1 in all draws, whatever its visibility is."""
+    split = posterior(_counts([[40, 0, 20], [0, 60, 0], [30, 0, 10], [0, 0, 0]]), 400, seed=13)
+    assert split.unlinked.tolist() == [False, True, False]
+    assert np.isnan(split.intervals().kappa).tolist() == [[False, False], [True, True], [False, False]]
+    assert not np.isnan(split.intervals().theta).any()
+    assert split.n_components == 2
+    lines = str(split.summary()).splitlines()
+    assert lines[6].split() == ["kappa[1]", "1", "-", "-", "-", "-", "-"]
+    assert "2 separate components" in lines[-1]
+    joined = posterior(_counts([[40, 5, 20], [0, 60, 0]]), 40)
+    assert not joined.unlinked.any()
+    assert "components" not in str(joined.summary())
+    assert not posterior(_counts([[40], [30]]), 40).unlinked.any()  # the only position is the most visible one
+    unused = posterior(_counts([[40, 0], [30, 0]]), 40)  # nothing was ever shown at the second position
+    assert unused.unlinked.tolist() == [True, False]
+    first = posterior(_counts([[40, 0, 0], [0, 60, 0], [0, 0, 9]]), 40, reference="first")
+    assert first.unlinked.tolist() == [False, True, True]  # the kappa of the first position is 1 by assumption
+
+
 def test_theta_of_an_unobserved_item_is_its_prior_click_rate_at_the_most_visible_position() -> None:
     nothing = posterior(Counts(np.zeros((1, 2)), np.zeros((1, 2))), 4000)
     assert nothing.theta.mean() == pytest.approx(1 / 2 * 2 / 3, abs=0.03)  # means: uniform theta, larger of two kappas

@@ -297,6 +297,19 @@ def test_slotwise_fit_reads_the_exported_log(tmp_path: Path, export_format: str)
     run_scenario(tmp_path, scenario)
 
 
+def test_without_pyarrow_the_log_is_not_available_as_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+        answer = await client.http.get("/v1/pages/shop/log?format=parquet")
+        assert answer.status_code == 406
+        assert "pip install 'slotwise[logs]'" in answer.json()["detail"]
+        assert (await client.http.get("/v1/pages/shop/log?format=ndjson")).text.count("\n") == 3
+
+    run_scenario(tmp_path, scenario)
+
+
 def test_the_log_has_a_line_for_each_item_shown(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.page()

@@ -260,10 +260,11 @@ class History(RuleBasedStateMachine):
     async def _agree(self) -> None:
         for name in PAGES:
             model = await self.service.model(name)
-            items = await self.service.store.do(lambda ledger, n=model.page.number: ledger.items(n))
-            assert dict(items) == dict(zip(model.names, model.specs, strict=True)) == self.specs[name]
             number, (wanted, displays) = model.page.number, self.plain.counts(name)
-            kept, rates = await self.service.store.do(lambda ledger, n=number: (ledger.counts(n), ledger.rates(n)))
+            kept, rates, items = await self.service.store.do(
+                lambda ledger, n=number: (ledger.counts(n), ledger.rates(n), ledger.items(n))
+            )
+            assert dict(items) == dict(zip(model.names, model.specs, strict=True)) == self.specs[name]
             assert min([0.0, *(n for cell in kept.cells for n in cell[3:])]) == 0.0
             assert named(model, kept.cells) == near(wanted)
             assert named(model, model.cells()) == near(wanted)

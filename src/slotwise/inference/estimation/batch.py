@@ -107,7 +107,8 @@ def fit_svd(batch: Batch, fill: int) -> None:
     for size in np.unique(sizes):
         members = np.flatnonzero(sizes == size)
         rows = batch.offsets[members][:, None] + np.arange(size)
-        batch.theta[rows], batch.kappa[members] = svd(batch.clicks[rows], batch.skips[rows], fill)
+        theta, kappa = svd(batch.clicks[rows], batch.skips[rows], fill)
+        batch.theta[rows], batch.kappa[members] = np.minimum(theta, 1.0), np.minimum(kappa, 1.0)  # probabilities
     batch.theta_error[:] = np.nan
     batch.kappa_error[:] = np.nan
 

@@ -9,10 +9,10 @@ from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
-from slotwise.inference.estimation.svd import click_rates, rank_one
+from slotwise.inference.estimation.svd import Fill, click_rates, rank_one
 from slotwise.jit import kernel
 
-SVD_ITERATIONS = 2
+SVD_ITERATIONS = 100  # at most; late in a run, three or four converge
 EM_PASSES = 10
 EM_TOLERANCE = 1e-4
 EM_PRIOR = 1.0  # Beta(2, 2), which keeps unobserved items at 1/2
@@ -46,11 +46,13 @@ class EstimatingState(Protocol):
 class RunningEstimate(NamedTuple):
     """The current (theta, kappa), scaled to kappa_1 = 1, and the warm start of the estimators.
 
-    It is computed from the counts, so losing it loses no knowledge.
+    It is computed from the counts: losing it loses no knowledge. A position more visible than the first has a kappa
+    above 1, and displays are ranked by it.
     """
 
     theta: Floats
     kappa: Floats
+    capped_kappa: Floats  # kappa, at most 1: for laws that need a probability
     raw_theta: Floats  # on EM's own scale, to which its priors apply
     raw_kappa: Floats
     rates: Floats  # N x L
@@ -70,6 +72,7 @@ def initial_estimate(n_items: int, n_positions: int) -> RunningEstimate:
     return RunningEstimate(
         np.full(n_items, 0.5),
         np.ones(n_positions),
+        np.ones(n_positions),
         np.full(n_items, 0.5),
         np.full(n_positions, 0.5),
         np.zeros((n_items, n_positions)),
@@ -83,6 +86,7 @@ def initial_estimate_from(source: int, model: Model, n_items: int, n_positions: 
     estimate = initial_estimate(n_items, n_positions)
     if source == KappaSource.ORACLE:
         estimate.kappa[:] = model.kappa
+        estimate.capped_kappa[:] = model.kappa
     return estimate
 
 
@@ -92,30 +96,33 @@ def grown_estimate(estimate: RunningEstimate, n_items: int, n_positions: int) ->
     larger = initial_estimate(n_items, n_positions)
     larger.theta[: estimate.theta.size] = estimate.theta
     larger.kappa[: estimate.kappa.size] = estimate.kappa
+    larger.capped_kappa[: estimate.kappa.size] = estimate.capped_kappa
     larger.raw_theta[: estimate.theta.size] = estimate.raw_theta
     larger.raw_kappa[: estimate.kappa.size] = estimate.raw_kappa
     return larger
 
 
 @kernel
-def refresh(source: int, fill: int, state: EstimatingState) -> None:
-    """Bring `state.estimate` up to date with `state.counts`.
+def refresh(source: int, fill: int, pseudo_count: float, state: EstimatingState) -> None:
+    """Bring `state.estimate` up to date with `state.counts`; `fill` and `pseudo_count` are those of the SVD.
 
     This kernel is not inlined, and policies call it before they take arrays out of their state. Otherwise numba would
     count references to every array in each round, even for an oracle, which never calls it.
     """
     counts, estimate = state.counts, state.estimate
-    theta, kappa = estimate.theta, estimate.kappa
+    theta, kappa, capped_kappa = estimate.theta, estimate.kappa, estimate.capped_kappa
     if source == KappaSource.SVD:
-        click_rates(counts, fill, estimate.rates)
-        rank_one(estimate.rates, SVD_ITERATIONS, theta, kappa)
-        return
-    raw_theta, raw_kappa, examinations = estimate.raw_theta, estimate.raw_kappa, estimate.examinations
-    for _ in range(EM_PASSES):
-        if em_pass(counts, EM_PRIOR, raw_theta, raw_kappa, examinations) < EM_TOLERANCE:
-            break
-    scale = raw_kappa[0]  # positive because of the prior
-    for item in range(theta.size):
-        theta[item] = min(raw_theta[item] * scale, 1.0)
+        click_rates(counts, fill, pseudo_count, estimate.rates)
+        rank_one(estimate.rates, SVD_ITERATIONS, fill == Fill.AUTHORS, theta, kappa)
+    else:
+        raw_theta, raw_kappa, examinations = estimate.raw_theta, estimate.raw_kappa, estimate.examinations
+        for _ in range(EM_PASSES):
+            if em_pass(counts, EM_PRIOR, raw_theta, raw_kappa, examinations) < EM_TOLERANCE:
+                break
+        scale = raw_kappa[0]  # positive because of the prior
+        for item in range(theta.size):
+            theta[item] = raw_theta[item] * scale
+        for position in range(kappa.size):
+            kappa[position] = raw_kappa[position] / scale
     for position in range(kappa.size):
-        kappa[position] = min(raw_kappa[position] / scale, 1.0)
+        capped_kappa[position] = min(kappa[position], 1.0)

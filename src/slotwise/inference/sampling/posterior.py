@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, number, one_of
 from slotwise.counts import Counts
-from slotwise.inference.components import components, normalise
+from slotwise.inference.components import components, components_warning, normalise, unlinked_positions
 from slotwise.inference.estimation.fit import Intervals, check_level
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Target
@@ -58,7 +58,9 @@ class Posterior:
     target_ess: float  #: the requested effective sample size
     items: list[str]
     positions: list[str]
-    group_displays: tuple[Ints, ...] = ()  #: for each of `Labels.groups`: draws x its positions, like `displays`
+    n_components: int  # of the item-position graph; only within a component can thetas and kappas be compared
+    unlinked: NDArray[np.bool_]  # L: kappa is 1 only because no count links the position to another one
+    group_displays: tuple[Ints, ...] = ()  # for each of `Labels.groups`: draws x its positions, like `displays`
 
     @cached_property
     def effective_sample_sizes(self) -> Floats:
@@ -102,18 +104,23 @@ class Posterior:
         return [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
 
     def intervals(self, level: float = 0.9) -> Intervals:
-        """Central credible intervals: each contains its theta or kappa with probability `level`."""
+        """Central credible intervals: each contains its theta or kappa with probability `level`.
+
+        Those of `unlinked` positions are NaN: their draws are all 1, which says nothing about their visibility.
+        """
         ends = [(1.0 - check_level(level)) / 2.0, (1.0 + level) / 2.0]
-        return Intervals(np.quantile(self.theta, ends, axis=0).T, np.quantile(self.kappa, ends, axis=0).T)
+        kappa = np.where(self.unlinked, np.nan, np.quantile(self.kappa, ends, axis=0))
+        return Intervals(np.quantile(self.theta, ends, axis=0).T, kappa.T)
 
     def summary(self, level: float = 0.9) -> Summary:
         """A table: mean, standard deviation, interval, effective sample size and R-hat of each theta and kappa."""
         ends = np.concatenate(self.intervals(level))
         both = np.concatenate([self.theta, self.kappa], axis=1)
-        moments, quality = (both.mean(axis=0), both.std(axis=0)), (self.effective_sample_sizes, self.r_hat)
+        spread = np.where(np.isnan(ends[:, 0]), np.nan, both.std(axis=0))
+        moments, quality = (both.mean(axis=0), spread), (self.effective_sample_sizes, self.r_hat)
         columns = zip(self.names, *moments, *ends.T, *quality, strict=True)
         rows = [Row(label, *(float(value) for value in values)) for label, *values in columns]
-        return Summary(rows, level, self.note)
+        return Summary(rows, level, self.note, components_warning(self.n_components) if self.n_components > 1 else "")
 
     def __repr__(self) -> str:
         theta, kappa = (format_numbers(draws.mean(axis=0)) for draws in (self.theta, self.kappa))
@@ -261,7 +268,10 @@ def collect(
     group_displays = tuple(
         _best_displays(theta, kappa[:, positions], allowed)[: goal.draws] for allowed, positions in labels.groups
     )
-    normalise(theta, kappa, *components(target.counts), target.free_from)
+    item_components, position_components = components(target.counts)
+    normalise(theta, kappa, item_components, position_components, target.free_from)
+    unlinked = unlinked_positions(item_components, position_components)
+    unlinked[: target.free_from] = False  # the reference is 1 by assumption
     by_chain = np.concatenate([theta, kappa], axis=1).reshape(len(chains), -1, theta.shape[1] + kappa.shape[1])
     n = goal.draws
     return Posterior(
@@ -275,6 +285,8 @@ def collect(
         target_ess=goal.ess,
         items=labels.items,
         positions=labels.positions,
+        n_components=len(set(position_components.tolist())),
+        unlinked=unlinked,
         group_displays=group_displays,
     )
 

@@ -1,19 +1,38 @@
 """A claim of the paper and its judgement: a claim is judged by criteria, each of which holds or does not."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
+from slotwise.checks import Floats
+from slotwise.paper.power import Power, RunTest, power
 from slotwise.paper.results import Results
 
 HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold"
 
 
-class Criterion(NamedTuple):
-    """One test of a claim: where it was applied, whether it holds, and what was measured."""
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """One test of a claim: where it was applied, whether it holds, and what was measured.
+
+    If runs decide, `test` is the rule and `rows` is its data; their power is computed when it is needed.
+    """
 
     where: str
     holds: bool
     measured: str
+    test: RunTest | None = None
+    rows: Floats | None = None
+
+    @cached_property
+    def power(self) -> Power | None:
+        return None if self.test is None or self.rows is None else power(self.test, self.rows)
+
+
+def decided_by_runs(where: str, test: RunTest, rows: Floats, measured: str) -> Criterion:
+    """A criterion that holds if the test on these runs says so."""
+    return Criterion(where, bool(test.holds(rows)), measured, test, rows)
 
 
 class Claim(NamedTuple):

@@ -5,27 +5,43 @@ from dataclasses import replace
 
 import numpy as np
 
-from slotwise.paper.claims.claim import Claim, Criterion
+from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
+from slotwise.paper.claims.run_tests import (
+    grows_linearly,
+    is_similar,
+    loses_at_most,
+    loses_less_in_the_median,
+    loses_more,
+)
 from slotwise.paper.experiments import (
     BC_GREEDY,
     BC_MPTS,
     EPSILON,
+    FILLS,
     GREEDY,
     PB_MHB,
     PBM_GREEDY,
     PBM_TS,
+    PLUG_IN,
     POOLED,
     SIMULATED_SETTINGS,
     UNIFORM,
     Contender,
-    with_mean_fill,
+    with_fill,
 )
 from slotwise.paper.results import Results
-from slotwise.paper.statistics import format_mean, growth_exponent, paired_difference, ratio
+from slotwise.paper.statistics import (
+    final_regret,
+    format_mean,
+    growth_exponent,
+    last_decade,
+    paired_difference,
+    ratio,
+)
 from slotwise.simulation.result import Result
 
 AS_GOOD = 1.25  # largest ratio of regrets that counts as equally good
-LINEAR = 0.8  # smallest growth exponent of the last decade that counts as linear
+SIMILAR = 2.0  # largest ratio of regrets at round EARLY
 EARLY = 100  # the round at which greedy and semi-oracle versions are compared
 OTHERS = (PBM_TS, BC_GREEDY, PBM_GREEDY, GREEDY, EPSILON, UNIFORM)
 VERSIONS = ((BC_GREEDY, BC_MPTS), (PBM_GREEDY, PBM_TS))
@@ -38,9 +54,8 @@ def _as_good(experiment: str, settings: Iterable[str], run_set: str) -> Evaluate
         for setting in settings:
             ours = results.result(experiment, setting, PB_MHB.label, run_set)
             oracle = results.result(experiment, setting, BC_MPTS.label, run_set)
-            times = ratio(ours, oracle)
-            text = f"{format_mean(ours)} against {format_mean(oracle)}, {times} times, {ours.runs} runs"
-            criteria.append(Criterion(setting, times.high <= AS_GOOD, text))
+            text = f"{format_mean(ours)} against {format_mean(oracle)}, {ratio(ours, oracle)} times, {ours.runs} runs"
+            criteria.append(decided_by_runs(setting, loses_at_most(AS_GOOD), final_regret(ours, oracle), text))
         return criteria
 
     return evaluate
@@ -51,10 +66,11 @@ def _below(experiment: str, settings: Iterable[str]) -> Evaluate:
         criteria = []
         for setting in settings:
             ours = results.result(experiment, setting, PB_MHB.label)
-            for other in OTHERS:
-                excess = paired_difference(results.result(experiment, setting, other.label), ours)
-                text = f"regret minus PB-MHB's {excess}"
-                criteria.append(Criterion(f"{setting}, {other.label}", excess.low > 0, text))
+            for contender in OTHERS:
+                other = results.result(experiment, setting, contender.label)
+                text = f"regret minus PB-MHB's {paired_difference(other, ours)}"
+                where = f"{setting}, {contender.label}"
+                criteria.append(decided_by_runs(where, loses_more(), final_regret(other, ours), text))
         return criteria
 
     return evaluate
@@ -65,9 +81,10 @@ def _linear(experiment: str, settings: Iterable[str], contenders: Iterable[Conte
         criteria = []
         for setting in settings:
             for contender in contenders:
-                exponent = growth_exponent(results.result(experiment, setting, contender.label))
-                text = f"p = {exponent}"
-                criteria.append(Criterion(f"{setting}, {contender.label}", exponent.value >= LINEAR, text))
+                result = results.result(experiment, setting, contender.label, "linear")
+                text = f"p = {growth_exponent(result)}, {result.runs} runs"
+                where = f"{setting}, {contender.label}"
+                criteria.append(decided_by_runs(where, grows_linearly(), last_decade(result), text))
         return criteria
 
     return evaluate
@@ -80,9 +97,11 @@ def _near_one(results: Results) -> list[Criterion]:
     mean, median = paired_difference(ours, oracle), ratio(ours, oracle, median=True)
     tail = [float(result.quantiles([0.95])[0, -1]) for result in (ours, oracle)]
     spread = f"95 % of the runs lose less than {tail[0]:,.0f} (PB-MHB) and {tail[1]:,.0f} (BC-MPTS)"
+    mean_text = f"regret minus that of BC-MPTS {mean}, {ours.runs} runs; {spread}"
+    median_text = f"{median} times the median of BC-MPTS"
     return [
-        Criterion("mean", mean.high < 0, f"regret minus that of BC-MPTS {mean}, {ours.runs} runs; {spread}"),
-        Criterion("median", median.high < 1, f"{median} times the median of BC-MPTS"),
+        decided_by_runs("mean", loses_more(), final_regret(oracle, ours), mean_text),
+        decided_by_runs("median", loses_less_in_the_median(), final_regret(ours, oracle), median_text),
     ]
 
 
@@ -94,7 +113,8 @@ def _early(results: Results) -> list[Criterion]:
             early_greedy, early_oracle = (_until(result, EARLY) for result in pair)
             times = ratio(early_greedy, early_oracle)
             text = f"{times} times the regret of the semi-oracle version at round {EARLY}"
-            criteria.append(Criterion(f"{setting}, {greedy.label}", 0.5 <= times.value <= 2.0, text))
+            where, rows = f"{setting}, {greedy.label}", final_regret(early_greedy, early_oracle)
+            criteria.append(decided_by_runs(where, is_similar(SIMILAR), rows, text))
     return criteria
 
 
@@ -116,8 +136,13 @@ LINEAR_RULE = (
     "the interval is a bootstrap over runs."
 )
 FILL = (
-    "The reason is not known. The paper does not say which click rate its SVD assumes for an item never shown at a "
-    "position; experiment fig-fill tries two."
+    "The click rate that the SVD assumes for an item never shown at a position matters: experiment fig-fill repeats "
+    "the claim with the mean click rate and with the rule of the authors' public code."
+)
+PBM_TS_REMARK = (
+    "Here PBM-TS draws from the exact posterior given kappa. The rejection sampler of the authors' public code leaves "
+    "the target density out of its threshold and accepts nearly every proposal. Drawing like this loses 346 ± 5 clicks "
+    "in 10,000 rounds of the standard setting, exact draws lose 69 ± 1 (200 runs)."
 )
 
 CLAIMS = (
@@ -127,7 +152,9 @@ CLAIMS = (
         "On the three settings PB-MHB performs as well as BC-MPTS given kappa (oracle).",
         f"On each setting: {AS_GOOD_RULE}",
         _as_good("fig-simulated", SIMULATED_SETTINGS, "pairs"),
-        "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible.",
+        "Learning kappa costs clicks; with 20 runs and a logarithmic axis, the difference is hardly visible. The "
+        "authors' public code adds half a click and half a skip to every cell, with which PB-MHB loses 95 ± 1 "
+        "instead of 76 ± 2 clicks in 10,000 rounds of the standard setting (200 runs).",
     ),
     Claim(
         "simulated-near-one",
@@ -144,8 +171,7 @@ CLAIMS = (
         "PB-MHB has a smaller regret than every other competitor.",
         f"On each setting: {BELOW_RULE}",
         _below("fig-simulated", SIMULATED_SETTINGS),
-        "Here PBM-TS draws from the exact posterior given kappa; it is not known why it lost more in the paper. The "
-        "regret of greedy versions depends on the click rate assumed for cells never shown: see experiment fig-fill.",
+        f"{PBM_TS_REMARK} {FILL}",
     ),
     Claim(
         "simulated-early",
@@ -160,15 +186,22 @@ CLAIMS = (
         "fig-simulated",
         "The greedy versions of BC-MPTS and PBM-TS soon lose clicks linearly.",
         f"On each setting: {LINEAR_RULE}",
-        _linear("fig-simulated", SIMULATED_SETTINGS, (BC_GREEDY, PBM_GREEDY)),
+        _linear("fig-simulated", SIMULATED_SETTINGS, PLUG_IN),
         FILL,
     ),
-    Claim(
-        "fill-linear",
-        "fig-fill",
-        "The same, with the mean click rate instead of an optimistic one for cells never shown.",
-        f"On each setting: {LINEAR_RULE}",
-        _linear("fig-fill", SIMULATED_SETTINGS, (with_mean_fill(BC_GREEDY), with_mean_fill(PBM_GREEDY))),
+    *(
+        Claim(
+            f"fill-linear-{fill}",
+            "fig-fill",
+            f"The same, {assumption} for cells never shown.",
+            f"On each setting: {LINEAR_RULE}",
+            _linear("fig-fill", SIMULATED_SETTINGS, [with_fill(contender, fill) for contender in PLUG_IN]),
+        )
+        for fill, assumption in zip(
+            FILLS,
+            ("with the mean click rate instead of an optimistic one", "with the authors' click rates"),
+            strict=True,
+        )
     ),
     Claim(
         "behavioral-as-good",
@@ -184,14 +217,14 @@ CLAIMS = (
         "On the behavioral data the other competitors have a greater regret.",
         f"Averaged over the queries: {BELOW_RULE}",
         _below("fig-behavioral", [POOLED]),
-        "Here PBM-TS draws from the exact posterior given kappa; it is not known why it lost more in the paper.",
+        PBM_TS_REMARK,
     ),
     Claim(
         "behavioral-linear",
         "fig-behavioral",
         "On the behavioral data the greedy versions of BC-MPTS and PBM-TS eventually lose clicks linearly.",
         f"Averaged over the queries: {LINEAR_RULE}",
-        _linear("fig-behavioral", [POOLED], (BC_GREEDY, PBM_GREEDY)),
+        _linear("fig-behavioral", [POOLED], PLUG_IN),
         FILL,
     ),
 )

@@ -1,9 +1,10 @@
 """Claims about expectation-maximisation instead of the SVD."""
 
-from slotwise.paper.claims.claim import Claim, Criterion
+from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
+from slotwise.paper.claims.run_tests import is_similar
 from slotwise.paper.experiments import EPSILON_EM, EPSILON_SVD, GREEDY_EM, GREEDY_SVD, SIMULATED_SETTINGS
 from slotwise.paper.results import Results
-from slotwise.paper.statistics import ratio
+from slotwise.paper.statistics import final_regret, ratio
 
 SIMILAR = 2.0  # largest ratio of regrets
 CLOSE = 0.05  # largest difference of a theta or kappa
@@ -15,9 +16,8 @@ def _regret(results: Results) -> list[Criterion]:
     for setting in SIMULATED_SETTINGS:
         for name, em, svd in PAIRS:
             with_em, with_svd = (results.result("claim-em", setting, contender.label) for contender in (em, svd))
-            times = ratio(with_em, with_svd)
-            similar = 1 / SIMILAR <= times.value <= SIMILAR
-            criteria.append(Criterion(f"{setting}, {name}", similar, f"{times} times the regret with SVD"))
+            text, rows = f"{ratio(with_em, with_svd)} times the regret with SVD", final_regret(with_em, with_svd)
+            criteria.append(decided_by_runs(f"{setting}, {name}", is_similar(SIMILAR), rows, text))
     return criteria
 
 

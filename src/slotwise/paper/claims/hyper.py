@@ -1,57 +1,101 @@
 """Claims about the width of the steps and the number of sweeps."""
 
-from slotwise.paper.claims.claim import Claim, Criterion
+from collections.abc import Sequence
+
+import numpy as np
+
+from slotwise.checks import Floats
+from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
 from slotwise.paper.experiments import SIMULATED_SETTINGS, SWEEPS, WIDTHS, hyper
+from slotwise.paper.power import RunTest, World
 from slotwise.paper.results import Results
-from slotwise.paper.statistics import format_mean, paired_difference
+from slotwise.paper.statistics import final_regret, format_mean, row_difference
 from slotwise.simulation.result import Result
 
 HIGH = 2.0  # a regret above this many times the smallest of the grid is high
 SMALL_WIDTH = 10.0  # the middle of the grid: widths below it are small
-Grid = dict[tuple[float, int], Result]
+PAIRS = [(c, m) for c in WIDTHS for m in SWEEPS]
+SMALLEST, DEFAULT = PAIRS.index((WIDTHS[0], SWEEPS[0])), PAIRS.index((100.0, 1))
+# the pairs whose c and m are not both small
+OTHERS = [k for k, (c, m) in enumerate(PAIRS) if not (c < SMALL_WIDTH and m == SWEEPS[0])]
 
 
-def _grid(results: Results, setting: str) -> Grid:
-    return {(c, m): results.result("fig-hyper", setting, hyper(c, m).label) for c in WIDTHS for m in SWEEPS}
+def _grid(results: Results, setting: str) -> list[Result]:
+    """The result of each of PAIRS. The tests below have their final regrets as rows."""
+    return [results.result("fig-hyper", setting, hyper(*pair).label) for pair in PAIRS]
 
 
-def _lowest(grid: Grid) -> Result:
-    return min(grid.values(), key=lambda result: result.mean()[-1])
+def _high(rows: Floats) -> list[int]:
+    """The pairs with a high regret."""
+    means = rows.mean(axis=1)
+    return np.flatnonzero(means > HIGH * means.min()).tolist()
 
 
-def _high(grid: Grid) -> list[tuple[float, int]]:
-    limit = HIGH * _lowest(grid).mean()[-1]
-    return [pair for pair, result in grid.items() if result.mean()[-1] > limit]
+def _above_lowest(rows: Floats, pair: int) -> tuple[float, float]:
+    """The lower limit of how far the regret of a pair is above the smallest, and the smallest."""
+    lowest = int(rows.mean(axis=1).argmin())
+    return row_difference(rows[[pair, lowest]]).low, float(rows[lowest].mean())
 
 
-def _labels(pairs: list[tuple[float, int]]) -> str:
-    return "; ".join(hyper(*pair).label for pair in pairs) or "none"
+def _equal_but(pairs: Sequence[int], times: float, description: str) -> World:
+    """All pairs have the same mean regret, but these have `times` as much."""
+
+    def change(rows: Floats) -> Floats:
+        equal = rows / rows.mean(axis=1, keepdims=True)
+        equal[list(pairs)] *= times
+        return np.asarray(equal)
+
+    return World(description, change)
+
+
+ALL_EQUAL = _equal_but([], 1.0, "all pairs equal")
+WIDE_RANGE = RunTest(
+    lambda rows: 2 * len(_high(rows)) < len(rows),
+    ALL_EQUAL,
+    _equal_but(range(6), 1.5 * HIGH, "6 of 10 pairs 3 times the rest"),
+)
+SMALLEST_IS_HIGH = RunTest(
+    lambda rows: SMALLEST in _high(rows) and _above_lowest(rows, SMALLEST)[0] > 0,
+    _equal_but([SMALLEST], 1.5 * HIGH, "this pair 3 times the rest"),
+    ALL_EQUAL,
+)
+NO_OTHER_IS_HIGH = RunTest(
+    lambda rows: not set(_high(rows)) & set(OTHERS),
+    ALL_EQUAL,
+    _equal_but(OTHERS[:1], 1.5 * HIGH, "one other pair 3 times the rest"),
+)
+
+
+def _is_close(rows: Floats) -> bool:
+    above, smallest = _above_lowest(rows, DEFAULT)
+    return above <= 0.25 * smallest
+
+
+GOOD_DEFAULT = RunTest(_is_close, ALL_EQUAL, _equal_but([DEFAULT], 1.5, "this pair 1.5 times the rest"))
 
 
 def _range(results: Results) -> list[Criterion]:
     criteria = []
     for setting in SIMULATED_SETTINGS:
         grid = _grid(results, setting)
-        low = len(grid) - len(_high(grid))
-        text = f"{low} of {len(grid)} pairs within {HIGH:g} times the smallest, {format_mean(_lowest(grid))}"
-        criteria.append(Criterion(setting, 2 * low > len(grid), text))
+        rows = final_regret(*grid)
+        low, lowest = len(grid) - len(_high(rows)), grid[int(rows.mean(axis=1).argmin())]
+        text = f"{low} of {len(grid)} pairs within {HIGH:g} times the smallest, {format_mean(lowest)}"
+        criteria.append(decided_by_runs(setting, WIDE_RANGE, rows, text))
     return criteria
 
 
 def _both_small(results: Results) -> list[Criterion]:
     criteria = []
     for setting in SIMULATED_SETTINGS:
-        grid = _grid(results, setting)
-        smallest = grid[WIDTHS[0], SWEEPS[0]]
-        high = _high(grid)
-        excess = paired_difference(smallest, _lowest(grid))
-        label = hyper(WIDTHS[0], SWEEPS[0]).label
-        is_high = (WIDTHS[0], SWEEPS[0]) in high and excess.low > 0
-        criteria.append(Criterion(f"{setting}, {label} is high", is_high, f"{excess} above the smallest"))
-        others = [(c, m) for c, m in high if not (c < SMALL_WIDTH and m == SWEEPS[0])]
-        criteria.append(
-            Criterion(f"{setting}, no other pair is high", not others, f"other high pairs: {_labels(others)}")
-        )
+        rows = final_regret(*_grid(results, setting))
+        excess = row_difference(rows[[SMALLEST, int(rows.mean(axis=1).argmin())]])
+        others = "; ".join(hyper(*PAIRS[k]).label for k in _high(rows) if k in OTHERS) or "none"
+        label = hyper(*PAIRS[SMALLEST]).label
+        criteria += [
+            decided_by_runs(f"{setting}, {label} is high", SMALLEST_IS_HIGH, rows, f"{excess} above the smallest"),
+            decided_by_runs(f"{setting}, no other pair is high", NO_OTHER_IS_HIGH, rows, f"other high pairs: {others}"),
+        ]
     return criteria
 
 
@@ -59,11 +103,10 @@ def _default(results: Results) -> list[Criterion]:
     criteria = []
     for setting in SIMULATED_SETTINGS:
         grid = _grid(results, setting)
-        default, lowest = grid[100.0, 1], _lowest(grid)
-        excess = paired_difference(default, lowest)
-        close = excess.low <= 0.25 * float(lowest.mean()[-1])
-        text = f"{format_mean(default)}; the smallest of the grid {format_mean(lowest)}"
-        criteria.append(Criterion(setting, close, text))
+        rows = final_regret(*grid)
+        lowest = grid[int(rows.mean(axis=1).argmin())]
+        text = f"{format_mean(grid[DEFAULT])}; the smallest of the grid {format_mean(lowest)}"
+        criteria.append(decided_by_runs(setting, GOOD_DEFAULT, rows, text))
     return criteria
 
 

@@ -1,10 +1,19 @@
 """Claims about the warm start of PB-MHB."""
 
-from slotwise.paper.claims.claim import Claim, Criterion
+from collections.abc import Sequence
+
+import numpy as np
+
+from slotwise.checks import Floats, Ints
+from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
+from slotwise.paper.claims.run_tests import loses_more
 from slotwise.paper.experiments import RANDOM_SWEEPS, WARM, random_start
+from slotwise.paper.power import RunTest, World
 from slotwise.paper.results import Results
-from slotwise.paper.statistics import divergence_round, paired_difference
+from slotwise.paper.statistics import divergence_round, final_regret, paired_difference
 from slotwise.simulation.result import Result
+
+ABOUT_200 = (100, 400)  # rounds
 
 
 def _warm(results: Results) -> Result:
@@ -15,39 +24,73 @@ def _random(results: Results, sweeps: int) -> Result:
     return results.result("fig-warm", "standard", random_start(sweeps).label)
 
 
+def _gaps(results: Results, sweeps: int) -> Floats:
+    """The regret of a random start minus that of the warm start: a row for each checkpoint, a column for each run."""
+    return (_random(results, sweeps).regret - _warm(results).regret).T
+
+
+def _diverging_from(rounds: Ints, starts: Sequence[float], description: str) -> World:
+    """Gaps of one or several curves, stacked, whose means are 0 until their start and then grow as steeply as measured.
+
+    The differences between runs are those measured.
+    """
+
+    def change(rows: Floats) -> Floats:
+        curves = rows.reshape(len(starts), rounds.size, -1)
+        slopes = curves[:, -1].mean(axis=1) / rounds[-1]
+        means = slopes[:, None] * np.maximum(rounds - np.array(starts)[:, None], 0.0)
+        moved = curves - curves.mean(axis=2, keepdims=True) + means[..., None]
+        return np.asarray(moved.reshape(rows.shape))
+
+    return World(description, change)
+
+
+def _diverges_about_200(rounds: Ints) -> RunTest:
+    def holds(rows: Floats) -> bool:
+        divergence = divergence_round(rounds, rows)
+        return divergence is not None and ABOUT_200[0] <= divergence <= ABOUT_200[1]
+
+    true, false = (_diverging_from(rounds, [start], f"curves diverge from round {start}") for start in (150, 15))
+    return RunTest(holds, true, false)
+
+
+def _diverge_one_after_another(rounds: Ints) -> RunTest:
+    def holds(rows: Floats) -> bool:
+        divergences = [divergence_round(rounds, curve) for curve in rows.reshape(len(RANDOM_SWEEPS), rounds.size, -1)]
+        ordered = [float("inf") if divergence is None else divergence for divergence in divergences]
+        return min(ordered) < float("inf") and ordered == sorted(ordered) and len(set(ordered)) > 1
+
+    late, same = [20.0, 200.0, 2000.0, 20000.0], [200.0] * 4
+    return RunTest(
+        holds,
+        _diverging_from(rounds, late, "curves diverge from rounds 20, 200, 2,000, 20,000"),
+        _diverging_from(rounds, same, "all curves diverge from round 200"),
+    )
+
+
 def _sweeps(results: Results) -> list[Criterion]:
     criteria = []
     for m in (1, 10):
-        excess = paired_difference(_random(results, m), _warm(results))
-        criteria.append(
-            Criterion(f"m = {m}", excess.low > 0, f"regret minus that of the warm start with m = 1: {excess}")
-        )
+        random, warm = _random(results, m), _warm(results)
+        text = f"regret minus that of the warm start with m = 1: {paired_difference(random, warm)}"
+        criteria.append(decided_by_runs(f"m = {m}", loses_more(), final_regret(random, warm), text))
     return criteria
 
 
-def _divergence_rounds(results: Results) -> dict[int, int | None]:
-    return {m: divergence_round(_random(results, m), _warm(results)) for m in RANDOM_SWEEPS}
-
-
-def _describe(divergence: int | None) -> str:
+def _describe(results: Results, sweeps: int) -> str:
+    divergence = divergence_round(_warm(results).rounds, _gaps(results, sweeps))
     return "never permanently above" if divergence is None else f"above from round {divergence:,} on"
 
 
 def _divergence(results: Results) -> list[Criterion]:
-    rounds = _divergence_rounds(results)
-    return [
-        Criterion(f"m = {m}", divergence is not None and 100 <= divergence <= 400, _describe(divergence))
-        for m, divergence in rounds.items()
-        if m in (1, 10)
-    ]
+    test = _diverges_about_200(_warm(results).rounds)
+    return [decided_by_runs(f"m = {m}", test, _gaps(results, m), _describe(results, m)) for m in (1, 10)]
 
 
 def _growing(results: Results) -> list[Criterion]:
-    rounds = _divergence_rounds(results)
-    ordered = [float("inf") if divergence is None else divergence for divergence in rounds.values()]
-    text = "; ".join(f"m = {m}: {_describe(divergence)}" for m, divergence in rounds.items())
-    finite = [divergence for divergence in ordered if divergence != float("inf")]
-    return [Criterion("all m", bool(finite) and ordered == sorted(ordered) and len(set(ordered)) > 1, text)]
+    rows = np.concatenate([_gaps(results, m) for m in RANDOM_SWEEPS])
+    text = "; ".join(f"m = {m}: {_describe(results, m)}" for m in RANDOM_SWEEPS)
+    return [decided_by_runs("all m", _diverge_one_after_another(_warm(results).rounds), rows, text)]
 
 
 CLAIMS = (

@@ -8,6 +8,7 @@ from pathlib import Path
 from slotwise.extras import is_installed
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
+from slotwise.paper.output.power import power_rows
 from slotwise.paper.output.result_rows import (
     Row,
     choice_rows,
@@ -50,6 +51,7 @@ def tables(reproduction: Reproduction) -> Iterator[tuple[str, list[Row]]]:
             yield f"{experiment.name}-fits", fit_rows(results)
         if experiment.data:
             yield experiment.name, data_rows()
+    yield "power", power_rows(reproduction.judgements)
     yield "claims", _claim_rows([judgement for judgement in reproduction.judgements if not judgement.claim.uses_times])
     yield (
         f"{TIMES}/claims",

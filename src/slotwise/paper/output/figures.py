@@ -6,6 +6,7 @@ from slotwise.charts import choice_chart, growth_chart, ratio_chart, regret_char
 from slotwise.charts.axes import COLOURS
 from slotwise.paper.experiments import (
     EPSILON,
+    FILLS,
     GREEDY_VERSIONS,
     PB_MHB,
     POOLED,
@@ -17,7 +18,7 @@ from slotwise.paper.experiments import (
     Experiment,
     hyper,
     random_start,
-    with_mean_fill,
+    with_fill,
 )
 from slotwise.paper.output.result_rows import choice_rows, growth_rows, time_rows
 from slotwise.paper.results import Results, panels
@@ -31,12 +32,18 @@ SETTING_TITLES = {
     "near-one": "theta close to 1",
 }
 SETTING_TITLES |= {POOLED: "mean of eight queries, with equally many runs"}
-DASHED = [5, 3]
+DASHED, DOTTED = [5, 3], [1, 3]
 # variations of one contender share its colour; random starts, single sweeps and the mean fill are dashed
 DASHES = {hyper(c, SWEEPS[0]).label: DASHED for c in WIDTHS} | {random_start(m).label: DASHED for m in RANDOM_SWEEPS}
-DASHES |= {with_mean_fill(contender).label: DASHED for contender in GREEDY_VERSIONS}
+DASHES |= {
+    with_fill(contender, fill).label: dash
+    for fill, dash in zip(FILLS, (DASHED, DOTTED), strict=True)
+    for contender in GREEDY_VERSIONS
+}
 LINE_COLOURS = {hyper(c, m).label: COLOURS[k] for k, c in enumerate(WIDTHS) for m in SWEEPS}
-LINE_COLOURS |= {with_mean_fill(contender).label: COLOURS[k] for k, contender in enumerate(GREEDY_VERSIONS)}
+LINE_COLOURS |= {
+    with_fill(contender, fill).label: COLOURS[k] for fill in FILLS for k, contender in enumerate(GREEDY_VERSIONS)
+}
 LINE_COLOURS |= {UNIFORM.label: "#777777"}
 BASELINES = (PB_MHB.label, WARM.label, hyper(100.0, 1).label)  # PB-MHB with the paper's settings, once in each figure
 

@@ -10,7 +10,9 @@ import numba
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Judgement
 from slotwise.paper.experiments import Experiment
 from slotwise.paper.output.figures import Figure, figures
+from slotwise.paper.output.power import power_rows
 from slotwise.paper.output.result_rows import choice_rows, data_rows, final_rows, fit_rows, time_rows
+from slotwise.paper.power import SAMPLES
 from slotwise.paper.reproduce import Reproduction
 
 SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}
@@ -51,16 +53,18 @@ def make_provenance(command: str) -> Provenance:
 
 def make_sections(reproduction: Reproduction) -> list[Section]:
     """One section per experiment, in the order of the paper."""
-    return [
-        Section(
-            experiment,
-            _size(experiment),
-            figures(experiment, reproduction.results, reproduction.scope.quick),
-            _tables(experiment, reproduction),
-            [judgement for judgement in reproduction.judgements if judgement.claim.experiment == experiment.name],
-        )
-        for experiment in reproduction.experiments
-    ]
+    return [_section(experiment, reproduction) for experiment in reproduction.experiments]
+
+
+def _section(experiment: Experiment, reproduction: Reproduction) -> Section:
+    judgements = [judgement for judgement in reproduction.judgements if judgement.claim.experiment == experiment.name]
+    return Section(
+        experiment,
+        _size(experiment),
+        figures(experiment, reproduction.results, reproduction.scope.quick),
+        [*_power_tables(judgements), *_tables(experiment, reproduction)],
+        judgements,
+    )
 
 
 def count_verdicts(judgements: list[Judgement]) -> str:
@@ -126,6 +130,28 @@ def _tables(experiment: Experiment, reproduction: Reproduction) -> list[Table]:
         rows = [[_format(value) for value in row.values()] for row in data_rows()]
         tables.append(Table("Our values, then those that the paper prints.", list(data_rows()[0]), rows))
     return tables
+
+
+def _power_tables(judgements: list[Judgement]) -> list[Table]:
+    """The power of the tests on runs, if there are any."""
+    rows = [
+        [
+            row["claim"],
+            row["where"],
+            f"{row['runs']:,}",
+            f"{row['holds_if_true']:.0%} if {row['true']}",
+            f"{row['holds_if_false']:.0%} if {row['false']}",
+            f"{row['holds_as_measured']:.0%}",
+        ]
+        for row in power_rows(judgements)
+    ]
+    caption = (
+        f"Power: how often each test says “holds”, in {SAMPLES} samples of as many runs as were measured. The samples "
+        "are drawn from the measured runs, changed so that the claim is true, changed so that it is false, and as "
+        "measured. In the last column, a share far from 0 and 100 % means that another sample could decide otherwise."
+    )
+    heads = ["claim", "where", "runs", "where the claim is true", "where it is false", "as measured"]
+    return [Table(caption, heads, rows)] if rows else []
 
 
 def _final_table(experiment: Experiment, reproduction: Reproduction, run_set: str) -> Table:

@@ -16,7 +16,7 @@ class InsightInputs(NamedTuple):
     rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
     segments: list[str]
     pins: dict[str, dict[str, str]]  # those in effect: layout -> position -> item
-    default_displays: dict[str, dict[str, str]]  # layout -> position -> item
+    default_displays: dict[str, dict[str, str]]  # layout -> position -> item; none in the mode `learn`
     now: float
 
     @property
@@ -35,13 +35,16 @@ class InsightInputs(NamedTuple):
 def insight_inputs(model: PageModel, now: float) -> InsightInputs:
     """Copy everything that insights need from a page."""
     body, names = model.page.body, model.names
+    layouts = list(body.spec.all_layouts())
     rows = [(segment, name, spec) for name, spec in zip(names, model.specs, strict=True) for segment in body.segments]
     return InsightInputs(
         page=model.page,
         counts=model.counts() if names else None,
         rows=rows,
         segments=list(model.segments),
-        pins={layout: model.effective_pins(layout, now) for layout in body.spec.all_layouts()},
-        default_displays={layout: model.default_display(layout, now) for layout in body.spec.all_layouts()},
+        pins={layout: model.effective_pins(layout, now) for layout in layouts},
+        default_displays={
+            layout: model.default_display(layout, now) for layout in layouts if body.spec.mode != "learn"
+        },
         now=now,
     )

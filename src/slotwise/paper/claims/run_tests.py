@@ -1,0 +1,67 @@
+"""The tests that several claims share: each decides from the numbers of runs, and has worlds for its power.
+
+A world scales regrets by a factor, so that runs differ by as many per cent as the measured ones.
+"""
+
+import numpy as np
+
+from slotwise.checks import Floats
+from slotwise.paper.power import RunTest, World
+from slotwise.paper.statistics import exponent, mean_ratio, median_ratio, row_difference
+
+LINEAR = 0.8  # smallest growth exponent of the last decade that counts as linear
+MORE = 1.25  # if a policy loses more, the power is that of noticing this factor
+
+
+def with_exponent(p: float) -> World:
+    """Increments of the last decade whose mean grows like t^p."""
+
+    def change(increments: Floats) -> Floats:
+        factor = 10 ** ((p - exponent(increments)) / 2)
+        return np.stack([increments[0], increments[1] * factor])
+
+    return World(f"p = {p:g}", change)
+
+
+def with_ratio(times: float, *, median: bool = False) -> World:
+    """Two rows whose means (or medians) have this ratio."""
+    statistic = np.median if median else np.mean
+
+    def change(rows: Floats) -> Floats:
+        return np.stack([rows[0] * (times * statistic(rows[1]) / statistic(rows[0])), rows[1]])
+
+    return World(f"{times:g} times the regret", change)
+
+
+def grows_linearly() -> RunTest:
+    """Whether p is at least LINEAR; the data is that of `last_decade`."""
+    return RunTest(lambda rows: bool(exponent(rows) >= LINEAR), with_exponent(1.0), with_exponent(0.5))
+
+
+def loses_more() -> RunTest:
+    """Whether the mean of the first row exceeds that of the second by more than 2 standard errors."""
+    return RunTest(lambda rows: row_difference(rows).low > 0, with_ratio(MORE), with_ratio(1.0))
+
+
+def loses_at_most(times: float) -> RunTest:
+    """Whether the 95 % interval of the ratio of means is below `times`."""
+    return RunTest(lambda rows: mean_ratio(rows).high <= times, with_ratio(1.0), with_ratio(times))
+
+
+def loses_less_in_the_median() -> RunTest:
+    """Whether the 95 % interval of the ratio of medians is below 1."""
+    return RunTest(
+        lambda rows: median_ratio(rows).high < 1,
+        with_ratio(1 / MORE, median=True),
+        with_ratio(1.0, median=True),
+    )
+
+
+def is_similar(times: float) -> RunTest:
+    """Whether the ratio of means is between 1 / `times` and `times`."""
+
+    def holds(rows: Floats) -> bool:
+        means = rows.mean(axis=1)
+        return bool(means[1] <= times * means[0] and means[0] <= times * means[1])
+
+    return RunTest(holds, with_ratio(1.0), with_ratio(1.5 * times))

@@ -1,0 +1,28 @@
+"""Rows of numbers on the power of the tests on runs."""
+
+from collections.abc import Sequence
+
+from slotwise.paper.claims.claim import Judgement
+from slotwise.paper.output.result_rows import Row
+
+
+def power_rows(judgements: Sequence[Judgement]) -> list[Row]:
+    """How often each test on runs says that its claim holds: where the claim is true, false, and as measured."""
+    rows = []
+    for judgement in judgements:
+        for criterion in judgement.criteria:
+            if criterion.test is not None and criterion.power is not None:
+                test, power = criterion.test, criterion.power
+                rows.append(
+                    {
+                        "claim": judgement.claim.name,
+                        "where": criterion.where,
+                        "runs": power.runs,
+                        "true": test.if_true.description,
+                        "holds_if_true": power.if_true,
+                        "false": test.if_false.description,
+                        "holds_if_false": power.if_false,
+                        "holds_as_measured": power.as_measured,
+                    }
+                )
+    return rows

@@ -1,0 +1,97 @@
+"""The candidates of information-directed sampling: displays near the greedy one, and the best display of each draw.
+
+The leaders are the items of the greedy display, the best one under the posterior means. Leaders and places are
+numbered by rank: leader 0 has the largest mean theta, place 0 is the position with the largest mean kappa.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.checks import Floats, Ints
+from slotwise.jit import kernel
+from slotwise.policies._information import Cells, Outlook, best_mixture, outlook
+
+
+class Leaders(NamedTuple):
+    """Items and positions by rank."""
+
+    items: Ints  # L
+    places: Ints  # L
+
+
+class Choice(NamedTuple):
+    """The display to mix with the greedy one; arrays of one number, which the search updates."""
+
+    display: Ints  # L
+    chance: Floats  # how often it is shown
+    ratio: Floats  # regret^2 / information of the mixture
+
+
+@kernel
+def rank_by(values: Floats, ranked: Ints) -> None:
+    """Fill `ranked` with the indices of the largest values, in decreasing order; the lower index wins a tie."""
+    n_ranked = 0
+    for index in range(values.size):
+        if n_ranked < ranked.size:
+            rank = n_ranked
+            n_ranked += 1
+        elif values[index] > values[ranked[-1]]:
+            rank = ranked.size - 1
+        else:
+            continue
+        while rank > 0 and values[ranked[rank - 1]] < values[index]:
+            ranked[rank] = ranked[rank - 1]
+            rank -= 1
+        ranked[rank] = index
+
+
+@kernel
+def choose_mixture(cells: Cells, best: Ints, best_clicks: float, leaders: Leaders, alternative: Ints) -> float:
+    """Fill `alternative` with the display to mix with the greedy one, and return how often to show it.
+
+    The candidates are the best display under each draw (the rows of `best`); each other item inserted at each rank,
+    or in place of the leader of that rank; and each swap of two leaders. `best_clicks` is what the rows of `best` are
+    expected to get, each under its own draw.
+    """
+    items, places = leaders.items, leaders.places
+    for rank in range(places.size):
+        alternative[places[rank]] = items[rank]
+    greedy = outlook(cells, best_clicks, alternative)
+    choice = Choice(alternative, np.zeros(1), np.full(1, best_mixture(greedy, greedy).ratio))
+    for draw in range(best.shape[0]):
+        _consider(cells, best_clicks, greedy, best[draw], choice)
+    is_leader = np.zeros(cells.clicks.shape[0], np.bool_)
+    is_leader[items] = True
+    display = np.empty(places.size, np.int64)
+    for item in range(is_leader.size):
+        for rank in range(places.size):
+            if not is_leader[item]:
+                _insert(item, rank, False, leaders, display)
+                _consider(cells, best_clicks, greedy, display, choice)
+                _insert(item, rank, True, leaders, display)
+                _consider(cells, best_clicks, greedy, display, choice)
+    for rank in range(places.size):
+        for other in range(rank):
+            _insert(items[other], rank, True, leaders, display)
+            display[places[other]] = items[rank]
+            _consider(cells, best_clicks, greedy, display, choice)
+    return float(choice.chance[0])
+
+
+@kernel
+def _insert(item: int, rank: int, replace: bool, leaders: Leaders, display: Ints) -> None:
+    """The greedy display with the item at a rank; the leaders from there on move down, unless it replaces one."""
+    items, places = leaders.items, leaders.places
+    for k in range(places.size):
+        display[places[k]] = items[k - 1] if k > rank and not replace else items[k]
+    display[places[rank]] = item
+
+
+@kernel
+def _consider(cells: Cells, best_clicks: float, greedy: Outlook, display: Ints, choice: Choice) -> None:
+    """Make the display the choice, if its best mixture with the greedy one has a smaller ratio."""
+    mixture = best_mixture(greedy, outlook(cells, best_clicks, display))
+    if mixture.ratio < choice.ratio[0]:
+        choice.ratio[0], choice.chance[0] = mixture.ratio, mixture.chance
+        choice.display[:] = display

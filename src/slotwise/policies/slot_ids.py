@@ -1,0 +1,177 @@
+"""Slot IDS: information-directed sampling for the PBM, with a share of Thompson sampling; kappa is unknown to it.
+
+Both use an ensemble of draws from the posterior. Information-directed sampling follows Russo and Van Roy, "Learning to
+Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorithm 1 of Gauthier, Gaudel and Fromont,
+"Position-Based Multiple-Play Bandits with Thompson Sampling".
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import EMPTY, arrange
+from slotwise.checks import Floats, Ints
+from slotwise.counts import CountArrays, empty, grown
+from slotwise.inference.sampling.coordinates import ChainState
+from slotwise.inference.sampling.ensemble import Ensemble, empty_ensemble, needs_refill, refill
+from slotwise.inference.sampling.ridges import Ridges, single_component
+from slotwise.jit import kernel
+from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
+from slotwise.policies._common import count_display
+from slotwise.policies._information import cells_of
+from slotwise.policies.slot_ts import ThetaPrior
+
+
+class Params(NamedTuple):
+    """Settings."""
+
+    draws: int = 64  # the size of the ensemble
+    growth: float = 0.03  # the ensemble is drawn again when displays or clicks have changed by this share
+    thompson: float = 0.4  # the share of Thompson sampling: rounds that show the best display under a draw
+    prior: ThetaPrior = ThetaPrior.FALLING
+
+
+class Plan(NamedTuple):
+    """What to show, computed from the ensemble."""
+
+    displays: Ints  # M + 2 x L: the best display under each draw; the greedy one; the one that is mixed with it
+    chance: Floats  # one number: how often the greedy display gives way to the other one
+
+
+class State(NamedTuple):
+    """Counts, and what was drawn given the counts: losing the rest costs a burn-in, but no knowledge."""
+
+    counts: CountArrays
+    theta: Floats  # the state of the chain
+    kappa: Floats
+    beta: Floats  # the prior's a and b
+    ridges: Ridges  # work space of the sampler
+    ensemble: Ensemble
+    leaders: Leaders
+    plan: Plan
+
+
+def check(params: Params) -> str | None:
+    """An error message when the settings are invalid."""
+    if params.draws < 2:
+        return f"draws = {params.draws!r} is not a whole number of at least 2"
+    for name, value in (("growth", params.growth), ("thompson", params.thompson)):
+        if not 0.0 <= value <= 1.0:
+            return f"{name} = {value!r} is not in [0, 1]"
+    return None
+
+
+def check_state(state: State) -> str | None:
+    """An error message when a state loaded from a file is invalid; its counts are checked elsewhere."""
+    n_items, n_positions = state.theta.size, state.kappa.size
+    limits = (
+        ("theta", state.theta, 0.0, 1.0),
+        ("kappa", state.kappa, 0.0, 1.0),
+        ("beta", state.beta, 1.0, np.inf),
+        ("ensemble.theta", state.ensemble.theta, 0.0, n_positions),
+        ("ensemble.kappa", state.ensemble.kappa, 0.0, 1.0),
+        ("leaders.places", state.leaders.places, 0, n_positions - 1),
+        ("plan.displays", state.plan.displays, EMPTY, n_items - 1),
+        ("plan.chance", state.plan.chance, 0.0, 1.0),
+    )
+    for name, values, least, most in limits:
+        if not ((values >= least) & (values <= most)).all():
+            return f"{name} is not in [{least:g}, {most:g}]"
+    return None
+
+
+@kernel
+def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The state before the first round: the chain starts at a sample from the uniform prior."""
+    chain = ChainState(rng.random(n_items), rng.random(n_positions), np.ones(2))
+    return _state(params.draws, empty(n_items, n_positions), chain)
+
+
+@kernel
+def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
+    """The same knowledge with room for more items and positions. The next round draws the ensemble again."""
+    theta, kappa = rng.random(n_items), rng.random(n_positions)
+    theta[: state.theta.size] = state.theta
+    kappa[: state.kappa.size] = state.kappa
+    return _state(params.draws, grown(state.counts, n_items, n_positions), ChainState(theta, kappa, state.beta))
+
+
+@kernel
+def _state(draws: int, counts: CountArrays, chain: ChainState) -> State:
+    n_items, n_positions = chain.theta.size, chain.kappa.size
+    displays = np.zeros((draws + 2, n_positions), np.int64)
+    return State(
+        counts,
+        chain.theta,
+        chain.kappa,
+        chain.beta,
+        single_component(n_items, n_positions),
+        empty_ensemble(draws, n_items, n_positions),
+        Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)),
+        Plan(displays, np.zeros(1)),
+    )
+
+
+@kernel
+def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
+    """Fill `display` with a row of the plan."""
+    row, displays = _row(params, state, rng), state.plan.displays
+    for position in range(display.size):
+        display[position] = displays[row, position]
+
+
+@kernel
+def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
+    """Scores under which the best display is the row of the plan that `choose` would show.
+
+    Where not all items are allowed, the rest of the display follows the draw, or the posterior means.
+    """
+    row = _row(params, state, rng)
+    ensemble, displays, places = state.ensemble, state.plan.displays, state.leaders.places
+    if row < params.draws:
+        theta[:] = ensemble.theta[row]
+        kappa[:] = ensemble.kappa[row]
+        return
+    theta[:] = ensemble.mean_theta
+    kappa[:] = ensemble.mean_kappa
+    above = theta.max()
+    for rank in range(places.size):
+        theta[displays[row, places[rank]]] = above + places.size - rank
+
+
+update = count_display(__name__)
+
+
+@kernel
+def _row(params: Params, state: State, rng: np.random.Generator) -> int:
+    """The row of the plan to show now."""
+    if needs_refill(state.counts, state.ensemble.drawn_at, params.growth):
+        chain = ChainState(state.theta, state.kappa, state.beta)
+        refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
+        _make_plan(state.ensemble, state.leaders, state.plan)
+    few_items = state.theta.size < state.kappa.size
+    if few_items or rng.random() < params.thompson:
+        return int(params.draws * rng.random())
+    return params.draws + (1 if rng.random() < state.plan.chance[0] else 0)
+
+
+@kernel
+def _make_plan(ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
+    draws, n_items = ensemble.theta.shape
+    n_positions = leaders.places.size
+    best, greedy = plan.displays[:draws], plan.displays[draws]
+    best_clicks = 0.0
+    for draw in range(draws):
+        theta, kappa, display = ensemble.theta[draw], ensemble.kappa[draw], best[draw]
+        arrange(theta, kappa, display)
+        for position in range(n_positions):
+            if display[position] != EMPTY:
+                best_clicks += theta[display[position]] * kappa[position] / draws
+    rank_by(ensemble.mean_kappa, leaders.places)
+    if n_items < n_positions:
+        return  # every display shows all items; `_row` takes the best one under a draw
+    rank_by(ensemble.mean_theta, leaders.items)
+    for rank in range(n_positions):
+        greedy[leaders.places[rank]] = leaders.items[rank]
+    cells = cells_of(ensemble, best)
+    plan.chance[0] = choose_mixture(cells, best, best_clicks, leaders, plan.displays[draws + 1])

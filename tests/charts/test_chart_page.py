@@ -19,7 +19,7 @@ WINDOWS = [(400, 800), (1200, 800), (2000, 1100)]
 MEASURE = """(() => {
   const root = document.documentElement, parts = [...document.querySelectorAll(".part svg.marks")];
   const box = (element) => element.getBoundingClientRect();
-  return { width: innerWidth, content: document.getElementById("chart").clientWidth, scroll: root.scrollWidth,
+  return { width: innerWidth, content: Number(root.dataset.drawn), scroll: root.scrollWidth,
     charts: parts.map((svg) => [box(svg).width, box(svg).height]),
     fonts: parts.flatMap((svg) => [...svg.querySelectorAll("text")].map((text) => box(text).height)) };
 })()"""

@@ -10,7 +10,7 @@ from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, 
 from slotwise.checks import BadInput, one_of
 from slotwise.simulation.result import Ratio, Result
 
-MOST = 3.0  # curves that end above this ratio are cut off, so that those near 1 stay apart
+MOST = 2.0  # curves that end above this ratio are cut off, so that those near 1 stay apart
 DECADES = 3  # the last ones decide what the axis shows: in the first rounds, ratios are mostly noise
 
 
@@ -43,7 +43,9 @@ def ratio_chart(
     if not divisor.mean()[-1] > 0.0:
         raise BadInput(f"{base} has no regret, so no regret can be divided by it; choose another baseline")
     rows = [row for name, result in zip(names, results, strict=True) for row in _rows(name, _ratio(result, divisor))]
-    drawn = [name for name in names if any(row["policy"] == name for row in rows)]
+    flat = [name for name, result in zip(names, results, strict=True) if not result.mean()[-1] > 0.0]
+    drawn = [name for name in names if name not in flat and any(row["policy"] == name for row in rows)]
+    rows = [row for row in rows if row["policy"] in drawn]
     low, high = _range(rows, drawn, base)
     y_axis = alt.Axis(gridOpacity=0.6, tickCount=6, format="~g")
     y = {"title": f"regret / regret of {base}", "scale": alt.Scale(domain=[low, high], nice=False), "axis": y_axis}
@@ -54,7 +56,7 @@ def ratio_chart(
     how = "of the ratio, paired run by run" if paired else "of the ratio"
     runs = sorted({result.runs for result in results})
     notes = [*notes, f"means of {' or '.join(f'{n:,}' for n in runs)} runs; bands: one standard error {how}"]
-    notes += cut_off_note(rows, drawn, "ratio", high)
+    notes += ([f"{', '.join(flat)}: no regret"] if flat else []) + cut_off_note(rows, drawn, "ratio", high)
     return framed(alt, layers, title or f"Regret divided by that of {base}", notes)
 
 

@@ -94,17 +94,10 @@ def test_the_search_index_has_the_pages(site: Path) -> None:
     assert all(f'"{name}"' in index for name in ("service", "reference", "policies/slot_ts"))
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("[no page](missing.md)", "missing.md"),
-        ("[no heading](index.md#missing)", "missing"),
-        ("![no picture](missing.svg)", "missing.svg"),
-    ],
-    ids=["page", "heading", "picture"],
-)
-def test_the_build_is_strict(text: str, problem: str, tmp_path: Path) -> None:
-    (tmp_path / "index.md").write_text(f"# Title\n\n{text}\n")
+def test_the_build_is_strict(tmp_path: Path) -> None:
+    wrong = "[no page](page.md)\n\n[no heading](index.md#heading)\n\n![no picture](picture.svg)\n"
+    (tmp_path / "index.md").write_text(f"# Title\n\n{wrong}")
     done = build(tmp_path, tmp_path / "out")
     assert done.returncode == 1
-    assert problem in done.stderr
+    for problem in ("not found: 'page.md'", "not found in doc 'index': 'heading'", "not readable: picture.svg"):
+        assert problem in done.stderr

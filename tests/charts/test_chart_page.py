@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slotwise.charts import learning_chart, rank_chart, ratio_chart, regret_chart, save_chart
+from slotwise.charts import fit_chart, learning_chart, rank_chart, ratio_chart, regret_chart, save_chart
 from slotwise.inference.sampling.diagnosis import Diagnosis
 from tests.charts.test_charts import RESULTS
 from tests.chromium import Chromium
+from tests.cli.small_fits import small_fits
 from tests.waiting import HANG
 
 WINDOWS = [(400, 800), (1200, 800), (2000, 1100)]
@@ -54,6 +55,7 @@ CHARTS = {
     "ratio": lambda: ratio_chart(RESULTS[:2]),
     "learning": lambda: learning_chart([(10, 0.5), (20, 0.1)], at_random=0.7),
     "ranks": lambda: rank_chart(a_diagnosis()),
+    "fits": lambda: fit_chart(small_fits(5)),
 }
 
 

@@ -19,7 +19,7 @@
     const axis = { labelFontSize: size, titleFontSize: size };
     const config = { ...part.config, axis, legend: { labelFontSize: size, titleFontSize: size, ...legend } };
     const actions = width < NARROW ? false : { export: true, source: false, compiled: false, editor: false };
-    return vegaEmbed(container, { ...part, config }, { renderer: "svg", actions });
+    return vegaEmbed(container, { ...part, config }, { mode: "vega-lite", renderer: "svg", actions });
   }
 
   // one view: as wide as the page, and as high as is left of it, within a sensible shape
@@ -49,17 +49,26 @@
     return part.concat ? { ...part, concat: part.concat.map(widen) } : { ...part, spec: widen(part.spec) };
   }
 
-  let drawnWidth = 0;
+  // one drawing at a time: two would replace each other's charts. The page is marked as drawn when nothing is left to do
+  let drawnWidth = 0, drawing = false;
   async function draw() {
-    const content = document.getElementById("chart").clientWidth;
-    const width = content < NARROW ? content : content - MENU;
-    if (Math.abs(width - drawnWidth) < 2) return; // a phone that hides its address bar changes only the height
-    drawnWidth = width;
-    for (const [k, part] of parts.entries()) {
-      const fit = part.concat || part.facet ? fitPanels : fitView;
-      await fit(containers[k], part, width);
+    if (drawing) return;
+    drawing = true;
+    for (let width = contentWidth(); Math.abs(width - drawnWidth) >= 2; width = contentWidth()) {
+      delete document.documentElement.dataset.drawn;
+      drawnWidth = width; // a phone that hides its address bar changes only the height
+      for (const [k, part] of parts.entries()) {
+        const fit = part.concat || part.facet ? fitPanels : fitView;
+        await fit(containers[k], part, width);
+      }
     }
-    document.documentElement.dataset.drawn = width;
+    document.documentElement.dataset.drawn = drawnWidth;
+    drawing = false;
+  }
+
+  function contentWidth() {
+    const content = document.getElementById("chart").clientWidth;
+    return content < NARROW ? content : content - MENU;
   }
 
   let timer;

@@ -1,4 +1,4 @@
-"""Fixtures of more than one folder: commands, and a running service."""
+"""The order of all tests, and fixtures of more than one folder: commands, and a running service."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -6,25 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from xdist.remote import Producer
 
 from tests.command_line import CommandResult, run_command, run_process
+from tests.scheduling import GroupScheduling, rank
 
 if TYPE_CHECKING:
     from tests.service.running_service import Process
 
-# The tests of these files call the same kernels: in two processes, each kernel would be compiled twice.
-POLICY_TESTS = (
-    *("tests/policies/", "tests/simulation/", "tests/cli/test_simulate.py"),
-    *("tests/test_bad_input.py", "tests/test_recommender", "tests/docs/test_docstrings.py"),
-)
 
-
-@pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of each file in one process, and likewise all tests that compile policies (`--dist loadgroup`)."""
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group("policies" if file.startswith(POLICY_TESTS) else file))
+    """Start with the tests that compile most."""
+    items.sort(key=lambda item: rank(item.nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    """Keep the tests that compile the same kernels in one process."""
+    return GroupScheduling(config, log)
 
 
 @pytest.fixture

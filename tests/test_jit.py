@@ -7,10 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -27,8 +25,6 @@ Output = dict[str, Any]  # what a process printed
 Written = Callable[[str, str], ModuleType]
 Scenario = Callable[[Path], list[Output]]
 Results = Callable[[Scenario], list[Output]]
-
-pytest_plugins = ["tests.background_runs"]  # starts the scenarios in the background
 
 FAR = """
 from slotwise.jit import kernel
@@ -205,38 +201,10 @@ def types_of_the_program(folder: Path) -> list[Output]:
     return [workspace.run(PROGRAM), workspace.run(PROGRAM)]
 
 
-SCENARIOS: list[Scenario] = [
-    outside_policy,  # the longest first
-    helper_two_imports_away,
-    edited_too_late,
-    types_of_the_program,
-    no_cache_to_write_to,
-    not_compiled,
-]
-
-
-pool = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="scenarios")
-
-
-@cache
-def folder() -> TemporaryDirectory[str]:
-    return TemporaryDirectory(prefix="slotwise-scenarios-")
-
-
-@cache
-def start() -> dict[Scenario, Future[list[Output]]]:
-    return {scenario: pool.submit(scenario, Path(folder().name) / scenario.__name__) for scenario in SCENARIOS}
-
-
-def stop() -> None:
-    pool.shutdown(cancel_futures=True)
-    folder().cleanup()
-
-
-@pytest.fixture
-def results() -> Results:
-    """The outputs of the processes of a scenario, in order."""
-    return lambda scenario: start()[scenario].result()
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The outputs of the processes of a scenario, in order; each scenario runs once."""
+    return cache(lambda scenario: scenario(tmp_path_factory.mktemp("scenarios") / scenario.__name__))
 
 
 # within one process

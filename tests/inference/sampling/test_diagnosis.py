@@ -13,12 +13,15 @@ from slotwise.paper.named_click_models import setting
 from slotwise.simulation.simulate import counts_after
 from tests.inference.sampling.posterior_cases import FEW
 
-LONG = counts_after("pb_mhb", setting("q10"), 30_000)
+
+@pytest.fixture(scope="module")
+def long_run() -> Counts:
+    return counts_after("pb_mhb", setting("q10"), 30_000)
 
 
-def test_the_mixing_sampler_is_more_efficient_than_the_random_walks() -> None:
+def test_the_mixing_sampler_is_more_efficient_than_the_random_walks(long_run: Counts) -> None:
     """The mixing sampler has an effective sample size above 5 % of its sweeps. The chains of the walks disagree."""
-    mixing, walk, odds = (diagnose(LONG, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
+    mixing, walk, odds = (diagnose(long_run, sampler, draws=2000) for sampler in ("mixing", "random_walk", "log_odds"))
     assert mixing.agree
     assert mixing.per_sweep > 0.05
     assert 0.9 < mixing.accepted["matched"] <= 1.0
@@ -30,8 +33,8 @@ def test_the_mixing_sampler_is_more_efficient_than_the_random_walks() -> None:
 
 
 @pytest.mark.parametrize("reference", ["none", "first"])
-def test_diagnostics_agree_with_the_functions_of_ess(reference: str) -> None:
-    diagnosis = diagnose(LONG, draws=1000, reference=reference, seed=4)
+def test_diagnostics_agree_with_the_functions_of_ess(long_run: Counts, reference: str) -> None:
+    diagnosis = diagnose(long_run, draws=1000, reference=reference, seed=4)
     np.testing.assert_allclose(diagnosis.ess_bulk, ess(diagnosis.draws), rtol=1e-6)
     np.testing.assert_allclose(diagnosis.ess_tail, tail_ess(diagnosis.draws), rtol=1e-6)
     np.testing.assert_allclose(diagnosis.r_hat, r_hat(diagnosis.draws), rtol=1e-6)
@@ -39,7 +42,7 @@ def test_diagnostics_agree_with_the_functions_of_ess(reference: str) -> None:
     assert diagnosis.sweeps == 1000
     assert diagnosis.names == [f"theta[{k}]" for k in range(6)] + [f"kappa[{k}]" for k in range(3)]
     assert np.isnan(diagnosis.ess[6])  # kappa of the most visible position is 1 by convention
-    again = diagnose(LONG, draws=1000, reference=reference, seed=4)
+    again = diagnose(long_run, draws=1000, reference=reference, seed=4)
     np.testing.assert_array_equal(diagnosis.draws, again.draws)
 
 
@@ -61,10 +64,10 @@ def test_slides_that_change_only_kappa_are_counted() -> None:
     )  # without clicks no item has a main position
 
 
-def test_the_verdict_depends_on_r_hat_and_ess() -> None:
-    assert "agree (every" in diagnose(LONG, draws=8000).verdict
-    assert "may or may not agree" in diagnose(LONG, draws=400).verdict
-    assert "do not agree" in diagnose(LONG, "random_walk", draws=400).verdict
+def test_the_verdict_depends_on_r_hat_and_ess(long_run: Counts) -> None:
+    assert "agree (every" in diagnose(long_run, draws=8000).verdict
+    assert "may or may not agree" in diagnose(long_run, draws=400).verdict
+    assert "do not agree" in diagnose(long_run, "random_walk", draws=400).verdict
 
 
 def test_progress_counts_the_chains() -> None:

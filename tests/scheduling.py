@@ -1,0 +1,48 @@
+"""Which tests run in the same process, and in which order: compiled code is shared, and hardly anything compiled twice.
+
+Two processes that need the same kernel at the same time both compile it; later ones find it on disk. So the tests of a
+file stay in one process, files that compile the same kernels form a group, and groups that compile most come first.
+"""
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+# in the order of their start; a file is in the first group that has the start of its path
+GROUPS = {
+    "policies": (
+        *("tests/cli/test_simulate.py", "tests/policies/", "tests/simulation/", "tests/test_bad_input.py"),
+        *("tests/test_recommender.py", "tests/docs/test_docstrings.py"),
+    ),
+    "fits": (
+        *("tests/charts/test_fits.py", "tests/inference/estimation/", "tests/inference/test_", "tests/cli/test_fit"),
+        *("tests/test_recommender_from_fit.py", "tests/logs/"),
+    ),
+    "posterior": ("tests/inference/sampling/", "tests/cli/test_diagnose.py"),
+}
+LAST = ("tests/docs/", "tests/paper/", "tests/cli/test_reproduce.py")  # they use what the others have compiled
+
+
+def group_of(nodeid: str) -> str:
+    """The name of a group, or the file of a test that is in none."""
+    file = nodeid.partition("::")[0]
+    return next((name for name, starts in GROUPS.items() if file.startswith(starts)), file)
+
+
+def rank(nodeid: str) -> int:
+    """Tests with a lower rank start earlier."""
+    group = group_of(nodeid)
+    if group in GROUPS:
+        return list(GROUPS).index(group)
+    return len(GROUPS) + group.startswith(LAST)
+
+
+class GroupScheduling(LoadScopeScheduling):
+    """Gives a process the tests of a whole group at a time, in the order of collection."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)

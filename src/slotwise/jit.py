@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 import numba
 import numpy as np
@@ -33,6 +33,7 @@ KEEP_SECONDS = 30 * 24 * 3600
 numba_config: Any = numba.config
 _STARTED = time.time()
 _DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # not followed: never edited
+_known_sources: "dict[tuple[str, ...], tuple[_Source, ...]]" = {}
 _numba_config_lock = threading.Lock()
 
 
@@ -99,22 +100,40 @@ def direct(function: Function) -> Function:
 
 def cache_folder(*modules: str) -> Path | None:
     """The cache folder of kernels that can reach these modules, or None if caching would not be safe."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    sources = dict(_reachable(modules))
-    if any(name not in sources or name == "__main__" for name in modules):
+    sources = _sources(modules)
+    if not set(modules) <= {source.name for source in sources} - {"__main__"}:
         return None  # defined at a prompt or in __main__: another process cannot import it
-    for name, path in sorted(sources.items()):
-        if path.stat().st_mtime > _STARTED:
-            return None  # edited since this process started: the imported code may be older than the file
-        digest.update(name.encode() + b"\0" + _content(path) + b"\0")
-    return _writable(_root() / digest.hexdigest()[:20])
+    if max(source.modified for source in sources) > _STARTED * 1e9:
+        return None  # edited since this process started: the imported code may be older than the file
+    return _writable(_root() / _digest(f"{numba.__version__} {sys.version}", sources))
 
 
 def source_digest(*modules: str) -> str:
     """A digest of what the results of these modules depend on: reachable sources, and the numba and numpy versions."""
-    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
-    for name, path in sorted(dict(_reachable(modules)).items()):
-        digest.update(name.encode() + b"\0" + _content(path) + b"\0")
+    return _digest(f"numba {numba.__version__} numpy {np.__version__}", _sources(modules))
+
+
+class _Source(NamedTuple):
+    name: str
+    path: Path
+    modified: int  # nanoseconds
+
+
+def _sources(modules: tuple[str, ...]) -> tuple[_Source, ...]:
+    """The sources of all reachable modules in the order of their names, found again only after one has changed."""
+    known = _known_sources.get(modules)
+    if known is None or any(source.path.stat().st_mtime_ns != source.modified for source in known):
+        reachable = sorted(_reachable(modules))
+        known = tuple(_Source(name, path, path.stat().st_mtime_ns) for name, path in reachable)
+        _known_sources[modules] = known
+    return known
+
+
+@cache
+def _digest(versions: str, sources: tuple[_Source, ...]) -> str:
+    digest = hashlib.sha256(versions.encode())
+    for source in sources:
+        digest.update(source.name.encode() + b"\0" + _content(source.path, source.modified) + b"\0")
     return digest.hexdigest()[:20]
 
 
@@ -183,30 +202,31 @@ def is_editable(path: Path) -> bool:
     """Whether a file is outside the standard library and installed packages, which change with their versions."""
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False
-    installed = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     resolved = path.resolve()
-    return not any(resolved.is_relative_to(Path(folder).resolve()) for folder in installed if folder)
-
-
-def _content(path: Path) -> bytes:
-    return _content_at(path, path.stat().st_mtime_ns)
+    return not any(resolved.is_relative_to(folder) for folder in _installed())
 
 
 @cache
-def _content_at(path: Path, modified: int) -> bytes:
+def _installed() -> set[Path]:
+    folders = (sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return {Path(folder).resolve() for folder in folders if folder}
+
+
+@cache
+def _content(path: Path, modified: int) -> bytes:
     return path.read_bytes()
 
 
 def _imports(name: str, path: Path) -> frozenset[str]:
     """Every dotted name that a source file imports; not all of them are modules."""
-    return _imports_of(name, path, _content(path))
+    return _imports_of(name, path, _content(path, path.stat().st_mtime_ns))
 
 
 @cache
 def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(content)):
+    for node in _statements(ast.parse(content)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 components = alias.name.split(".")
@@ -218,3 +238,12 @@ def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
                 continue  # Python itself raises the error when it runs the import
             names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
     return frozenset(names)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements inside a node. Expressions, most of a syntax tree, are left out: they import nothing."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, block, ())
+        for child in inner if isinstance(inner, list) else ():
+            yield child
+            yield from _statements(child)

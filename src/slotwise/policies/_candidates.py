@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
+from slotwise.copying import copy
 from slotwise.jit import kernel
 from slotwise.policies._information import Cells, Outlook, best_mixture, outlook
 
@@ -94,4 +95,4 @@ def _consider(cells: Cells, best_clicks: float, greedy: Outlook, display: Ints, 
     mixture = best_mixture(greedy, outlook(cells, best_clicks, display))
     if mixture.ratio < choice.ratio[0]:
         choice.ratio[0], choice.chance[0] = mixture.ratio, mixture.chance
-        choice.display[:] = display
+        copy(display, choice.display)

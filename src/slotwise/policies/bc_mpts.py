@@ -7,10 +7,10 @@ Problem with Multiple Plays", as the PB-MHB paper uses it: its Eq. 7.
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.copying import copy
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
 from slotwise.jit import kernel
-from slotwise.policies._kernels import copy
 from slotwise.policies._plug_in_kappa import Params, State, check, choose_with_kappa, grow, init, update
 
 __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.estimation.running_estimate import (
     Estimator,
@@ -20,7 +21,6 @@ from slotwise.inference.estimation.running_estimate import (
 from slotwise.inference.estimation.svd import PSEUDO_COUNT, Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
-from slotwise.policies._kernels import copy
 
 
 class Params(NamedTuple):

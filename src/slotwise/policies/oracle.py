@@ -10,6 +10,7 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
+from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
@@ -41,8 +42,8 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """The true theta and kappa."""
-    theta[:] = params.model.theta
-    kappa[:] = params.model.kappa
+    copy(params.model.theta, theta)
+    copy(params.model.kappa, kappa)
 
 
 @kernel(inline=True)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.sampling.metropolis import sample
 from slotwise.inference.sampling.random_walk import RandomWalk
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
-from slotwise.policies._kernels import copy
 
 
 class Start(IntEnum):
@@ -71,8 +71,8 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
     """The same knowledge with room for more items and positions, whose values are drawn from the prior."""
     theta, kappa = np.empty(n_items), np.empty(n_positions)
     _draw_prior(params, theta, kappa, rng)
-    theta[: state.theta.size] = state.theta
-    kappa[: state.kappa.size] = state.kappa
+    copy(state.theta, theta[: state.theta.size])
+    copy(state.kappa, kappa[: state.kappa.size])
     return State(grown(state.counts, n_items, n_positions), theta, kappa)
 
 

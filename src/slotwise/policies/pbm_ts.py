@@ -6,11 +6,11 @@ Lagree, Vernade and Cappe 2016, "Multiple-Play Bandits in the Position-Based Mod
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.copying import copy
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
 from slotwise.inference.sampling.conditional import draw_thetas
 from slotwise.jit import kernel
-from slotwise.policies._kernels import copy
 from slotwise.policies._plug_in_kappa import Params, State, check, choose_with_kappa, grow, init, update
 
 __all__ = ["Params", "State", "check", "choose", "grow", "init", "score", "update"]

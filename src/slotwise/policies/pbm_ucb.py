@@ -11,11 +11,11 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
+from slotwise.copying import copy
 from slotwise.inference.estimation.running_estimate import KappaSource, kappa_source_error, refresh
 from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT, Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
-from slotwise.policies._kernels import copy
 from slotwise.policies._plug_in_kappa import State, grow_with_kappa, init_with_kappa
 
 _UNOBSERVED = 1e9  # above every bound

@@ -11,6 +11,7 @@ import numpy as np
 
 from slotwise.arrange import EMPTY, arrange
 from slotwise.checks import Floats, Ints
+from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.ensemble import Ensemble, empty_ensemble, needs_refill, refill
@@ -91,8 +92,8 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     """The same knowledge with room for more items and positions. The next round draws the ensemble again."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
-    theta[: state.theta.size] = state.theta
-    kappa[: state.kappa.size] = state.kappa
+    copy(state.theta, theta[: state.theta.size])
+    copy(state.kappa, kappa[: state.kappa.size])
     return _state(params.draws, grown(state.counts, n_items, n_positions), ChainState(theta, kappa, state.beta))
 
 
@@ -129,11 +130,11 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
     row = _row(params, state, rng)
     ensemble, displays, places = state.ensemble, state.plan.displays, state.leaders.places
     if row < params.draws:
-        theta[:] = ensemble.theta[row]
-        kappa[:] = ensemble.kappa[row]
+        copy(ensemble.theta[row], theta)
+        copy(ensemble.kappa[row], kappa)
         return
-    theta[:] = ensemble.mean_theta
-    kappa[:] = ensemble.mean_kappa
+    copy(ensemble.mean_theta, theta)
+    copy(ensemble.mean_kappa, kappa)
     above = theta.max()
     for rank in range(places.size):
         theta[displays[row, places[rank]]] = above + places.size - rank

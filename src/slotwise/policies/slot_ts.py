@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinates import ChainState
@@ -17,7 +18,6 @@ from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
-from slotwise.policies._kernels import copy
 
 
 class ThetaPrior(IntEnum):

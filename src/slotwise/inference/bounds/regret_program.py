@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
+from slotwise.copying import copy
 from slotwise.inference.bounds.alternatives import RankedModel, divergences, nearest, variable
 from slotwise.inference.bounds.simplex import Dictionary, add_row, dictionary, pivot, solve
 from slotwise.jit import kernel
@@ -64,7 +65,7 @@ def solve_regret_program(model: RankedModel, tolerance: float, program: RegretPr
     if size[0] == 0:
         size[0] = n_items - 1
         for tie in range(n_items - 1):
-            _copy(model.z, alternatives[tie])  # the simplest alternative: only the tied coordinate changes
+            copy(model.z, alternatives[tie])  # the simplest alternative: only the tied coordinate changes
     for cut in range(size[0]):
         _add_cut(model, alternatives[cut], ties[cut], table, n_positions + cut + 1, row)
     worst = 0.0
@@ -77,7 +78,7 @@ def solve_regret_program(model: RankedModel, tolerance: float, program: RegretPr
             rate = nearest(model, q, tie, 0.0, NEWTON_SHARE * tolerance, alternatives[tie])
             worst = min(worst, rate)
             if rate < 1.0 - tolerance and size[0] < ties.size:
-                _copy(alternatives[tie], alternatives[size[0]])
+                copy(alternatives[tie], alternatives[size[0]])
                 ties[size[0]] = tie
                 size[0] += 1
                 _add_cut(model, alternatives[tie], tie, table, n_positions + size[0], row)
@@ -124,12 +125,6 @@ def _add_cut(model: RankedModel, z: Floats, tie: int, table: Dictionary, at: int
     add_row(table, at, row, 1.0)
 
 
-@kernel(inline=True)
-def _copy(source: Floats, target: Floats) -> None:
-    for k in range(source.size):
-        target[k] = source[k]
-
-
 @kernel
 def _read_solution(table: Dictionary, rows: int, q: Floats) -> None:
     """Fill q from the dictionary: the values of the basic variables, 0 for all others."""
@@ -159,7 +154,7 @@ def _drop_slack_cuts(nonbasic: Ints, first: int, alternatives: Floats, ties: Int
     end = n_ties
     for cut in range(n_ties, size[0]):
         if binds[cut]:
-            _copy(alternatives[cut], alternatives[end])
+            copy(alternatives[cut], alternatives[end])
             ties[end] = ties[cut]
             end += 1
     size[0] = end

@@ -7,6 +7,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.clickmodels.pbm import Model
+from slotwise.copying import copy
 from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
 from slotwise.inference.estimation.svd import Fill, click_rates, rank_one
@@ -85,8 +86,8 @@ def initial_estimate_from(source: int, model: Model, n_items: int, n_positions: 
     """The initial estimate. An oracle has the true kappa, which is never refreshed."""
     estimate = initial_estimate(n_items, n_positions)
     if source == KappaSource.ORACLE:
-        estimate.kappa[:] = model.kappa
-        estimate.capped_kappa[:] = model.kappa
+        copy(model.kappa, estimate.kappa)
+        copy(model.kappa, estimate.capped_kappa)
     return estimate
 
 
@@ -94,11 +95,11 @@ def initial_estimate_from(source: int, model: Model, n_items: int, n_positions: 
 def grown_estimate(estimate: RunningEstimate, n_items: int, n_positions: int) -> RunningEstimate:
     """The same estimate, extended to more items and positions."""
     larger = initial_estimate(n_items, n_positions)
-    larger.theta[: estimate.theta.size] = estimate.theta
-    larger.kappa[: estimate.kappa.size] = estimate.kappa
-    larger.capped_kappa[: estimate.kappa.size] = estimate.capped_kappa
-    larger.raw_theta[: estimate.theta.size] = estimate.raw_theta
-    larger.raw_kappa[: estimate.kappa.size] = estimate.raw_kappa
+    copy(estimate.theta, larger.theta[: estimate.theta.size])
+    copy(estimate.kappa, larger.kappa[: estimate.kappa.size])
+    copy(estimate.capped_kappa, larger.capped_kappa[: estimate.kappa.size])
+    copy(estimate.raw_theta, larger.raw_theta[: estimate.theta.size])
+    copy(estimate.raw_kappa, larger.raw_kappa[: estimate.kappa.size])
     return larger
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.copying import copy
 from slotwise.counts import CountArrays
 from slotwise.inference.components import components
 from slotwise.inference.sampling import log_odds, metropolis, mixing
@@ -154,9 +155,9 @@ def _record_walk(
 
 @kernel(inline=True)
 def _copy(state: ChainState, draws: Draws, row: int) -> None:
-    draws.theta[row] = state.theta
-    draws.kappa[row] = state.kappa
-    draws.beta[row] = state.beta
+    copy(state.theta, draws.theta[row])
+    copy(state.kappa, draws.kappa[row])
+    copy(state.beta, draws.beta[row])
 
 
 @kernel
@@ -174,19 +175,21 @@ def _acceptance_rates(
     of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)
     prior, uniform = BetaFactor(beta[0] - 1.0, beta[1] - 1.0), BetaFactor(0.0, 0.0)
     find_main_positions(clicks, main_positions)
-    before = np.empty(theta.size + kappa.size)
+    theta_before, kappa_before = np.empty_like(theta), np.empty_like(kappa)
     changed_steps, slides, changed_slides = 0, 0, 0
     for _ in range(sweeps):
-        before[: theta.size], before[theta.size :] = theta, kappa
+        copy(theta, theta_before)
+        copy(kappa, kappa_before)
         redraw(theta, of_theta, prior, Scan(0, 1, mixing.SLICE_EVERY), rng)
         redraw(kappa, of_kappa, uniform, Scan(free_from, 1, mixing.SLICE_EVERY), rng)
-        changed_steps += (theta != before[: theta.size]).sum() + (kappa != before[theta.size :]).sum()
+        changed_steps += (theta != theta_before).sum() + (kappa != kappa_before).sum()
         for position in range(kappa.size):
             if (main_positions == position).any():
                 slides += 1
-                before[: theta.size], before[theta.size :] = theta, kappa
+                copy(theta, theta_before)
+                copy(kappa, kappa_before)
                 scan, components_of = PositionScan(position, kappa.size, free_from), (ridges.items, ridges.positions)
                 slide(scan, clicks, skips, theta, kappa, main_positions, *components_of, prior, rng)
-                changed_slides += (theta != before[: theta.size]).any() or (kappa != before[theta.size :]).any()
+                changed_slides += (theta != theta_before).any() or (kappa != kappa_before).any()
     steps = sweeps * (theta.size + kappa.size - free_from)
     return changed_steps / steps, changed_slides / slides if slides > 0 else np.nan

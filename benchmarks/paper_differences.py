@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import slotwise as sw
-from benchmarks.authors_code import pb_mhb_cell_prior, pbm_ts_proposal
-from benchmarks.authors_code.one_draw_pbm import OneDrawPBM
+from benchmarks.authors_code import pb_mhb_cell_prior, pbm_ts_proposal_only
+from benchmarks.authors_code.dependent_clicks_pbm import DependentClicksPBM
 from slotwise.paper.named_click_models import SIMULATED, setting
 from slotwise.simulation.result import Result
 
@@ -29,7 +29,7 @@ class Version(NamedTuple):
 
 VERSIONS = {
     "PBM-TS": Version("pbm_ts", {}),
-    "PBM-TS, proposal only": Version(pbm_ts_proposal, {}),
+    "PBM-TS, proposal only": Version(pbm_ts_proposal_only, {}),
     "PB-MHB": Version("pb_mhb", {}),
     "PB-MHB, 0.5 per cell": Version(pb_mhb_cell_prior, {}),
     "PB-MHB, one draw per display": Version("pb_mhb", {}, one_draw=True),
@@ -44,7 +44,7 @@ VERSIONS = {
 
 def run(version: Version, name: str, runs: int, rounds: int) -> Result:
     model = setting(name)
-    visitors = OneDrawPBM(model.theta, model.kappa) if version.one_draw else model
+    visitors = DependentClicksPBM(model.theta, model.kappa) if version.one_draw else model
     return sw.simulate(version.policy, visitors, rounds=rounds, runs=runs, seed=SEED, params=version.params)
 
 

@@ -81,14 +81,14 @@ def summary(regret: Floats) -> dict[str, float]:
 
 
 def compare(group: Group, model: sw.PBM, runs: int) -> dict[str, Any]:
-    def regret(version: tuple[str, dict[str, Any]], seed: int) -> tuple[Floats, float]:
+    def regret(version: tuple[str, dict[str, Any]], seed: int) -> Floats:
         policy, params = version
         result = sw.simulate(
-            policy, model, group.rounds, runs, seed, params, threads=1, checkpoints=[group.rounds], delay=group.delay
+            policy, model, group.rounds, runs, seed, params, checkpoints=[group.rounds], delay=group.delay
         )
-        return result.regret[:, -1], result.microseconds
+        return result.regret[:, -1]
 
-    (ours, our_time), (theirs, their_time) = regret(group.policy, group.seed), regret(BASELINE, SEED)
+    ours, theirs = regret(group.policy, group.seed), regret(BASELINE, SEED)
     policy, baseline = summary(ours), summary(theirs)
     return {
         "runs": runs,
@@ -96,7 +96,6 @@ def compare(group: Group, model: sw.PBM, runs: int) -> dict[str, Any]:
         "baseline": baseline,
         "ratio": {name: policy[name] / baseline[name] for name in ("mean", "95 %", "worst 2 %", "largest")},
         "error of the mean ratio": float(np.std(ours - theirs, ddof=1) / runs**0.5 / theirs.mean()),
-        "microseconds": [our_time, their_time],
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from slotwise.charts.axes import COLOURS
+from slotwise.charts.common import COLOURS
 
 Row = dict[str, Any]
 

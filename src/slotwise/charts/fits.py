@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, import_altair, title_with_notes
+from slotwise.charts.common import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit

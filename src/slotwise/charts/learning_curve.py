@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, import_altair
+from slotwise.charts.common import COLOURS, framed, import_altair
 from slotwise.checks import BadInput
 
 

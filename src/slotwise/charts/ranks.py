@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, import_altair, title_with_notes
+from slotwise.charts.common import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 
 if TYPE_CHECKING:

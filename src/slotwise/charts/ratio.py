@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import framed, import_altair, log_axis
+from slotwise.charts.common import framed, import_altair, log_axis
 from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, last_value, make_palette
 from slotwise.checks import BadInput, one_of
 from slotwise.simulation.result import Ratio, Result

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slotwise.charts.axes import framed, import_altair, log_axis
+from slotwise.charts.common import framed, import_altair, log_axis
 from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, last_value, make_palette
 from slotwise.checks import BadInput
 from slotwise.simulation.result import Result

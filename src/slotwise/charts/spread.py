@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis
+from slotwise.charts.common import COLOURS, framed, import_altair, log_axis
 from slotwise.checks import BadInput, Floats
 
 BINS_PER_DECADE = 12

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, HEIGHT, framed, import_altair, log_axis_around
+from slotwise.charts.common import COLOURS, HEIGHT, framed, import_altair, log_axis_around
 
 Rows = Sequence[dict[str, Any]]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.charts.axes import COLOURS, framed, import_altair, log_axis_around
+from slotwise.charts.common import COLOURS, framed, import_altair, log_axis_around
 
 
 def choice_chart(rows: Sequence[dict[str, Any]], title: str, notes: Sequence[str] = ()) -> Any:

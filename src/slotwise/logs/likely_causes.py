@@ -7,9 +7,9 @@ from slotwise.checks import format_value
 from slotwise.logs.bad_line import BadLine
 from slotwise.logs.file_content import convert_command
 from slotwise.logs.line_status import LineStatus
+from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_csv_line
 from slotwise.logs.malformed_log import Remedy
-from slotwise.logs.position_counts import PositionCounts
 from slotwise.logs.schema import MAX_POSITIONS, Schema
 
 LARGE_SHARE = 0.01  # of the lines that no filter leaves out
@@ -33,7 +33,7 @@ class Faults(NamedTuple):
     considered: int  # lines that no filter leaves out
     first: list[BadLine]
     log_files: LogFiles
-    positions: PositionCounts
+    positions: LinesPerPosition
 
     @property
     def systematic(self) -> list[LineStatus]:
@@ -58,7 +58,7 @@ def likely_causes(faults: Faults) -> list[Cause]:
     return [cause for cause in causes if cause is not None]
 
 
-def zero_based(positions: PositionCounts, schema: Schema) -> Cause | None:
+def zero_based(positions: LinesPerPosition, schema: Schema) -> Cause | None:
     """Position 0 occurs in a log whose positions are numbered from 1: either they start at 0, or 0 is no position."""
     allowed = schema.allowed_positions
     if not positions.zeros or allowed is None or allowed[0] != "1" or not schema.numbered_positions:

@@ -8,9 +8,9 @@ from slotwise.logs.bad_line import BadLine
 from slotwise.logs.likely_causes import Cause, Faults, likely_causes
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
+from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, quote_text
 from slotwise.logs.malformed_log import MalformedLog
-from slotwise.logs.position_counts import PositionCounts
 
 EXAMPLES = 5  # malformed lines that an error quotes
 _NEVER_TOLERATED = 20  # lines with position 0, when it looks like the first position
@@ -50,7 +50,7 @@ def account_for_lines(
     log_files: LogFiles,
     filters: Sequence[Filter],
     lines: Mapping[int, int],
-    positions: PositionCounts,
+    positions: LinesPerPosition,
     max_bad: int | float,
 ) -> LineAccount:
     """The account of the lines, given their number by status. MalformedLog if more than `max_bad` are malformed.

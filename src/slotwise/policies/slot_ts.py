@@ -12,8 +12,8 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
-from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinates import ChainState
+from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel

@@ -9,10 +9,10 @@ from scipy.special import betainc
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
 from slotwise.inference.sampling.ess import ess
+from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
 from tests.inference.sampling.exact_posterior import exact
 from tests.inference.sampling.posterior_cases import FEW, FIRST, NONE, ONE_UNOBSERVED

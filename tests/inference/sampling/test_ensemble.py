@@ -5,9 +5,9 @@ import pytest
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, Counts, fade, skip_to_click
-from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.ensemble import Ensemble, empty_ensemble, needs_refill, refill
+from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.ridges import single_component
 
 CLICKS = np.array([[6.0, 1.0], [2.0, 2.0], [0.0, 1.0]])

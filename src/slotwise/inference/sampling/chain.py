@@ -12,9 +12,9 @@ from slotwise.copying import copy
 from slotwise.counts import CountArrays
 from slotwise.inference.components import components
 from slotwise.inference.sampling import log_odds, metropolis, mixing
-from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.coordinate_step import Scan, redraw
 from slotwise.inference.sampling.coordinates import BetaFactor, ChainState, given_kappa, given_theta
+from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.random_walk import RandomWalk
 from slotwise.inference.sampling.ridges import NO_POSITION, PositionScan, Ridges, find_main_positions, slide
 from slotwise.jit import kernel

@@ -9,8 +9,8 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import Counts
-from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Draws, Sampler, Target
+from slotwise.inference.sampling.learnt_prior import Learnt
 
 
 class ChainOnObserved:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.counts import CountArrays
-from slotwise.inference.sampling.beta_prior import Learnt, learn
 from slotwise.inference.sampling.coordinate_step import Scan, redraw
 from slotwise.inference.sampling.coordinates import BetaFactor, ChainState, Conditionals
+from slotwise.inference.sampling.learnt_prior import Learnt, learn
 from slotwise.inference.sampling.ridges import PositionScan, Ridges, find_main_positions, rescale, slide
 from slotwise.jit import kernel
 

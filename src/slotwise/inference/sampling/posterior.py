@@ -15,10 +15,10 @@ from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_lea
 from slotwise.counts import Counts
 from slotwise.inference.components import components, components_warning, normalise, unlinked_positions
 from slotwise.inference.estimation.fit import Intervals, check_level
-from slotwise.inference.sampling.beta_prior import Learnt
 from slotwise.inference.sampling.chain import Chain, Target
 from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
 from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel
 from slotwise.notebook import Estimates, format_numbers, html_estimates, plural

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from slotwise.charts import choice_chart, growth_chart, ratio_chart, regret_chart, spread_chart, time_chart
-from slotwise.charts.axes import COLOURS
+from slotwise.charts.common import COLOURS
 from slotwise.paper.experiments import (
     EPSILON,
     FILLS,

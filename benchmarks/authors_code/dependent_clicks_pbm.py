@@ -21,15 +21,15 @@ class Model(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class OneDrawPBM(sw.PBM):
+class DependentClicksPBM(sw.PBM):
     """The same theta and kappa, with one uniform number per display."""
 
     def arrays(self) -> Model:  # type: ignore[override]
         return Model(self.theta, self.kappa)
 
-    def shuffled(self, rng: np.random.Generator) -> "OneDrawPBM":
+    def shuffled(self, rng: np.random.Generator) -> "DependentClicksPBM":
         shuffled = super().shuffled(rng)
-        return OneDrawPBM(shuffled.theta, shuffled.kappa)
+        return DependentClicksPBM(shuffled.theta, shuffled.kappa)
 
 
 expected_clicks = pbm.expected_clicks

@@ -1,4 +1,4 @@
-"""PositionCounts: which positions occur in a log as written, and in how many lines."""
+"""LinesPerPosition: which positions occur in a log as written, and in how many lines."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ MOST_POSITIONS = 50  # different ones that are counted; a column with more of th
 _MOST_NAMED = 6  # in a message
 
 
-class PositionCounts(NamedTuple):
+class LinesPerPosition(NamedTuple):
     """The lines with each numbered position, with each name, and without a position."""
 
     numbers: dict[int, int]
@@ -14,7 +14,7 @@ class PositionCounts(NamedTuple):
     missing: int = 0
 
     @classmethod
-    def of(cls, lines: dict[str | None, int]) -> "PositionCounts":
+    def of(cls, lines: dict[str | None, int]) -> "LinesPerPosition":
         """From the lines of each position as written: 1 and 1.0 are two texts and one number."""
         numbers: dict[int, int] = {}
         named: dict[str, int] = {}

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
 from slotwise.paper.named_click_models import setting
 
+Compared, Measured = TypeVar("Compared"), TypeVar("Measured")
+
 LIMIT = 1.03  # this checkout / the other one
-PROGRAM_TURNS, SERVICE_TURNS = 5, 9
+PROGRAM_TURNS, SERVICE_TURNS = 6, 10
 CONNECTIONS, REQUESTS = 8, 4_000
 BATCH, BATCHES, SENDERS = 100, 100, 16  # events
 LOG_LINES = 3_000_000
@@ -94,12 +96,12 @@ class Comparison(NamedTuple):
 
 
 def compare_programs(checkouts: list[Checkout]) -> Iterator[Comparison]:
-    yield Comparison("import slotwise", "s", _alternate(checkouts, lambda checkout: checkout.number(IMPORT)))
+    yield Comparison("import slotwise", "s", np.array(_alternate(checkouts, lambda checkout: checkout.number(IMPORT))))
     for policy, name in SIMULATED:
         model = setting(name)
         arguments = (SIMULATE, policy, json.dumps({"theta": list(model.theta), "kappa": list(model.kappa)}))
         values = _alternate(checkouts, lambda checkout, arguments=arguments: checkout.number(*arguments))
-        yield Comparison(f"a round of simulate, {policy}, {name}", "us", values)
+        yield Comparison(f"a round of simulate, {policy}, {name}", "us", np.array(values))
     with tempfile.TemporaryDirectory() as folder:
         few, log = str(Path(folder) / "few.txt"), str(Path(folder) / "log.txt")
         for path, lines in ((few, 1_000), (log, LOG_LINES)):
@@ -107,7 +109,7 @@ def compare_programs(checkouts: list[Checkout]) -> Iterator[Comparison]:
                 "-m", "slotwise", "logs", "synth", path, "--format", "kdd2012", "--lines", str(lines), "--quiet"
             )
         values = _alternate(checkouts, lambda checkout: checkout.number(COUNT, few, log))
-        yield Comparison(f"counting a log of {LOG_LINES:,} lines", "s of the processor", values)
+        yield Comparison(f"counting a log of {LOG_LINES:,} lines", "s of the processor", np.array(values))
 
 
 def compare_services(checkouts: list[Checkout]) -> Iterator[Comparison]:
@@ -117,16 +119,27 @@ def compare_services(checkouts: list[Checkout]) -> Iterator[Comparison]:
             servers.append(checkout.serve(Path(folder) / f"{k}.db"))
             stack.callback(servers[-1].end)
         for measure in (_recommend, _record_clicks):
-            turns = [[measure(server) for server in servers] for _ in range(SERVICE_TURNS + 1)][
-                1:
-            ]  # the first one warms up
+            turns = _alternate(servers, measure, SERVICE_TURNS)
             for what in turns[0][0]:
                 yield Comparison(what, "us", np.array([[measured[what] for measured in turn] for turn in turns]))
 
 
-def _alternate(checkouts: list[Checkout], measure: Callable[[Checkout], float]) -> np.ndarray:
-    """The values that `measure` returns. The first turn, which compiles, is left out."""
-    return np.array([[measure(checkout) for checkout in checkouts] for _ in range(PROGRAM_TURNS + 1)])[1:]
+def _alternate(
+    compared: list[Compared], measure: Callable[[Compared], Measured], turns: int = PROGRAM_TURNS
+) -> list[list[Measured]]:
+    """What `measure` returns for each of the two, in every turn. The first turn, which compiles, is left out.
+
+    The order alternates: whatever is measured second finds the machine in another state, by up to 10 %.
+    """
+    first, second = compared
+    rows = []
+    for turn in range(turns + 1):
+        if turn % 2:
+            ours = measure(second)
+            rows.append([measure(first), ours])
+        else:
+            rows.append([measure(first), measure(second)])
+    return rows[1:]
 
 
 def _recommend(server: RunningServer) -> dict[str, float]:

@@ -63,7 +63,7 @@ class Traffic:
             except TimeoutError:
                 self.cancelled += 1
                 continue
-            for event, (status, *_) in zip(events, answer.outcomes, strict=True):
+            for event, status in zip(events, [outcome.status for outcome in answer.outcomes], strict=True):
                 assert status in ("accepted", "duplicate", "unknown")
                 if event.position is not None and event.nonce is not None and status != "unknown":
                     self.accepted.add((event.display, event.nonce, event.position))

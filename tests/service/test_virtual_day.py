@@ -72,7 +72,7 @@ class Day:
         while self.due and self.due[0][0] <= now:
             batch.append(heapq.heappop(self.due))
         answer = await self.client.service.record_events([event for _, _, event, _ in batch])
-        for (_, _, event, until), (status, *_) in zip(batch, answer.outcomes, strict=True):
+        for (_, _, event, until), status in zip(batch, [outcome.status for outcome in answer.outcomes], strict=True):
             self.statuses[event.kind, status] += 1
             wanted = (
                 ("accepted", "duplicate") if now <= until or event.kind is EventKind.DISCARD else ("late", "duplicate")

@@ -7,12 +7,12 @@ from msgspec import Meta, Struct
 from slotwise.service.api.route import JSON, Call, Response, Route
 from slotwise.service.pages.limits import MOST_EVENTS, Identifier, Name
 from slotwise.service.registers import EventKind, EventStatus
-from slotwise.service.store.interface import Event, EventOutcome
+from slotwise.service.store.interface import Event
 
 _KINDS = {"view": EventKind.VIEW, "click": EventKind.CLICK, "discard": EventKind.DISCARD}
 
 
-class EventBody(Struct, forbid_unknown_fields=True):
+class EventBody(Struct, forbid_unknown_fields=True, gc=False):
     """What happened to a display, given by its id or its token. A discard removes the display from the counts."""
 
     type: Literal["click", "view", "discard"]
@@ -28,7 +28,7 @@ class EventBatch(Struct, forbid_unknown_fields=True):
     events: Annotated[list[EventBody], Meta(min_length=1, max_length=MOST_EVENTS)]
 
 
-class EventResult(Struct, omit_defaults=True):
+class EventResult(Struct, omit_defaults=True, gc=False):
     """The result of one event."""
 
     status: EventStatus
@@ -48,12 +48,14 @@ async def post(call: Call[EventBatch]) -> Response:
     events = [event for event in read if not isinstance(event, str)]
     outcomes = iter((await service.record_events(events)).outcomes if events else [])
     service.count_events([("rejected", None)] * (len(read) - len(events)))
-    results = [EventResult("rejected", event) if isinstance(event, str) else _result(next(outcomes)) for event in read]
+    results = []
+    for event in read:
+        if isinstance(event, str):
+            results.append(EventResult("rejected", event))
+        else:
+            outcome = next(outcomes)
+            results.append(EventResult(outcome.status, outcome.detail))
     return Response(200, EventResults(results))
-
-
-def _result(outcome: EventOutcome) -> EventResult:
-    return EventResult(outcome.status, outcome.detail)
 
 
 def _read_event(body: EventBody, call: Call[EventBatch], now: float) -> Event | str:

@@ -42,7 +42,7 @@ class PageSampler:
         self._state = self._policy.init(self._params, rows, columns, self._rng)
         clicks, skips = np.zeros((rows, columns)), np.zeros((rows, columns))
         for cell in counts.cells:
-            where = self._row(cell.item, cell.segment), cell.column + 1
+            where = cell.item * self._n_segments + cell.segment, cell.column + 1
             clicks[where], skips[where] = cell.clicks, cell.skips
         restore(self._state.counts, clicks, skips, counts.displays)
         self._set_priors(specs)
@@ -71,7 +71,8 @@ class PageSampler:
             displays += faded * counted
             for index, clicks, skips in entry_changes:
                 entry = display.entries[index]
-                cells.append((self._row(entry.item, display.segment), entry.column + 1, faded * clicks, faded * skips))
+                row = entry.item * self._n_segments + display.segment
+                cells.append((row, entry.column + 1, faded * clicks, faded * skips))
         if cells or displays:
             rows, columns, clicked, skipped = zip(*cells, strict=True) if cells else ((), (), (), ())
             shift_many(
@@ -122,9 +123,6 @@ class PageSampler:
             for row, column in np.argwhere((clicks > 0.0) | (skips > 0.0))
             if column != PRIOR
         ]
-
-    def _row(self, item: int, segment: int) -> int:
-        return item * self._n_segments + segment
 
     def _set_priors(self, specs: Sequence[ItemSpec]) -> None:
         counts = self._state.counts

@@ -3,7 +3,6 @@
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import msgspec
 
@@ -30,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 _TOO_MANY_IDS = "too many event ids for this display; repeat the event with the id it had first"
 
 
-class _Target(NamedTuple):
+class _Target(msgspec.Struct, frozen=True, gc=False):
     """The display that an event is about, and the index of the entry, or -1."""
 
     display: Display
@@ -120,7 +119,7 @@ class DisplayLog(Definitions):
             if isinstance(target, EventOutcome):
                 recorded.outcomes.append(target)
                 continue
-            display, entry = target
+            display, entry = target.display, target.entry
             key = (display.number, int(event.kind), entry)
             status: EventStatus
             detail = ""

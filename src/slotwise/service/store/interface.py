@@ -54,7 +54,7 @@ class Display(Struct, gc=False):  # without reference cycles, so the garbage col
         return -1
 
 
-class Event(NamedTuple):
+class Event(Struct, frozen=True, gc=False):
     """A click, view or discard. Its token, if it had one, is already checked."""
 
     kind: EventKind
@@ -65,7 +65,7 @@ class Event(NamedTuple):
     id: str | None
 
 
-class EventOutcome(NamedTuple):
+class EventOutcome(Struct, frozen=True, gc=False):
     """The result of one event; `page` is None where the display is not known."""
 
     status: EventStatus

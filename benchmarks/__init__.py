@@ -1,1 +1,1 @@
-"""Benchmarks: times relative to a baseline in the same run; they are not part of the test suite."""
+"""Benchmarks measure times relative to a baseline in the same run. They are not part of the test suite."""

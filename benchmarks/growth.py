@@ -1,4 +1,4 @@
-"""Time of a round against the number of items and positions: linear in N x L, up to N = 10,000."""
+"""Time of a round against the number of items and positions. It must be linear in N x L, up to N = 10,000."""
 
 from pathlib import Path
 

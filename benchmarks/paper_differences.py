@@ -1,7 +1,7 @@
 """`python -m benchmarks.paper_differences`: what the authors' public code does differently, and what it costs.
 
 Each row changes one thing: the sampler of PBM-TS, the prior of PB-MHB, the clicks of the simulator, the SVD of greedy,
-and what epsilon-greedy replaces. Paired runs of 1e4 rounds; five minutes on one core.
+and what epsilon-greedy replaces. Runs are paired and have 1e4 rounds. Everything takes five minutes on one core.
 """
 
 import json

@@ -1,6 +1,6 @@
 """`python -m benchmarks.regret`: compare the regret of slot_ts and pb_mhb, in half an hour on two cores.
 
-There are 200 paired runs of 1e5 rounds in every setting of the paper, and in the simulated ones also with the most
+There are 200 paired runs of 1e5 rounds in every setting of the paper. The simulated settings are repeated with the most
 visible position last. As on a real page, neither policy assumes that the first position is the most visible
 (`reference=none`).
 """

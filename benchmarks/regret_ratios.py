@@ -1,9 +1,10 @@
 """`python -m benchmarks.regret_ratios [group ...]`: the regret of slot_ids relative to that of pb_mhb.
 
-Mean, 95th percentile and mean of the worst 2 % of the runs, each as a ratio to pb_mhb with `reference=none` on the same
-visitors. The seeds were not used to choose slot_ids or its settings. `itself` compares pb_mhb with itself under another
-seed: it shows which ratios chance alone produces. All groups together take hours; results are saved after each setting,
-and settings that the file already has are not measured again. A number as the last argument is a share of the runs.
+Three numbers are compared: the mean, the 95th percentile, and the mean of the worst 2 % of the runs. pb_mhb has
+`reference=none` and the same visitors. The seeds were not used to choose slot_ids or its settings. `itself` compares
+pb_mhb with itself under another seed, which shows the ratios that chance alone produces. All groups together take
+hours. Results are saved after each setting, and settings that the file already has are not measured again. A number as
+the last argument is a share of the runs.
 """
 
 import json

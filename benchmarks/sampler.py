@@ -1,8 +1,8 @@
 """The mixing sampler relative to the paper's random walk, and the time of a display of slot_ts.
 
 The measure is effective samples per second of the worst theta or kappa, on the counts of PB-MHB after T rounds. The
-walk gets two million sweeps. After 1e5 rounds their effective sample size is only a few dozen, so those ratios are
-rough.
+walk runs for two million sweeps. On the counts after 1e5 rounds, its effective sample size is only a few dozen, so
+these ratios are rough.
 """
 
 import time

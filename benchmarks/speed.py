@@ -1,4 +1,4 @@
-"""Speed of PB-MHB relative to a straightforward loop of the same algorithm, the baseline in this file."""
+"""Speed of PB-MHB relative to the baseline in this file, which is a straightforward loop of the same algorithm."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""A headless Chromium that a test drives through its own debugging protocol, over two pipes: no driver is needed."""
+"""A headless Chromium that a test controls over two pipes, through its debugging protocol. No driver is needed."""
 
 import json
 import os

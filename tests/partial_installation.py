@@ -1,6 +1,6 @@
-"""An installation without some extras: a process in which the packages that only those extras bring cannot be imported.
+"""An installation without some extras: a process that cannot import the packages which only those extras install.
 
-Which packages these are follows from pyproject.toml and from the metadata of what is installed.
+These packages are found in pyproject.toml and in the metadata of the installed packages.
 """
 
 import functools

@@ -1,7 +1,8 @@
-"""Which tests run in the same process, and in which order: compiled code is shared, and hardly anything compiled twice.
+"""Which tests run in the same process, and in which order, so that hardly any code is compiled twice.
 
-Two processes that need the same kernel at the same time both compile it; later ones find it on disk. So the tests of a
-file stay in one process, files that compile the same kernels form a group, and groups that compile most come first.
+If two processes need the same kernel at the same time, both compile it. Later processes find it on disk. So the tests
+of a file stay in one process, files that compile the same kernels form a group, and groups that compile most come
+first.
 """
 
 import pytest

@@ -1,1 +1,1 @@
-"""What the authors' public code does differently, one difference per file, so that its effect can be measured."""
+"""What the authors' public code does differently. Each file is one difference, so that its effect can be measured."""

@@ -1,7 +1,7 @@
 """PB-MHB with half a click and half a skip in every cell before the first round.
 
-This is the prior of the public code of Gauthier, Gaudel and Fromont (2021); the prior of their paper is uniform. The
-round t is that of the displays alone.
+The public code of Gauthier, Gaudel and Fromont (2021) has this prior. The prior of their paper is uniform. The round t
+counts displays only.
 """
 
 import numpy as np

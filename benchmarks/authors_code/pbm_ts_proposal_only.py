@@ -1,9 +1,9 @@
 """PBM-TS that draws theta from the proposal of Lagree et al., not from the posterior.
 
 The rejection sampler of the public code of Gauthier, Gaudel and Fromont (2021) computes the target density, but does
-not add it to the acceptance threshold: a proposal with density q (up to a factor) is accepted with probability
-min(1, 1 / (M q)). Except for items without a click, nearly every proposal is accepted. The Beta prior has a = b = 1/2
-there. M, at least 1, is left out here.
+not add it to the acceptance threshold. So a proposal with density q (up to a factor) is accepted with probability
+min(1, 1 / (M q)). Except for items without a click, nearly every proposal is accepted. In that code, the Beta prior has
+a = b = 1/2. M is at least 1, and is left out here.
 """
 
 import math

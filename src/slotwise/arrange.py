@@ -1,4 +1,4 @@
-"""From scores to a display: the most attractive items on the most visible positions.
+"""Turn scores into a display: the most attractive items at the most visible positions.
 
 The rules for constraints exist only here: exclusions override pins, pins override eligibility, and eligibility
 overrides the scores.
@@ -18,7 +18,7 @@ _LOW_BITS = (1 << 32) - 1
 
 
 class InvalidPin(BadInput):
-    """An invalid pin: its item is not active, or (`twice`) is pinned at another position too."""
+    """A pin is invalid: its item is not active or, if `twice` is true, is pinned at two positions."""
 
     def __init__(self, position: int, item: int, twice: bool) -> None:
         super().__init__(f"item {item} " + ("is pinned at two positions" if twice else "is not active"))
@@ -28,7 +28,10 @@ class InvalidPin(BadInput):
 def allowed_items(
     active: NDArray[np.bool_], eligible: Sequence[int] | None, excluded: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Which items may be shown without a pin: those that are active, eligible (None: all) and not excluded."""
+    """Which items may be shown without a pin: those that are active, eligible and not excluded.
+
+    If `eligible` is None, all items are eligible.
+    """
     if eligible is None and not excluded:
         return active
     if eligible is None:
@@ -47,12 +50,12 @@ def valid_pins(
     excluded: Iterable[int],
     page_pins: Mapping[int, int] = NO_PINS,
 ) -> dict[int, int]:
-    """The pins that apply, as {position: item}.
+    """Return the pins that apply, as {position: item}.
 
     `pinned` are the pins of one request. A pin of an excluded item is ignored, even if it is invalid. Any other pin
-    must name an active item that no second pin names; otherwise InvalidPin is raised. `page_pins` apply to all
-    requests. They apply at positions that the request does not name, if their item is active, not excluded and not
-    pinned already.
+    raises InvalidPin if its item is not active or is pinned at two positions. `page_pins` are the pins of the page. A
+    page pin applies if the request has no pin for its position, and if its item is active, not excluded and not pinned
+    by the request.
     """
     pins: dict[int, int] = {}
     excluded = frozenset(excluded)
@@ -72,7 +75,7 @@ def valid_pins(
 
 @kernel(inline=True)
 def arrange(theta: Floats, kappa: Floats, display: Ints) -> None:
-    """Fill `display`: the largest thetas, in decreasing order, on positions by decreasing kappa.
+    """Fill `display` with the items of the largest thetas: the larger theta goes to the position with the larger kappa.
 
     The lower index wins a tie. Callers that need ties broken at random permute the items.
     """
@@ -108,10 +111,10 @@ def arrange(theta: Floats, kappa: Floats, display: Ints) -> None:
 
 @kernel
 def arrange_among(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinned: Ints, display: Ints) -> None:
-    """Arrange the allowed items around the pins: item `pinned[l]` (or EMPTY) at position l.
+    """Arrange the allowed items around the pins. `pinned[l]` is the item that is pinned at position l, or EMPTY.
 
-    A pinned item is shown whether it is allowed or not, and only at its position. When items run out, the least visible
-    positions stay EMPTY.
+    A pinned item is shown only at its position, even if it is not allowed. If there are too few items, the least
+    visible positions stay EMPTY.
     """
     score = np.empty(theta.size)
     for item in range(theta.size):  # a loop: numba takes seconds to compile np.where

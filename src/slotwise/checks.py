@@ -1,4 +1,4 @@
-"""Validation of arguments: errors of one line that name the value and what is allowed."""
+"""Validation of arguments. Every error message is one line that shows the value and says what is allowed."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 class BadInput(ValueError):
-    """Invalid input; the message says what is wrong, where, and what would be right.
+    """Invalid input. The message says what is wrong, where, and what would be right.
 
     >>> import slotwise as sw
     >>> sw.PBM(theta=[0.3, 1.3], kappa=[1.0])
@@ -24,7 +24,7 @@ class BadInput(ValueError):
 
 
 def integer_at_least(name: str, value: Any, least: int) -> int:
-    """`value` as an int of at least `least`; 1e5 and numpy integers are valid, 1.5 and True are not."""
+    """`value` as an int of at least `least`. 1e5 and numpy integers are valid; 1.5 and True are not."""
     wanted = f"a whole number of at least {least}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise BadInput(f"{name} = {format_value(value)} is not {wanted}")
@@ -38,7 +38,7 @@ def integer_at_least(name: str, value: Any, least: int) -> int:
 
 
 def number(name: str, value: Any) -> float:
-    """`value` as a float, which may be infinite or NaN: callers check their own bounds. True is not valid."""
+    """`value` as a float. It may be infinite or NaN, because callers check their own bounds. True is not valid."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise BadInput(f"{name} = {format_value(value)} is not a number")
     try:
@@ -114,7 +114,7 @@ def string_list(what: str, values: Any) -> list[str]:
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
-    """A copy as float64, so that later changes of the caller's array do not affect the validated one."""
+    """A copy as float64, so that the validated array stays the same when the caller changes the original."""
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "iuf":

@@ -1,4 +1,4 @@
-"""Progress of compilation: callbacks while numba compiles, none when everything is in the cache."""
+"""Report the progress of compilation by callbacks. There are none if all functions are in numba's cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _KIND = "numba:compile"
 
 @contextmanager
 def watch_compilation(on_compile: OnCompile) -> Iterator[None]:
-    """Call `on_compile` whenever numba starts or finishes to compile a function, on the thread that compiles."""
+    """Call `on_compile` whenever numba starts or finishes compiling a function. The compiling thread calls it."""
     listener = _CompileListener(on_compile)
     event.register(_KIND, listener)  # type: ignore[no-untyped-call]
     try:
@@ -23,7 +23,7 @@ def watch_compilation(on_compile: OnCompile) -> Iterator[None]:
 
 
 class _CompileListener(event.Listener):
-    """Functions are compiled inside others, one at a time: numba holds a lock."""
+    """Counts compiled functions. Compilations nest, but are never concurrent, because numba holds a lock."""
 
     def __init__(self, on_compile: OnCompile) -> None:
         self._on_compile = on_compile

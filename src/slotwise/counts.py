@@ -1,4 +1,4 @@
-"""Counts: clicks and skips per item and position, which are all that a PBM policy learns from, and their kernels."""
+"""Counts of clicks and skips per item and position, and their kernels. A PBM policy learns from nothing else."""
 
 import os
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ class CountArrays(NamedTuple):
 
     clicks: Floats  # N x L
     skips: Floats  # N x L
-    skips_by_position: Floats  # L x N: the transpose, so that loops over items run along memory
+    skips_by_position: Floats  # L x N: the transpose, so that loops over items read contiguous memory
     item_clicks: Floats  # N
     position_clicks: Floats  # L
-    displays: Floats  # one number: the displays counted; policies compute the round t from it
+    displays: Floats  # one number: how many displays were counted; policies compute the round t from it
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Clicks S and skips F per item x position, and the number of displays they come from.
+    """Clicks S and skips F per item and position, and the number of displays that they come from.
 
     The default of `displays` is the largest number of clicks and skips at one position.
 
@@ -69,7 +69,7 @@ class Counts:
         return arrays
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as versioned JSON; the file is replaced atomically."""
+        """Save as versioned JSON. An existing file is replaced atomically."""
         body = _SavedCounts(self.clicks.tolist(), self.skips.tolist(), self.displays)
         save_document(path, "counts", FORMAT_VERSION, body)
 
@@ -138,7 +138,7 @@ def skip_to_click(counts: CountArrays, item: int, position: int) -> None:
 
 @kernel(inline=True)
 def shift(counts: CountArrays, item: int, position: int, clicks: float, skips: float) -> None:
-    """Add amounts, which may be negative, to one cell. Rounding errors never make a count negative."""
+    """Add amounts to one cell. They may be negative, but rounding errors never make a count negative."""
     counts.skips[item, position] = max(counts.skips[item, position] + skips, 0.0)
     counts.skips_by_position[position, item] = counts.skips[item, position]
     counts.clicks[item, position] = max(counts.clicks[item, position] + clicks, 0.0)
@@ -150,7 +150,7 @@ def shift(counts: CountArrays, item: int, position: int, clicks: float, skips: f
 def shift_many(
     counts: CountArrays, items: Ints, positions: Ints, clicks: Floats, skips: Floats, displays: float
 ) -> None:
-    """Add amounts, which may be negative, to many cells and to the number of displays."""
+    """Add amounts to many cells and to the number of displays. The amounts may be negative."""
     for k in range(items.size):
         shift(counts, items[k], positions[k], clicks[k], skips[k])
     counts.displays[0] = max(counts.displays[0] + displays, 0.0)
@@ -166,7 +166,7 @@ def fade(counts: CountArrays, factor: float) -> None:
 def restore(counts: CountArrays, clicks: Floats, skips: Floats, displays: float) -> None:
     """Set the counts of the first rows and columns, and recompute every redundant sum.
 
-    It uses plain loops: numba takes seconds to compile the assignment of a slice, most of them for its error message.
+    The loops are plain because numba takes seconds to compile the assignment of a slice.
     """
     all_clicks, all_skips = counts.clicks, counts.skips
     for item in range(clicks.shape[0]):
@@ -186,7 +186,7 @@ def restore(counts: CountArrays, clicks: Floats, skips: Floats, displays: float)
 
 @kernel
 def grown(counts: CountArrays, n_items: int, n_positions: int) -> CountArrays:
-    """The same counts with room for more items and positions, whose counts are 0."""
+    """The same counts with more items and positions. The counts of the new ones are 0."""
     larger = empty(n_items, n_positions)
     restore(larger, counts.clicks, counts.skips, counts.displays[0])
     return larger

@@ -1,4 +1,4 @@
-"""Optional packages: which extra installs them, and the error when one is missing."""
+"""Optional packages: which extra installs each package, and the error if a package is missing."""
 
 from importlib.util import find_spec
 
@@ -16,7 +16,7 @@ EXTRAS = {
 
 
 class MissingExtra(BadInput):
-    """A function needs packages that are not installed; the message names the extra that installs them.
+    """A function needs packages that are not installed. The message names the extra that installs them.
 
     >>> require("logs", "a log", "pencils")
     Traceback (most recent call last):
@@ -26,9 +26,10 @@ class MissingExtra(BadInput):
 
 
 def require(extra: str, purpose: str, *packages: str) -> None:
-    """Raise MissingExtra unless these packages of an extra, by default all of them, are installed.
+    """Raise MissingExtra unless these packages of an extra are installed. By default, all its packages are checked.
 
-    Call it before the import statements that need them: a check takes microseconds, an import up to a second.
+    Call this before the import statements that need the packages. A check takes microseconds, but an import takes up
+    to a second.
     """
     missing = [package for package in packages or EXTRAS[extra] if not is_installed(package)]
     if missing:
@@ -38,5 +39,5 @@ def require(extra: str, purpose: str, *packages: str) -> None:
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package can be imported; it is not imported."""
+    """Whether a package can be imported. This does not import the package."""
     return find_spec(package) is not None

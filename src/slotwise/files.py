@@ -1,4 +1,4 @@
-"""Saved files: versioned JSON, written atomically. Loading any other file raises a clear error."""
+"""Save and load files: versioned JSON, written atomically. Loading any other file raises a clear error."""
 
 import os
 import tempfile
@@ -22,7 +22,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file next to `path` that replaces it at the end, so that readers never see a partial file."""
+    """Yield a temporary file next to `path`, and finally rename it to `path`. So readers never see a partial file."""
     target = _path(path)
     if not target.parent.is_dir():
         raise BadInput(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
@@ -54,7 +54,7 @@ def save_document(path: str | os.PathLike[str], kind: str, version: int, body: m
 
 
 def load_document(path: str | os.PathLike[str], kind: str, version: int, body: type[Body]) -> Body:
-    """Load a file that `save_document` wrote; any other file raises BadInput with the reason."""
+    """Load a file that `save_document` wrote. Any other file raises BadInput with the reason."""
     source = _path(path)
     file = repr(str(source))
     try:

@@ -2,7 +2,8 @@
 
 numba's own disk cache checks only the file that defines a function. After a change to a helper that this file imports,
 numba silently loads the old machine code. Here every kernel is cached in a folder named after a digest of all source
-files that it can reach by imports, so a changed source leads to another folder. Folders unused for a month are deleted.
+files that it can reach by imports, so a changed source leads to another folder. A folder that was not used for a month
+is deleted.
 """
 
 import ast
@@ -32,7 +33,7 @@ KEEP_SECONDS = 30 * 24 * 3600
 
 numba_config: Any = numba.config
 _STARTED = time.time()
-_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # not followed: never edited
+_DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # not searched, since never edited
 _known_sources: "dict[tuple[str, ...], tuple[_Source, ...]]" = {}
 _numba_config_lock = threading.Lock()
 
@@ -50,17 +51,19 @@ def kernel(
     depends: tuple[ModuleType, ...] = (),
     nogil: bool = True,
 ) -> Function | Callable[[Function], Function]:
-    """Compile a function with numba, without the GIL and cached on disk. NUMBA_DISABLE_JIT=1 keeps it plain Python.
+    """Compile a function with numba and cache it on disk. The kernel releases the GIL.
 
-    `inline` inlines it into its callers: numba counts references to every array argument of a call that is not inlined,
-    which costs more than the arithmetic of a small kernel. `depends` lists modules that the function closes over; the
-    cache key then includes their sources. With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes
-    microseconds in a process with busy threads: getting the GIL back would take longer than the kernel itself.
+    With NUMBA_DISABLE_JIT=1, the function stays plain Python. `inline` inlines the kernel into its callers. In a call
+    that is not inlined, numba counts references to every array argument, which costs more than the arithmetic of a
+    small kernel. `depends` lists modules that the function closes over, so that the cache key includes their sources.
+    With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes microseconds in a process with busy
+    threads, where getting the GIL back would take longer than the kernel itself.
 
-    Outside slotwise, a kernel checks the bounds of arrays: a wrong index raises IndexError instead of writing anywhere.
+    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of writing anywhere.
 
-    Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports: numba pickles the
-    types of the arguments into the cache by name, and a class from any other file may be renamed without a new digest.
+    Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports. The reason is that
+    numba pickles the names of argument types into the cache. A class from any other file may be renamed without a new
+    digest.
     """
     if function is None:
         return lambda decorated: _compile(decorated, inline, depends, nogil)
@@ -85,14 +88,14 @@ def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], 
 
 
 def is_kernel(function: Callable[..., Any]) -> bool:
-    """Whether compiled code can call a function; under NUMBA_DISABLE_JIT=1, any function."""
+    """Whether compiled code can call a function. With NUMBA_DISABLE_JIT=1, this is true for any function."""
     return bool(numba_config.DISABLE_JIT) or hasattr(function, "py_func")
 
 
 def direct(function: Function) -> Function:
     """The compiled code of a kernel that was called before, for callers whose arguments always have the same types.
 
-    It skips numba's check of the argument types, which takes longer than passing the arguments.
+    Calling it skips numba's check of the argument types, which takes longer than passing the arguments.
     """
     overloads = getattr(function, "overloads", {})
     return cast(Function, next(iter(overloads.values())).entry_point) if len(overloads) == 1 else function
@@ -102,14 +105,14 @@ def cache_folder(*modules: str) -> Path | None:
     """The cache folder of kernels that can reach these modules, or None if caching would not be safe."""
     sources = _sources(modules)
     if not set(modules) <= {source.name for source in sources} - {"__main__"}:
-        return None  # defined at a prompt or in __main__: another process cannot import it
+        return None  # another process cannot import what is defined at a prompt or in __main__
     if max(source.modified for source in sources) > _STARTED * 1e9:
-        return None  # edited since this process started: the imported code may be older than the file
+        return None  # the file was edited since this process started, so it may differ from the imported code
     return _writable(_root() / _digest(f"{numba.__version__} {sys.version}", sources))
 
 
 def source_digest(*modules: str) -> str:
-    """A digest of what the results of these modules depend on: reachable sources, and the numba and numpy versions."""
+    """A digest of all that the results of these modules depend on: reachable sources, numba and numpy versions."""
     return _digest(f"numba {numba.__version__} numpy {np.__version__}", _sources(modules))
 
 
@@ -120,7 +123,7 @@ class _Source(NamedTuple):
 
 
 def _sources(modules: tuple[str, ...]) -> tuple[_Source, ...]:
-    """The sources of all reachable modules in the order of their names, found again only after one has changed."""
+    """The sources of all reachable modules, sorted by name. They are searched again only if one has changed."""
     known = _known_sources.get(modules)
     if known is None or any(source.path.stat().st_mtime_ns != source.modified for source in known):
         reachable = sorted(_reachable(modules))
@@ -149,7 +152,7 @@ def _writable(folder: Path) -> Path | None:
             prune(folder.parent)
         os.utime(folder)
     except OSError:
-        return None  # not writable: compile in each process rather than fail
+        return None  # the folder is not writable, so each process compiles for itself
     return folder if os.access(folder, os.W_OK) else None
 
 
@@ -180,7 +183,7 @@ def _reachable(roots: Iterable[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _source(name: str) -> Path | None:
-    """The source file of a module; the module is not imported."""
+    """The source file of a module. This does not import the module."""
     module = sys.modules.get(name)
     origin = getattr(module, "__file__", None) if module else _find(name)
     return Path(origin) if origin and origin.endswith(".py") else None
@@ -199,7 +202,7 @@ def _find(name: str) -> str | None:
 
 @cache
 def is_editable(path: Path) -> bool:
-    """Whether a file is outside the standard library and installed packages, which change with their versions."""
+    """Whether a file may be edited: it is in neither the standard library nor an installed package."""
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False
     resolved = path.resolve()
@@ -218,7 +221,7 @@ def _content(path: Path, modified: int) -> bytes:
 
 
 def _imports(name: str, path: Path) -> frozenset[str]:
-    """Every dotted name that a source file imports; not all of them are modules."""
+    """Every dotted name that a source file imports. Not every name is a module."""
     return _imports_of(name, path, _content(path, path.stat().st_mtime_ns))
 
 
@@ -241,7 +244,7 @@ def _imports_of(name: str, path: Path, content: bytes) -> frozenset[str]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements inside a node. Expressions, most of a syntax tree, are left out: they import nothing."""
+    """The statements inside a node. Expressions are left out, because they import nothing and are most of the tree."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         inner = getattr(node, block, ())
         for child in inner if isinstance(inner, list) else ():

@@ -1,4 +1,4 @@
-"""How objects look in Python sessions and notebooks: short numbers, and small HTML tables with escaped names."""
+"""Show objects in Python sessions and notebooks: short numbers, and small HTML tables with escaped names."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from slotwise.checks import Floats
 
-MOST_ROWS = 20  # of a table in a notebook
-_MOST_NUMBERS = 5  # in one line
+MOST_ROWS = 20  # the largest number of rows of a table in a notebook
+_MOST_NUMBERS = 5  # the largest number of values in one line
 
 
 class Estimates(NamedTuple):
-    """Thetas or kappas by name, with their intervals (N x 2, NaN where there is none)."""
+    """Thetas or kappas with their names and intervals. Intervals are N x 2, and NaN if an estimate has no interval."""
 
     names: Sequence[str]
     values: Floats
@@ -24,7 +24,7 @@ class Estimates(NamedTuple):
 
 
 def format_numbers(values: Floats) -> str:
-    """[0.3, 0.2, 0.1]: the first few, with two digits."""
+    """Format the first few numbers with two digits: [0.3, 0.2, 0.1]."""
     listed = [f"{value:.2g}" for value in values[:_MOST_NUMBERS].tolist()]
     return f"[{', '.join(listed)}{', ...' if values.size > _MOST_NUMBERS else ''}]"
 
@@ -46,7 +46,7 @@ def html_estimates(caption: str, level: float, kappa: Estimates, theta: Estimate
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of text; the rows beyond the first 20 are counted in its last row."""
+    """A table of text. After the first 20 rows, a last row says how many more there are."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
     listed = list(rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:

@@ -1,4 +1,4 @@
-"""`Recommender`: a policy behind named items and positions, used one call at a time."""
+"""`Recommender`: a policy with named items and positions. Each call recommends or learns one display."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -91,10 +91,10 @@ class Recommender:
     ) -> "Recommender":
         """A page that starts from a fit of a log. `fit` is one fit, or a file or list of fits that contains `query`.
 
-        The page starts with the clicks and skips of the log, scaled down to the weight of at most `displays` displays
-        (None keeps their full weight). `items` are the items of the page, by default those of the fit. Items that the
-        fit does not know start without counts. Items of the fit that the page does not have are retired: their counts
-        still inform about the visibility of positions.
+        The page starts with the clicks and skips of the log, scaled down so that they weigh at most `displays`
+        displays. If `displays` is None, they are not scaled. `items` are the items of the page, by default those of the
+        fit. Items that the fit does not know start without counts. Items of the fit that the page does not have are
+        retired, but their counts still tell how visible the positions are.
 
         >>> import slotwise as sw
         >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
@@ -120,7 +120,7 @@ class Recommender:
 
     @property
     def items(self) -> list[str]:
-        """The items that may be shown, in the order they were added."""
+        """The items that may be shown, in the order in which they were added."""
         return [name for name, index in self._items.items() if self._active[index]]
 
     @property
@@ -135,12 +135,12 @@ class Recommender:
 
     @property
     def positions(self) -> list[str]:
-        """The positions, in the order given."""
+        """The positions, in the order in which they were given."""
         return list(self._positions)
 
     @property
     def counts(self) -> Counts:
-        """A copy of all counts: a row for each item, including retired ones, and a column for each position."""
+        """A copy of all counts. A row is an item, including retired ones, and a column is a position."""
         return Counts.of(self._state.counts)
 
     def recommend(
@@ -151,9 +151,9 @@ class Recommender:
     ) -> Display:
         """The display to show now, as {position: item}.
 
-        Only `eligible` items (None: all) that are not `excluded` are shown. `pinned` maps positions to items that are
-        shown there, whether eligible or not. A pin of an excluded item is ignored. When items
-        run out, the least visible positions are left out.
+        An item is shown only if it is `eligible` and not `excluded`. By default, all items are eligible. `pinned` maps
+        positions to items that are shown there even if they are not eligible. A pin of an excluded item is ignored. If
+        there are fewer items than positions, the display does not contain the least visible positions.
         """
         eligible_items = None if eligible is None else [self._item(name) for name in string_list("eligible", eligible)]
         requested_pins = {}
@@ -169,7 +169,7 @@ class Recommender:
         return {position: self._item_names[shown[k]] for position, k in self._positions.items() if shown[k] != EMPTY}
 
     def learn(self, display: Mapping[str, str], clicked: Iterable[str] = ()) -> None:
-        """Count a display and the positions that were clicked; all other positions count as skipped.
+        """Count a display and the positions that were clicked. All other positions count as skipped.
 
         A display without items is not counted.
         """
@@ -181,7 +181,7 @@ class Recommender:
             self._update(self._params, self._state, shown, clicks)
 
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
-        """Count a click that came after `learn`: a skip becomes a click."""
+        """Count clicks that came after `learn`. Each turns a skip into a click."""
         shown = self._read(display)
         late = {self._shown_position(display, position) for position in string_list("clicked", clicked)}
         for k in late:
@@ -192,13 +192,13 @@ class Recommender:
             skip_to_click(self._state.counts, int(shown[k]), k)
 
     def add(self, *items: str) -> None:
-        """Add items, or bring retired ones back with their counts; takes effect at once."""
+        """Add items, or bring retired items back with their counts. This takes effect at once."""
         added = _names("item", items)
         for name in added:
             if name in self._items and self._active[self._items[name]]:
                 raise BadInput(f"item {name!r} is already on the page")
         new = [name for name in added if name not in self._items]
-        if new:  # first, since a policy from outside may fail
+        if new:  # this comes first, because a policy from outside may fail
             size = len(self._items) + len(new)
             self._state = self._new_state("grow", self._params, self._state, size, len(self._positions), self._rng)
             self._active = np.concatenate([self._active, np.ones(len(new), np.bool_)])
@@ -216,13 +216,13 @@ class Recommender:
 
     @property
     def theta(self) -> dict[str, float]:
-        """Posterior mean attractiveness by item, relative to the most visible position, which has visibility 1."""
+        """The posterior mean attractiveness of each item. The most visible position has visibility 1."""
         means = self.posterior().theta.mean(axis=0)
         return {name: float(means[index]) for name, index in self._items.items()}
 
     @property
     def kappa(self) -> dict[str, float]:
-        """Posterior mean visibility by position; the most visible one has 1 in every draw."""
+        """The posterior mean visibility of each position. In every draw, the most visible position has visibility 1."""
         means = self.posterior().kappa.mean(axis=0)
         return {name: float(means[index]) for name, index in self._positions.items()}
 
@@ -234,7 +234,7 @@ class Recommender:
         ess: float | None = None,
         budget: int | None = None,
     ) -> Posterior:
-        """Posterior draws, as from `slotwise.posterior`: a column for each item, including retired ones.
+        """Posterior draws, as from `slotwise.posterior`. There is a column for each item, including retired ones.
 
         The best displays use the items that are not retired. The same counts always give the same draws.
         """
@@ -261,7 +261,7 @@ class Recommender:
         return Labels(list(self._items), list(self._positions), self._active.copy())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything as versioned JSON. A loaded copy continues bit for bit."""
+        """Save everything as versioned JSON. A loaded copy continues with exactly the same displays."""
         body = _SavedRecommender(
             policy=self._module.__name__,
             policy_file=self._module.__file__ or "",
@@ -296,7 +296,7 @@ class Recommender:
         return page
 
     def _new_state(self, function: str, *arguments: Any) -> Any:
-        """What `init` or `grow` of the policy returns."""
+        """The state that the policy's `init` or `grow` returns."""
         state = reporting(self._module, function, getattr(self._module, function))(*arguments)
         check_state_shapes(self._module, function, state, arguments[-3], arguments[-2])
         return state
@@ -322,7 +322,7 @@ class Recommender:
         return k
 
     def _read(self, display: Mapping[str, str]) -> Ints:
-        """A display by name as a display by index, validated."""
+        """Validate a display of names, and convert it to a display of indices."""
         if not isinstance(display, Mapping):
             raise BadInput(f"display = {display!r} is not a mapping of positions to items")
         shown = self._no_pins.copy()
@@ -378,7 +378,7 @@ def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..
 
 
 def _names(what: str, values: Iterable[str]) -> dict[str, int]:
-    """Names with their indices, in the order given."""
+    """The names and their indices, in the given order."""
     listed = string_list(f"{what}s", values)
     if "" in listed:
         raise BadInput(f"{what} '' is not a name; a text of at least one character is needed")
@@ -399,7 +399,7 @@ def _plain(state: Any) -> dict[str, Any]:
 
 
 def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
-    """The state with every array replaced by the saved one, which must have the same shape."""
+    """The state with every array replaced by the saved array. Both must have the same shape."""
     filled = {}
     for name, value in state._asdict().items():
         if hasattr(value, "_asdict"):

@@ -1,4 +1,4 @@
-"""The example site, examples/shop_site.py, in its own process beside a real service: displays, clicks, a service away.
+"""The example site, examples/shop_site.py, in its own process beside a real service, which also stops.
 
 The site waits longer than usual for the service, because the machine may be busy.
 """

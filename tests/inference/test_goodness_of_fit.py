@@ -1,7 +1,8 @@
 """Goodness of fit: the false-alarm rate, the power, and which data are not tested.
 
-Law of the false alarms: clicks of each cell are Binomial(views, theta kappa). Among 2,000 data sets a share of 0.05 is
-expected to have a p-value below 0.05; a share above 0.07 is four standard deviations away, once in 30,000 seeds.
+Law of the false alarms: clicks of each cell are Binomial(views, theta kappa). Among 2,000 data sets, a share of 0.05 is
+expected to have a p-value below 0.05. A share above 0.07 is four standard deviations away and occurs once in 30,000
+seeds.
 """
 
 import numpy as np

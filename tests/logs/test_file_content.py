@@ -1,4 +1,4 @@
-"""Files that are not what their names say, and binary data: one clear line, and nothing of the content is printed."""
+"""Files that are not what their names say, and binary data: the error is one clear line and quotes no content."""
 
 import gzip
 import random

@@ -1,4 +1,4 @@
-"""A policy from outside the package that makes a mistake on request, from the display numbered `after` on."""
+"""A policy from outside the package that makes a mistake on request. The mistake begins at display number `after`."""
 
 from enum import IntEnum
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The error messages of the faulty policy in simulations; as a program it prints them, for a run in plain Python."""
+"""The error messages of the faulty policy in simulations. Run as a program, it prints them for plain Python."""
 
 import json
 from pathlib import Path

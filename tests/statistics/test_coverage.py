@@ -2,10 +2,10 @@
 
 Law: clicks of each item at each position are Binomial(views, theta kappa). Theta and kappa are those of a simulated
 setting, and the least attractive item has 55 expected clicks. Each of the 10 thetas and of the 4 kappas that are not 1
-by convention must be covered in 85 to 95 % of 500 data sets. A parameter with a coverage of 0.9 falls outside once in
-3,200 seeds, any of the 42 parameters of the three settings about once in 75; the seed is fixed. The long test has
-20,000 data sets and a range of 88 to 92 %, which is 9 standard deviations. The range leaves room because the law of the
-estimate is normal only in the limit.
+by convention must be covered in 85 to 95 % of 500 data sets. A parameter with a coverage of 0.9 is outside this range
+for one seed in 3,200, and any of the 42 parameters of the three settings for one seed in about 75. The seed is fixed.
+The long test has 20,000 data sets and a range of 88 to 92 %, which is 9 standard deviations. The range is wide because
+the law of the estimate is normal only in the limit.
 """
 
 import numpy as np

@@ -2,7 +2,8 @@
 
 Law: clicks of each cell are Binomial(views, theta kappa). The views are the same for all cells, or (heavy tail)
 multiplied by a Pareto(1.2) number per cell. Among 20,000 data sets, the share with a p-value below 0.05, 0.01 and 0.001
-may exceed these levels by four standard deviations, 0.0062, 0.0028 and 0.0009: a false alarm once in 30,000 for each.
+may exceed these levels by four standard deviations, 0.0062, 0.0028 and 0.0009. Each raises a false alarm for one seed
+in 30,000.
 The negative control is the chi-squared law, which rejects one in five correct models on 60 items with few clicks.
 """
 

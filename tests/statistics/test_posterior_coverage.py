@@ -1,17 +1,17 @@
 """Do 90 % intervals of the posterior contain the true values when a learning policy chose the displays?
 
 Law: slot_ts chooses the displays of T rounds, and the posterior is drawn given the counts. The true theta and kappa
-are either drawn from the uniform prior for every data set (then each interval contains the true value in exactly 90 %
-of data sets, for every T), or those of a setting of the paper (then coverage is close to 90 % only because the data
-outweigh the prior).
+are drawn from the uniform prior for every data set, or are those of a setting of the paper. In the first case, each
+interval contains the true value in exactly 90 % of data sets, for every T. In the second case, coverage is close to
+90 % only because the data outweigh the prior.
 
 The products theta_i kappa_l, averaged over all items and positions, must be covered in 87 to 93 % of 500 data sets.
-Products of the same data set are correlated, so the share has a standard deviation of up to 0.7 % (printed): a true
-coverage of 90 % falls outside this range with a probability below 2e-5. Two settings lie outside it at some T and have
-their own range around the measured value: intervals are too wide on q10, where half of the items are hardly ever
-clicked, and too narrow on near-one. Each normalised theta and kappa must be covered in at least 80 % of data sets, on
-near-one (where 77 % was measured) in 73 %; the share of a single variable has a standard deviation of up to 1.8 %.
-The seed is fixed. The negative control is intervals of half the width, as wide as those of the random walk were.
+Products of the same data set are correlated, so the share has a standard deviation of up to 0.7 %, which is printed. A
+true coverage of 90 % is outside the range with a probability below 2e-5. Two settings are outside the range at some T
+and have their own range around the measured value: intervals are too wide on q10, where half of the items are hardly
+ever clicked, and too narrow on near-one. Each normalised theta and kappa must be covered in at least 80 % of data sets,
+but on near-one, where 77 % was measured, in 73 %. The share of a single variable has a standard deviation of up to
+1.8 %. The seed is fixed. The negative control is intervals of half the width, as wide as those of the random walk were.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Regret of PB-MHB against values from an independent implementation (uniform prior, c=100, m=1, warm start).
 
-Each mean must agree within four combined standard errors. Two correct implementations differ by more about once in
-16,000 comparisons, so all comparisons here together raise a false alarm about once in 700 seeds; the seed is fixed.
+Each mean must agree within four combined standard errors. Two correct implementations differ by more in about one of
+16,000 comparisons, so all comparisons here together raise a false alarm for about one seed in 700. The seed is fixed.
 """
 
 import numpy as np

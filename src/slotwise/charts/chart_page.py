@@ -1,4 +1,4 @@
-"""A chart as one self-contained HTML page, whose chart fills the window on a phone as on a wide screen."""
+"""Put a chart on one self-contained HTML page. The chart fills the window, on a phone or on a wide screen."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from slotwise.extras import require
 
 
 def chart_page(chart: Any) -> str:
-    """The page. It shows the chart's title and notes as text, and needs no network."""
+    """The HTML page of a chart. It shows the chart's title and notes as text, and needs no network."""
     require("charts", "a chart as a page")
     import jinja2
 
@@ -35,7 +35,7 @@ def drawing_library() -> str:
 
 
 def escape_script(text: str) -> str:
-    """Text that cannot end the script element around it."""
+    """Escape text so that it cannot end the script element around it."""
     return re.sub("</(script)", r"<\\/\1", text, flags=re.IGNORECASE)
 
 

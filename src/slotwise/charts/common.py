@@ -6,7 +6,8 @@ from typing import Any
 
 from slotwise.extras import require
 
-# Okabe and Ito's palette, which colour-blind readers can distinguish, without its yellow (too pale on white), then more
+# First the palette of Okabe and Ito, whose colours colour-blind readers can distinguish, without its yellow, which is
+# too pale on white. Then further colours.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 COLOURS += ["#882255", "#999933", "#6633AA", "#117733", "#AA7744", "#777777"]
 WIDTH, HEIGHT = 560, 340
@@ -14,7 +15,7 @@ NUMBER_LABEL = "format(datum.value, datum.value < 1 ? '~g' : '~s')"  # 10k, but 
 
 
 def import_altair() -> Any:
-    """Altair, imported when the first chart is drawn: it takes a third of a second."""
+    """Import Altair only when a chart is drawn, because the import takes a third of a second."""
     require("charts", "a chart")
     import altair
 
@@ -22,7 +23,7 @@ def import_altair() -> Any:
 
 
 def log_axis(alt: Any, low: float, high: float) -> dict[str, Any]:
-    """A logarithmic axis from `low` to `high`, with a grid line at each tick and no others."""
+    """A logarithmic axis from `low` to `high`. It has a grid line at each tick and nowhere else."""
     return {
         "scale": alt.Scale(type="log", nice=False, domain=[low, high]),
         "axis": alt.Axis(values=log_ticks(low, high), labelExpr=NUMBER_LABEL, gridOpacity=0.6),
@@ -35,7 +36,7 @@ def log_axis_around(alt: Any, values: Sequence[float], margin: float) -> dict[st
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """The powers of ten in a range; if there are fewer than three, also twice and five times each power."""
+    """The powers of ten in a range. If there are fewer than three, also twice and five times each power."""
     powers = [10.0**k for k in range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)]
     inside = [power for power in powers if low * (1 - 1e-9) <= power]
     if len(inside) >= 3:
@@ -50,6 +51,6 @@ def title_with_notes(alt: Any, title: str, notes: Sequence[str]) -> Any:
 
 
 def framed(alt: Any, layers: Sequence[Any], title: str, notes: Sequence[str], height: int = HEIGHT) -> Any:
-    """Layers as one chart of the usual size, with a title and notes, without a border."""
+    """Combine layers into one chart of the usual size. It has a title and notes, and no border."""
     heading = title_with_notes(alt, title, notes)
     return alt.layer(*layers).properties(width=WIDTH, height=height, title=heading).configure_view(stroke=None)

@@ -1,4 +1,4 @@
-"""Curves over rounds, one for each policy, with bands and a legend in the order of their ends."""
+"""Curves over rounds, one for each policy, with bands and a legend."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ Row = dict[str, Any]
 
 
 class CurveStyle(NamedTuple):
-    """The column that curves show, the format of its numbers, and what curves look like by label."""
+    """The column that curves show, the format of its numbers, and the colour and dashes of each curve."""
 
     column: str
     number_format: str
@@ -18,7 +18,7 @@ class CurveStyle(NamedTuple):
 
 
 def curve_layers(alt: Any, rows: list[Row], x: Any, y: dict[str, Any], style: CurveStyle) -> list[Any]:
-    """Bands and lines; the legend lists the policies from the highest curve to the lowest."""
+    """Draw bands and lines. The legend lists the policies from the highest last value to the lowest."""
     order = sorted(style.palette, key=lambda name: -last_value(rows, name, style.column))
     scale = alt.Scale(domain=order, range=[style.palette[name] for name in order] or COLOURS)
     kind = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 400} if style.dashes else {}
@@ -43,16 +43,16 @@ def curve_layers(alt: Any, rows: list[Row], x: Any, y: dict[str, Any], style: Cu
 
 
 def last_value(rows: list[Row], name: str, column: str) -> float:
-    """Where the curve of a policy ends."""
+    """The last value of the curve of a policy."""
     return float([row for row in rows if row["policy"] == name][-1][column])
 
 
 def make_palette(names: list[str], drawn: list[str], colours: Mapping[str, str] | None) -> dict[str, str]:
-    """A colour for each drawn curve: the given one, else by its index among all names."""
+    """A colour for each drawn curve: the given colour, or else one that depends on its index among all names."""
     return {name: (colours or {}).get(name, COLOURS[names.index(name) % len(COLOURS)]) for name in drawn}
 
 
 def cut_off_note(rows: list[Row], drawn: list[str], column: str, top: float) -> list[str]:
-    """A note that names the curves that end above the axis."""
+    """A note that names the curves that end above the axis, or no note if there are none."""
     cut_off = [name for name in drawn if last_value(rows, name, column) > top]
     return [f"above the top of the axis: {', '.join(cut_off)}"] if cut_off else []

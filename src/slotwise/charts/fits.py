@@ -1,4 +1,4 @@
-"""Fits of the queries of a log: attractiveness of the items and visibility of the positions."""
+"""Charts of the fits of a log: the attractiveness of items and the visibility of positions."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from slotwise.checks import BadInput
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
 
-MAX_QUERIES = 12  # with their own panel and line
-MAX_ITEMS = 12  # in a panel
+MAX_QUERIES = 12  # only so many queries have a panel and a line of their own
+MAX_ITEMS = 12  # in one panel
 MAX_NAME_LENGTH = 28  # the tooltip has the full name
 PANEL_WIDTH, ROW_HEIGHT = 190, 17
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -60,7 +60,7 @@ def _notes(fits: Sequence[QueryFit]) -> list[str]:
 
 
 def _attractiveness(alt: Any, fits: Sequence[QueryFit]) -> Any:
-    """A panel for each query: items by decreasing attractiveness, each a point with its interval."""
+    """A panel for each query. It shows each item as a point with an interval, the most attractive item first."""
     width = PANEL_WIDTH if len(fits) > 1 else 2 * PANEL_WIDTH
     panels = [_panel(alt, fit, k, width) for k, fit in enumerate(fits[:MAX_QUERIES])]
     return alt.concat(*panels, columns=min(len(panels), 3), spacing=18)
@@ -122,7 +122,7 @@ def _visibility(alt: Any, fits: Sequence[QueryFit]) -> Any:
 
 
 def _lines(alt: Any, fits: Sequence[QueryFit], x: Any, y: dict[str, Any]) -> list[Any]:
-    """A line for each query, with intervals if there is only one query."""
+    """Draw a line for each query. A single query also has intervals."""
     names = [f"{k:02} {_shortened(fit.name)}" for k, fit in enumerate(fits)]
     rows = [row | {"query": name} for name, fit in zip(names, fits, strict=True) for row in _kappa_rows(fit)]
     scale = alt.Scale(domain=names, range=COLOURS[: len(names)])
@@ -154,7 +154,7 @@ def _kappa_rows(fit: QueryFit) -> list[Row]:
 def _quantiles(
     alt: Any, fits: Sequence[QueryFit], positions: Sequence[str], x: Any, y: dict[str, Any], bands: bool
 ) -> list[Any]:
-    """The median over the queries that have the position, and with `bands` the central 50 % and 90 %."""
+    """Draw the median over the queries that have the position. With `bands`, also draw the central 50 % and 90 %."""
     values: dict[str, list[float]] = {name: [] for name in positions}
     for fit in fits:
         for name, value in zip(fit.positions, fit.kappa.tolist(), strict=True):

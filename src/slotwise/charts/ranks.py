@@ -15,7 +15,7 @@ RANK_BINS = 20
 
 
 def rank_chart(diagnosis: "Diagnosis", most: int = 12, title: str = "") -> Any:
-    """Rank plots of the variables with the smallest effective sample sizes, at most `most` of them.
+    """Rank plots of up to `most` variables: those with the smallest effective sample sizes.
 
     The draws of each chain are ranked among the draws of all chains. If the chains agree, every chain has the same
     share of draws in each bin of ranks, and its line stays at 1.
@@ -47,7 +47,7 @@ def rank_chart(diagnosis: "Diagnosis", most: int = 12, title: str = "") -> Any:
 
 
 def _rank_rows(diagnosis: "Diagnosis", variable: int) -> list[dict[str, Any]]:
-    """The share of each chain's draws in each bin of ranks, relative to the share if the chains agree."""
+    """The share of each chain's draws in each bin of ranks, divided by the share that chains have when they agree."""
     ranks = diagnosis.ranks[:, :, variable]
     n_draws = ranks.shape[1]
     rows = []

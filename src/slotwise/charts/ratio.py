@@ -1,4 +1,4 @@
-"""Regret divided by that of one policy, in which policies that are close to each other can be distinguished."""
+"""Charts of regret divided by the regret of one policy. They separate policies that are close to each other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, 
 from slotwise.checks import BadInput, one_of
 from slotwise.simulation.result import Ratio, Result
 
-MOST = 2.0  # curves that end above this ratio are cut off, so that those near 1 stay apart
-DECADES = 3  # the last ones decide what the axis shows: in the first rounds, ratios are mostly noise
+MOST = 2.0  # curves that end above this ratio are cut off, so that curves near 1 stay apart
+DECADES = 3  # the axis fits the last rounds, a factor of 10^3; ratios in earlier rounds are mostly noise
 
 
 def ratio_chart(
@@ -25,8 +25,9 @@ def ratio_chart(
 ) -> Any:
     """Mean regret divided by the mean regret of the policy `baseline`, with bands of one standard error.
 
-    The baseline is a label, by default pb_mhb, or else the first one. Policies that met the same visitors are paired
-    run by run, so the bands are narrower than those of the regrets. The other arguments are those of `regret_chart`.
+    `baseline` is a label. By default it is pb_mhb if that is among the labels, otherwise the first label. If policies
+    met the same visitors, their runs are paired, so the bands are narrower than those of the regrets. The other
+    arguments are those of `regret_chart`.
 
     >>> import slotwise as sw
     >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
@@ -66,7 +67,7 @@ def _default_baseline(labels: Sequence[str]) -> str:
 
 
 def _ratio(result: Result, divisor: Result) -> Ratio:
-    """The ratio at the checkpoints that both have; unpaired when their runs had other visitors."""
+    """The ratio at the checkpoints that both results have. Runs are paired if both results had the same visitors."""
     if result.is_paired_with(divisor):
         return result.ratio(divisor)
     rounds, mine, theirs = np.intersect1d(result.rounds, divisor.rounds, return_indices=True)
@@ -78,7 +79,7 @@ def _ratio(result: Result, divisor: Result) -> Ratio:
 
 
 def _rows(name: str, ratio: Ratio) -> list[Row]:
-    """One row for each checkpoint at which the baseline has lost something."""
+    """One row for each checkpoint at which the baseline has regret."""
     errors = np.nan_to_num(ratio.standard_error, nan=0.0)  # NaN: one run, or no regret
     return [
         {"policy": name, "round": t, "ratio": value, "error": error, "low": value - error, "high": value + error}
@@ -88,7 +89,11 @@ def _rows(name: str, ratio: Ratio) -> list[Row]:
 
 
 def _range(rows: list[Row], drawn: list[str], base: str) -> tuple[float, float]:
-    """The ends of the axis: around the curves that end below MOST, or else the lowest one, in the last decades."""
+    """The ends of the axis. It shows the last rounds of the curves that end below MOST.
+
+    If no curve ends below MOST, the axis shows the lowest curve instead. Of T rounds, the last rounds are those after
+    T / 10^DECADES.
+    """
     ends = {name: last_value(rows, name, "ratio") for name in drawn}
     near = [name for name in drawn if ends[name] <= MOST and name != base]
     if not near:

@@ -9,7 +9,7 @@ from slotwise.charts.curves import CurveStyle, Row, curve_layers, cut_off_note, 
 from slotwise.checks import BadInput
 from slotwise.simulation.result import Result
 
-MAX_OVER_MEDIAN = 3.0  # a linear axis ends at most at this many times the end of the median curve
+MAX_OVER_MEDIAN = 3.0  # a linear axis ends at no more than this many times the last value of the median curve
 
 
 def regret_chart(
@@ -24,10 +24,11 @@ def regret_chart(
 ) -> Any:
     """Mean cumulative regret against rounds on a logarithmic axis, with bands of one standard error.
 
-    Regret is on a logarithmic axis too, or (`log_regret=False`) on a linear axis that may cut off the highest curves.
-    `bounds` maps names to constants C of regret lower bounds C log T. They are asymptotic, so each is drawn as a slope
-    over the last decade, starting on the first curve: it shows how fast regret must grow, not how large it must be.
-    `notes` are further lines below the title; `dashes` and `colours` style curves by label.
+    Regret is on a logarithmic axis too. With `log_regret=False` it is on a linear axis, which may cut off the highest
+    curves. `bounds` maps the name of each lower bound C log T of the regret to its constant C. These bounds are
+    asymptotic: they say how fast regret must grow, not how large it must be. So each bound is drawn only as a slope
+    over the last factor of 10 of the rounds, and this slope begins on the first curve. `notes` are further lines below
+    the title. `dashes` and `colours` map labels to the style of their curves.
 
     >>> import slotwise as sw
     >>> visitors = sw.PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
@@ -60,7 +61,7 @@ def regret_chart(
 
 
 def _rows(name: str, result: Result, log_regret: bool) -> list[Row]:
-    """One row for each checkpoint, except those without regret, which a logarithmic axis cannot show."""
+    """One row for each checkpoint. On a logarithmic axis, checkpoints without regret have no row."""
     errors = [0.0 if error != error else error for error in result.standard_error().tolist()]  # NaN: one run
     return [
         {
@@ -106,7 +107,10 @@ def _guide_layers(alt: Any, guides: list[Row], names: list[str], x: Any, y: dict
 
 
 def _guides(rows: list[Row], drawn: list[str], bounds: Mapping[str, float]) -> list[Row]:
-    """Points of each bound's slope, R(T/10) + C log(10 t / T), over the last decade of the first curve."""
+    """Points of the slope of each bound, R(T/10) + C log(10 t / T), from round T/10 to the last round T.
+
+    R is the regret of the first curve.
+    """
     if not drawn:
         return []
     curve = [row for row in rows if row["policy"] == drawn[0]]

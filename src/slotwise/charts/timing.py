@@ -9,7 +9,7 @@ Rows = Sequence[dict[str, Any]]
 
 
 def time_chart(rows: Rows, title: str, notes: Sequence[str] = ()) -> Any:
-    """Milliseconds per recommendation, ours and the paper's. Rows: policy, milliseconds, paper_milliseconds."""
+    """Milliseconds per recommendation, here and in the paper. Rows: policy, milliseconds, paper_milliseconds."""
     alt = import_altair()
 
     points = [

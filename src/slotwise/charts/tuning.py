@@ -1,4 +1,4 @@
-"""A chart of the choice of a setting: regret against the values of the setting."""
+"""A chart that shows how a setting was chosen: regret against the values of the setting."""
 
 from collections.abc import Sequence
 from typing import Any

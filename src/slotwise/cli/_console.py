@@ -34,19 +34,19 @@ def print_error(text: str) -> None:
 
 
 def _printable(text: str) -> str:
-    """The text with control characters escaped: names in a log may hold any, and a terminal would obey them."""
+    """Escape control characters, because names in a log may contain them and a terminal would obey them."""
     return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
 
 
 def make_progress(quiet: bool, **settings: Any) -> Progress:
-    """Progress bars with the time left, on stderr. Disabled when `quiet`, or when stderr is not a terminal."""
+    """Progress bars on stderr that show the time left. They are disabled if `quiet` or if stderr is not a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
     return Progress(*columns, console=stderr, disable=quiet or not stderr.is_terminal, **settings)
 
 
 @contextmanager
 def status(text: str, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that changes a line of status on stderr; nothing is shown when `quiet` or not on a terminal."""
+    """Yield a function that changes the status line on stderr. If `quiet` or without a terminal, it shows nothing."""
     if quiet or not stderr.is_terminal:
         yield lambda _: None
         return
@@ -56,7 +56,10 @@ def status(text: str, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def progress_bars(count: int, quiet: bool) -> Iterator[AddBar]:
-    """A function that adds one of `count` bars. Given a label and a total, it returns a callback for the work done."""
+    """Yield a function that adds one of `count` bars.
+
+    The function takes a label and a total, and returns a callback that reports the work done.
+    """
     with make_progress(quiet, transient=count > 8) as progress, _compile_bar_in(progress):
 
         def add_bar(label: str, total: int) -> Callable[[int], None]:
@@ -68,7 +71,7 @@ def progress_bars(count: int, quiet: bool) -> Iterator[AddBar]:
 
 @contextmanager
 def compile_bar(quiet: bool) -> Iterator[None]:
-    """A bar on stderr while numba compiles, and only then: nothing is redrawn while a service runs."""
+    """Show a bar on stderr only while numba compiles, so that nothing is redrawn while a service runs."""
     progress = make_progress(quiet, transient=True, redirect_stdout=sys.stdout.isatty())
     try:
         with _compile_bar_in(progress, progress.start, progress.stop):
@@ -81,7 +84,7 @@ def compile_bar(quiet: bool) -> Iterator[None]:
 def _compile_bar_in(
     progress: Progress, before: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Add a bar while numba compiles. It has no end, because the number of functions is not known."""
+    """Add a bar while numba compiles. The bar has no end, because the number of functions is not known."""
     if progress.disable:
         yield
         return

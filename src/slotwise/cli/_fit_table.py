@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
 
 MOST_QUERIES = 10
-MOST_ITEMS, MOST_ITEMS_OF_ONE = 8, 20  # of each query, and of a single query; there are never fewer than positions
-MOST_WARNINGS = 5  # printed in full
-_NAME_WIDTH = 40  # of a query in front of its warning
+MOST_ITEMS, MOST_ITEMS_OF_ONE = 8, 20  # items shown for each of several queries, or for one; at least one per position
+MOST_WARNINGS = 5  # further warnings are only counted
+_NAME_WIDTH = 40  # of the query's name in front of its warning
 _GAP = 3  # columns of the console between kappas and thetas
 _PADDING = 2  # between two columns of the table
 
@@ -65,7 +65,7 @@ def _kappa_rows(fit: "QueryFit") -> list[_Row]:
 
 
 def _theta_rows(fit: "QueryFit", most: int) -> list[_Row]:
-    """A row for each of the most attractive items, and one for the number of the others."""
+    """A row for each of the most attractive items, and a last row with the number of the other items."""
     order = (-fit.theta).argsort(kind="stable")
     listed = order if order.size <= most else order[: most - 1]
     rows = [
@@ -80,7 +80,7 @@ def _theta_rows(fit: "QueryFit", most: int) -> list[_Row]:
 
 
 def _widths(halves: Sequence[tuple[list[_Row], list[_Row]]]) -> list[int]:
-    """The widths of the table's columns: the numbers need theirs, the names share the rest."""
+    """The widths of the table's columns. Numbers get the width that they need, and names share the rest."""
     widths = [
         max(cell_len(text) for text in [heading, *(row[field] for pair in halves for row in pair[half])])
         for half, headings in enumerate((("position", "kappa", ""), ("item", "theta", "")))
@@ -128,7 +128,7 @@ def printable_name(name: str) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """The text, or its start and end if it is wider than this: names are often distinguished by their ends."""
+    """The text, or its start and end if it is too wide. The end is kept because names often differ only there."""
     if cell_len(text) <= width:
         return text
     end = (width - 1) // 3
@@ -149,7 +149,7 @@ def _format_estimate(value: float) -> str:
 
 
 def _format_interval(value: float, low: float, high: float) -> str:
-    """.290 to .312; a dash if it is not known."""
+    """.290 to .312, or a dash if the interval is not known."""
     if math.isnan(low):
         return "-"
     return "reference" if low == high == value == 1.0 else f"{_format_estimate(low)} to {_format_estimate(high)}"

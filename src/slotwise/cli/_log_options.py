@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from slotwise.logs.read_log import CountOptions
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": ""}
-_BAR_TOTAL = 1000  # a progress bar counts whole steps, the log reader reports a share
+_BAR_TOTAL = 1000  # a progress bar counts whole steps, but the log reader reports a share
 
 
 @dataclass(frozen=True)
 class LogOptions:
-    """The options that say which log to read, which of its lines to count, and which engine counts them."""
+    """The options that say which log to read, which of its lines to count, and with which engine."""
 
     files: Annotated[
         list[str], typer.Argument(help="Log files, or globs in quotes: 'logs/*.csv.gz'. Parquet, NDJSON, CSV and TSV.")
@@ -98,7 +98,7 @@ class LogOptions:
         )
 
     def _schema_changes(self) -> dict[str, Any]:
-        """The fields of the format's schema that change; an option takes precedence over the schema file."""
+        """The fields of the format's schema that the user changes. An option takes precedence over the schema file."""
         from slotwise.logs.schema import from_toml
 
         changes = from_toml(self.schema) if self.schema else {}

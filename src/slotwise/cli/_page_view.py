@@ -1,4 +1,4 @@
-"""What `slotwise pages show` prints: settings, what visitors see beside what would be best, and items."""
+"""What `slotwise pages show` prints: the settings, the items that visitors see, the best items, and all items."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Place = tuple[str, str]  # (layout, position)
 
 
 def print_page(page: PageDict, insights: PageDict | None, segment: str, verbose: bool) -> None:
-    """Print a page with its insights, as the service returns them; None: it cannot compute them now."""
+    """Print a page with its insights, as the service returns them. `insights` is None if it cannot compute them now."""
     _print_settings(page)
     _print_source(insights, verbose)
     if page["segments"]:
@@ -39,7 +39,7 @@ def _print_settings(page: PageDict) -> None:
 
 
 def _print_source(insights: PageDict | None, verbose: bool) -> None:
-    """What the estimates come from."""
+    """Print what the estimates were learnt from."""
     if insights is None:
         console.print_line("the service cannot compute estimates now")
         return
@@ -59,7 +59,7 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
     kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
     observed = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
     seen, best = _seen(page, insights, segment, observed), _best(insights, segment, observed)
-    name_columns = ("layout", "position")[len(page["layouts"]) == 1 :]  # only one layout: its name says nothing
+    name_columns = ("layout", "position")[len(page["layouts"]) == 1 :]  # the name of an only layout says nothing
     table = Table(*name_columns, "visibility", "visitors see", "best without pins", show_edge=False)
     for layout, positions in page["layouts"].items():
         for position in positions:
@@ -71,7 +71,7 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
 
 
 def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
-    """The item that visitors see at each position; where it is learnt, only if something was counted there."""
+    """The item that visitors see at each position. A learnt item is left out if nothing was counted there."""
     if not insights:
         return {place: f"{item} (pinned)" for place, item in _pins(page).items()}
     rows = [row for row in insights.get("shown", []) if row["segment"] == segment]
@@ -85,7 +85,7 @@ def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]
 
 
 def _best(insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
-    """The item that most likely belongs at each position, if something was counted there."""
+    """The most likely best item for each position at which something was counted."""
     rows = [row for row in insights.get("at_position", []) if row["segment"] == segment]
     return _likely_items(rows, "probability", observed)
 
@@ -130,7 +130,10 @@ def _format_number(number: float, noun: str) -> str:
 
 
 def _format_estimate(row: PageDict | None) -> str:
-    """A mean with its interval. Callers pass None where nothing was counted: the interval is then only the prior's."""
+    """A mean with its interval.
+
+    Callers pass None where nothing was counted, because the interval would then only repeat the prior.
+    """
     if row is None or not row["ready"]:
         return UNKNOWN
     return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"

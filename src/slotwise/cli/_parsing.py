@@ -1,4 +1,4 @@
-"""Parsing of options: click models, policies with their settings, numbers, names of files."""
+"""Parse the values of options: click models, policies with their settings, numbers and file names."""
 
 import json
 import math
@@ -41,7 +41,7 @@ def choose_model(
 
 
 def _read_model(file: Path, query: str | None) -> tuple[Any, str]:
-    """The model of a JSON file with theta and kappa, or of one query of a file of fits."""
+    """Read a click model from a JSON file with theta and kappa, or from one query of a file of fits."""
     from slotwise.clickmodels.pbm import PBM
     from slotwise.inference.fit_files import select_fit
 
@@ -67,7 +67,7 @@ def read_json(file: Path) -> Any:
 
 
 def parse_policy(text: str) -> PolicyChoice:
-    """A policy and its settings, separated by colons: pb_mhb:width=10:sweeps=2."""
+    """Parse a policy and its settings, which are separated by colons: pb_mhb:width=10:sweeps=2."""
     policy, *settings = text.split(":")
     params = {}
     for setting in settings:
@@ -89,7 +89,7 @@ def _parse_value(text: str) -> Any:
 
 
 def parse_numbers(option: str, text: str) -> list[float]:
-    """Comma-separated numbers."""
+    """Parse comma-separated numbers."""
     try:
         return [float(number) for number in text.split(",")]
     except ValueError:
@@ -97,7 +97,7 @@ def parse_numbers(option: str, text: str) -> list[float]:
 
 
 def parse_whole_number(option: str, text: str) -> int:
-    """A whole number of at least 1, which may be written as 1e5."""
+    """Parse a whole number of at least 1. It may be written as 1e5."""
     try:
         number = float(text)
     except ValueError:
@@ -108,7 +108,7 @@ def parse_whole_number(option: str, text: str) -> int:
 
 
 def parse_rate(text: str) -> float | None:
-    """Rounds per second; None for max."""
+    """Parse a number of rounds per second. The value `max` gives None."""
     if text == "max":
         return None
     try:
@@ -121,7 +121,7 @@ def parse_rate(text: str) -> float | None:
 
 
 def check_chart_paths(paths: list[Path] | None) -> None:
-    """Refuse charts that cannot be written, before the work begins."""
+    """Raise an error before the work begins if a chart cannot be written."""
     from slotwise.charts import SUFFIXES
 
     check_output_paths(paths, SUFFIXES, "a chart")
@@ -130,7 +130,7 @@ def check_chart_paths(paths: list[Path] | None) -> None:
 
 
 def check_output_paths(paths: list[Path] | None, suffixes: Sequence[str], content: str) -> None:
-    """Refuse files that cannot be written, before the work begins."""
+    """Raise an error before the work begins if a file cannot be written."""
     for path in paths or []:
         if path.suffix.lower() not in suffixes:
             allowed = f"one of {', '.join(suffixes)}" if len(suffixes) > 1 else suffixes[0]

@@ -6,7 +6,7 @@ BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*##"  # nine heights of a ce
 
 
 def plot(values: Sequence[float], level: float, width: int, height: int, unicode: bool = True) -> list[str]:
-    """Rows of a bar chart, the top row first, with a dashed line at `level`. `values` are resampled to the width."""
+    """Rows of a bar chart with a dashed line at `level`. The top row is first. `values` are resampled to the width."""
     marks, dash = (BLOCKS, "╌") if unicode else (ASCII, "-")
     top = max([level, *values, 1e-12])
     columns = [value / top * height for value in _resample(values, width)]
@@ -19,7 +19,7 @@ def plot(values: Sequence[float], level: float, width: int, height: int, unicode
 
 
 def _resample(values: Sequence[float], width: int) -> list[float]:
-    """One value for each column: values are repeated, or neighbours are averaged."""
+    """One value for each column. If necessary, values are repeated or neighbours are averaged."""
     n = len(values)
     bins = [values[k * n // width : max((k + 1) * n // width, k * n // width + 1)] for k in range(width)]
     return [sum(neighbours) / len(neighbours) for neighbours in bins] if n else []

@@ -1,4 +1,4 @@
-"""Runs a load and prints its report, for `slotwise load` and `slotwise demo`."""
+"""Run a load and print its report, for `slotwise load` and `slotwise demo`."""
 
 from typing import TYPE_CHECKING
 

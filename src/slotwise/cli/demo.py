@@ -55,7 +55,7 @@ def demo(
     )
     with _open_store(store) as path, ServerProcess(path, port, seeded) as server:
         with console.status("starting the service", headless):
-            shop, truth = _read_sample()  # its imports take a second or two: meanwhile, the service starts
+            shop, truth = _read_sample()  # its imports take a second or two, while the service starts
             url = server.url()
         _print_addresses(url, port)
         with console.status("starting the service", headless) as show:

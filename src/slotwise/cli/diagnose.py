@@ -53,7 +53,7 @@ class CountsSource:
     rounds: Annotated[str, typer.Option(help="Rounds of that run; 1e5 is allowed.")] = "10000"
 
     def counts(self, add_bar: console.AddBar) -> tuple[Any, Any, str]:
-        """The counts, the names of items and positions if any, and a description."""
+        """The counts, the names of items and positions if they have names, and a description."""
         from slotwise.simulation.simulate import counts_after
 
         if sum(source is not None for source in (self.file, self.setting, self.model)) != 1:
@@ -141,7 +141,7 @@ def _summary(diagnosis: Any) -> dict[str, Any]:
 
 
 def _json_number(value: float) -> float | None:
-    """The number, or None for NaN and infinity, which JSON does not have."""
+    """The number, or None for NaN and infinity, because JSON has neither."""
     return float(value) if math.isfinite(value) else None
 
 

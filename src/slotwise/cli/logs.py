@@ -95,7 +95,7 @@ def synth(
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":
-    """The queries of a setting. Every item has equally many displays at every position, about `lines` in all."""
+    """The queries of a setting. They have about `lines` displays in all, equally many per item and position."""
     import numpy as np
 
     from slotwise.logs.traffic import KnownQuery

@@ -1,4 +1,4 @@
-"""`slotwise pages pin|unpin|pause|resume|retire`: single changes of a page of a running service."""
+"""`slotwise pages pin|unpin|pause|resume|retire`: change one thing on a page of a running service."""
 
 import json
 from typing import TYPE_CHECKING, Annotated

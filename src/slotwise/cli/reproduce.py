@@ -1,4 +1,4 @@
-"""`slotwise reproduce`: rerun the experiments of the paper, draw its figures, check its claims."""
+"""`slotwise reproduce`: rerun the experiments of the paper, draw its figures and check its claims."""
 
 import json
 import os
@@ -116,9 +116,9 @@ class _ProgressListener:
 
 
 def _command() -> str:
-    """The command line, for the report.
+    """The command line as it appears in the report.
 
-    Paths are shortened to file names, so that it does not depend on the machine.
+    Paths are shortened to file names, so that the report does not depend on the machine.
     """
     words = [os.path.basename(word) if "/" in word else word for word in sys.argv[1:]]  # noqa: PTH119
     return shlex.join(["slotwise", *words])

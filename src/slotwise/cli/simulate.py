@@ -122,7 +122,7 @@ def _draw(results: dict[str, Any], described: str, view: str, bounds: dict[str, 
 
 
 def _baseline(results: dict[str, Any]) -> str:
-    """The label that the others are compared with: pb_mhb, or else the first policy of the list."""
+    """The label that the others are compared with: pb_mhb, or the first policy if pb_mhb is not in the list."""
     return "pb_mhb" if "pb_mhb" in results else next(iter(results))
 
 
@@ -137,7 +137,7 @@ def _split_policies(text: str) -> list[str]:
 
 
 def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
-    """Print a note for each policy that assumes that the first position is the most visible one, if this is wrong."""
+    """If the first position is not the most visible one, print a note for each policy that assumes that it is."""
     from slotwise.policies._policy_module import find
 
     if model.kappa[0] < model.kappa.max():
@@ -176,7 +176,7 @@ def _summary(label: str, result: Any) -> dict[str, Any]:
 
 
 def _print_table(results: dict[str, Any], described: str) -> None:
-    """Print regrets, the smallest first, with paired differences from pb_mhb, or from the first policy without it."""
+    """Print regrets, the smallest first, and their paired differences from the regret of the baseline."""
     baseline_label = _baseline(results)
     baseline = results[baseline_label]
     table = Table(

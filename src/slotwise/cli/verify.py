@@ -11,7 +11,7 @@ from slotwise.cli._app import app
 
 @app.command(epilog=options.examples("slotwise verify --store sqlite:///shop.db"))
 def verify(store: options.Store = "sqlite:///slotwise.db", as_json: options.Json = False) -> None:
-    """Recompute all counts of a store from its log and compare them; exit code 1 if any differs."""
+    """Recompute all counts of a store from its log and compare them. The exit code is 1 if any count differs."""
     from slotwise.service.store.sqlite import path_of
     from slotwise.service.verify import verify as recompute
 

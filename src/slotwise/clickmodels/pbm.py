@@ -27,7 +27,7 @@ UNKNOWN = Model(np.empty(0), np.empty(0))  # for policies on a real page, where 
 
 @dataclass(frozen=True, eq=False)
 class PBM:
-    """Attractiveness theta of every item and visibility kappa of every position, all in [0, 1].
+    """The attractiveness theta of every item and the visibility kappa of every position. They are in [0, 1].
 
     >>> visitors = PBM(theta=[0.3, 0.1, 0.2], kappa=[1.0, 0.5])
     >>> visitors.best_display()
@@ -64,7 +64,7 @@ class PBM:
         return Model(self.theta, self.kappa)
 
     def best_display(self) -> Ints:
-        """The L most attractive items in order, the best one at the most visible position."""
+        """The L most attractive items: the best item at the most visible position, and so on."""
         display = np.empty(self.kappa.size, np.int64)
         arrange(self.theta, self.kappa, display)
         return display
@@ -85,9 +85,10 @@ class PBM:
         return items.astype(np.int64)
 
     def shuffled(self, rng: np.random.Generator) -> "PBM":
-        """The same model with its items, and all positions but the first, in random order.
+        """The same model, with its items and positions in random order. Only the first position stays.
 
-        So no policy profits from the order of indices. The first position stays because it is the reference.
+        The random order ensures that no policy profits from the order of indices. The first position stays because it
+        is the reference.
         """
         theta = rng.permutation(self.theta)
         kappa = np.concatenate([self.kappa[:1], rng.permutation(self.kappa[1:])])
@@ -112,7 +113,7 @@ def expected_clicks(model: Model, display: Ints) -> float:
 
 @kernel(inline=True)
 def click(model: Model, display: Ints, visitors: np.random.Generator, clicks: Ints) -> None:
-    """Draw the clicks of one visitor (Eq. 1), with one uniform number per position for any display."""
+    """Draw the clicks of one visitor (Eq. 1). This takes one uniform number per position, whatever the display is."""
     theta, kappa = model.theta, model.kappa
     for position in range(display.size):
         chance = theta[display[position]] * kappa[position]

@@ -1,4 +1,4 @@
-"""Apply a page file to a running service, changing only what differs."""
+"""Apply a page file to a running service, and change only what differs."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from slotwise.client.pages import fetch_page, save_items
 
 
 class Applied(NamedTuple):
-    """The changes, and the items and pins of the page that the file does not name, one line each."""
+    """The changes, and the items and pins that the page has but the file does not name. Each is one line of text."""
 
     changes: list[str]
     unnamed: list[str]
@@ -29,14 +29,14 @@ def apply(client: HttpClient, file: PageFile, exact: bool = False, dry_run: bool
 
 
 def carry_out(client: HttpClient, file: PageFile, planned: PagePlan, etag: str | None) -> None:
-    """Make the changes of a plan; `etag` is that of the page that the plan was made for."""
+    """Make the changes of a plan. `etag` is the ETag of the page that the plan was made for."""
     if planned.spec is not None:
         _save_settings(client, file, etag)
     rows = [{"item": name, **item_fields(file.items[name])} for name in planned.items]
     save_items(client, file.page, rows)
     for name in planned.retired:
         client.call("DELETE", path_of("pages", file.page, "items", name))
-    for layout, position in planned.unpinned:  # before others are added: an item has one pin in a layout
+    for layout, position in planned.unpinned:  # before pins are added, because an item has one pin per layout
         client.call("DELETE", path_of("pages", file.page, "pins", layout, position))
     for (layout, position), item in planned.pinned.items():
         client.call("PUT", path_of("pages", file.page, "pins", layout, position), {"item": item})

@@ -1,4 +1,4 @@
-"""HttpClient: blocking requests to a running service, one at a time. Every failure is an error of one line."""
+"""HttpClient: blocking requests to a running service, one at a time. Every error message is one line."""
 
 import http.client
 import time
@@ -60,7 +60,7 @@ class HttpClient:
         return Reply(status, self._decode(status, answer), etag)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send one request and return the JSON of the reply. Raises BadInput when the service refuses it.
+        """Send one request and return the JSON of the reply. Raises BadInput when the service refuses the request.
 
         While the service compiles its kernels, the request is repeated.
         """
@@ -84,7 +84,7 @@ class HttpClient:
         except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
             if not reused:
                 raise
-            self._http.close()  # the server closed the idle connection: try once more on a new one
+            self._http.close()  # the server closed the idle connection, so try once more on a new one
             return self._exchange(method, path, content, headers)
 
     def _decode(self, status: int, content: bytes) -> Any:
@@ -97,7 +97,7 @@ class HttpClient:
 
 
 def path_of(*segments: str) -> str:
-    """The path under /v1 with these segments, quoted."""
+    """The path under /v1 with these segments, which are quoted."""
     return "/v1/" + "/".join(quote(segment, safe=":") for segment in segments)
 
 

@@ -1,4 +1,4 @@
-"""One display out of the probabilities of each item at each position."""
+"""Choose one display from the probabilities of each item at each position."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 def likely_display(probabilities: Mapping[tuple[str, str], float]) -> dict[str, str]:
-    """Different items for the positions, with the largest sum of probabilities: {position: item}.
+    """The display {position: item} with the largest sum of probabilities. Its items are all different.
 
-    The most probable item of each position alone would not do: while little is known, one item is often the most
-    probable at several positions, and no visitor sees it twice.
+    Taking the most probable item of each position would not do. While little is known, one item is often the most
+    probable at several positions, but a display has no item twice.
 
     >>> likely_display({("top", "hat"): 0.5, ("top", "tie"): 0.4, ("left", "hat"): 0.4, ("left", "tie"): 0.1})
     {'top': 'tie', 'left': 'hat'}

@@ -1,4 +1,4 @@
-"""Single changes of a page of a running service: the state of items, and pins."""
+"""Change the states of items and the pins on a page of a running service."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ from slotwise.client.pages import fetch_existing_page, why_not_shown
 
 
 class StateChange(NamedTuple):
-    """The state of an item before and after."""
+    """The state of an item before and after the change."""
 
     item: str
     before: str
@@ -18,7 +18,7 @@ class StateChange(NamedTuple):
 
 
 class PinChange(NamedTuple):
-    """The item that is pinned to a position before and after; None is no item."""
+    """The item that is pinned to a position before and after the change. None means no item."""
 
     layout: str
     position: str
@@ -62,7 +62,7 @@ def unpin(client: HttpClient, page: str, position: str, layout: str | None) -> P
 
 
 def _find_layout(content: Any, position: str, layout: str | None) -> str:
-    """The layout that a command means, which has this position."""
+    """The layout that a command means: the given one or the only one. It must have the position."""
     layouts: dict[str, list[str]] = content["layouts"]
     if layout is None and len(layouts) > 1:
         raise BadInput(f"page {content['page']} has several layouts; choose one with --layout: {', '.join(layouts)}")
@@ -72,7 +72,7 @@ def _find_layout(content: Any, position: str, layout: str | None) -> str:
 
 
 def _check_item(page: str, name: str, rows: dict[str, Any]) -> None:
-    """Raise BadInput for an item that does not exist. A page has up to 10,000 items, so it does not list them."""
+    """Raise BadInput if an item does not exist. The message does not list the items: there may be 10,000."""
     if name not in rows:
         near = get_close_matches(name, rows, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"`slotwise pages show {page}` lists its items"

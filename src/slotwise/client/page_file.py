@@ -83,7 +83,7 @@ def _timestamp(where: str, value: Any) -> Any:
 
 
 def _pins(spec: PageSpec, items: dict[str, ItemSpec], table: dict[str, Any]) -> Pins:
-    """The pins by layout. A page with `positions` instead of `layouts` does not name its only layout."""
+    """The pins of each layout. A page with `positions` instead of `layouts` does not name its only layout."""
     by_layout = table if spec.layouts is not None else {DEFAULT_LAYOUT: table}
     pins: Pins = {}
     for layout, pinned in by_layout.items():

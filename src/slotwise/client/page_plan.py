@@ -1,4 +1,4 @@
-"""What has to change so that a page matches its file: compared field by field, without any request."""
+"""Find what has to change so that a page matches its file. They are compared field by field, without any request."""
 
 from typing import Any, NamedTuple
 
@@ -11,21 +11,21 @@ PinPosition = tuple[str, str]  # (layout, position)
 
 
 class PagePlan(NamedTuple):
-    """The changes to make, and the same as text, one line each."""
+    """The changes to make, and the same changes as lines of text."""
 
     spec: PageSpec | None  # None: the settings stay
-    items: list[str]  # to create or to replace by what the file says
+    items: list[str]  # to create, or to replace with the definition in the file
     retired: list[str]
     unpinned: list[PinPosition]
     pinned: dict[PinPosition, str]
     lines: list[str]
-    unnamed: list[str]  # items and pins of the page that the file does not name, and that stay
+    unnamed: list[str]  # items and pins that the file does not name; they stay on the page
 
 
 def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
-    """Compare a page, as the service returns it, with a file; None is a page that does not exist.
+    """Compare a page, as the service returns it, with a file. `before` is None if the page does not exist.
 
-    With `exact`, items that the file does not name are retired, and pins that it does not name are removed.
+    With `exact`, items and pins that the file does not name are retired or removed.
     """
     rows = {row["item"]: row for row in ([] if before is None else before["items"])}
     pins = _current_pins(file.spec, {} if before is None else before["pins"])
@@ -66,7 +66,7 @@ def _setting_lines(before: Any, file: PageFile) -> list[str]:
 
 
 def _item_line(name: str, before: Any, spec: ItemSpec) -> str:
-    """What is different about an item; empty if nothing is."""
+    """The differences of an item as one line, or an empty string if there are none."""
     wanted = item_fields(spec)
     if before is None:
         return ", ".join([f"item {name} created", *_fields(wanted, item_fields(ItemSpec()))])
@@ -81,7 +81,7 @@ def _settings(spec: PageSpec) -> dict[str, Any]:
 
 
 def _current_pins(spec: PageSpec, pins: Pins) -> dict[PinPosition, str]:
-    """The current pins, without those of positions that the new definition removes."""
+    """The current pins, except pins of positions that the new definition removes."""
     layouts = spec.all_layouts()
     return {where: item for where, item in _by_position(pins).items() if where[1] in layouts.get(where[0], [])}
 
@@ -91,7 +91,7 @@ def _by_position(pins: Pins) -> dict[PinPosition, str]:
 
 
 def _is_moved(where: PinPosition, pins: dict[PinPosition, str], wanted: dict[PinPosition, str]) -> bool:
-    """Whether the file pins this item to another position of the layout: then its current pin must go first."""
+    """Whether the file pins this item to another position of the layout. If so, its current pin is removed first."""
     layout, item = where[0], pins[where]
     return any(other != where and other[0] == layout and name == item for other, name in wanted.items())
 

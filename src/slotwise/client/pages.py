@@ -22,7 +22,7 @@ def page_names(client: HttpClient) -> list[str]:
 
 
 def fetch_page(client: HttpClient, page: str) -> tuple[Any, str | None]:
-    """A page and its ETag, or (None, None) when it does not exist."""
+    """A page and its ETag, or (None, None) if the page does not exist."""
     if not page:
         raise BadInput("the name of the page is empty")  # its path would be the path of the list of pages
     path = path_of("pages", page)
@@ -35,7 +35,7 @@ def fetch_page(client: HttpClient, page: str) -> tuple[Any, str | None]:
 
 
 def fetch_existing_page(client: HttpClient, page: str) -> Any:
-    """A page. Raises BadInput with the known names when it does not exist."""
+    """A page. If it does not exist, this raises BadInput with the names of all pages."""
     definition, _ = fetch_page(client, page)
     return definition if definition is not None else one_of("page", page, page_names(client))
 
@@ -47,7 +47,7 @@ def outline(page: Any, now: float | None = None) -> PageOutline:
 
 
 def why_not_shown(item: Any, now: float | None = None) -> str:
-    """Why an item of a page may not be shown now, such as "paused"; empty if it may."""
+    """The reason why an item may not be shown now, such as "paused", or an empty string if it may be shown."""
     moment = time.time() if now is None else now
     if item["state"] != "active":
         return str(item["state"])

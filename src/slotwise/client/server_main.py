@@ -1,4 +1,4 @@
-"""The main module of a service process that stops with its parent, that is, when its standard input is closed."""
+"""The main module of a service process. It stops when its standard input is closed, that is, when its parent ends."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ HOST = "127.0.0.1"
 
 
 def main() -> None:
-    """Serve a store. The arguments are its path, the port and the seed."""
+    """Serve a store. The command-line arguments are the path of the store, the port and the seed."""
     store, port, seed = sys.argv[1:]
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
@@ -28,7 +28,7 @@ def main() -> None:
 def _stop_with_parent() -> None:
     """Stop when standard input is closed.
 
-    Only the parent holds the other end, so even kill -9 of the parent closes it.
+    Only the parent holds the other end of the pipe, so standard input is closed even if the parent is killed.
     """
     while os.read(0, 1):
         pass

@@ -1,4 +1,4 @@
-"""A service in a child process, which ends with this process."""
+"""Run a service in a child process that ends with this process."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from slotwise.client.server_main import HOST
 from slotwise.service.http.server import bind
 
 PORT = 8000
-READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # the first: without any progress, while the kernels are compiled
+READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # READY_SECONDS limits the time without progress while kernels are compiled
 
 
 class ServerProcess:
@@ -41,7 +41,7 @@ class ServerProcess:
         return self._process.pid
 
     def url(self) -> str:
-        """The address. Blocks until the service listens."""
+        """The address of the service. This blocks until the service listens."""
         assert self._process.stdout is not None
         words = self._process.stdout.readline().decode().split()
         if not words:

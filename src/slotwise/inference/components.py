@@ -1,4 +1,4 @@
-"""Connected components of the item-position graph: across components only the products theta kappa are identified."""
+"""Connected components of the item-position graph. Across components, only the products theta kappa are identified."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from slotwise.jit import kernel
 
 
 def components(counts: CountArrays) -> tuple[Ints, Ints]:
-    """Component labels of all items and all positions; an item and a position are linked by any count."""
+    """The component labels of all items, and those of all positions. Any count links its item to its position."""
     n_items, n_positions = counts.clicks.shape
     items, positions = np.empty(n_items, np.int64), np.empty(n_positions, np.int64)
     label_components(counts.clicks, counts.skips, np.ones(n_items), np.ones(n_positions), items, positions)
@@ -17,7 +17,7 @@ def components(counts: CountArrays) -> tuple[Ints, Ints]:
 
 
 def components_warning(n_components: int) -> str:
-    """What a reader of theta and kappa must know about a design with several components."""
+    """A warning for readers of theta and kappa if there are several components."""
     return (
         f"the displays connect items and positions in {n_components} separate components: "
         "compare theta and kappa only within a component"
@@ -25,10 +25,10 @@ def components_warning(n_components: int) -> str:
 
 
 def unlinked_positions(items: Ints, positions: Ints) -> NDArray[np.bool_]:
-    """The positions that no count links to another one, by the labels of their components.
+    """The observed positions that are alone in their component. `items` and `positions` are component labels.
 
-    Scaled to a largest kappa of 1, the kappa of such a position is 1 whatever its visibility is. A page with a single
-    position has none: there, the only position is the most visible one.
+    In each component, the largest kappa is scaled to 1. So the kappa of such a position is 1, whatever its visibility
+    is. A page with a single position has no such position, because its only position is the most visible one.
     """
     alone = (positions[:, None] == positions).sum(axis=1) == 1
     return np.asarray(alone & np.isin(positions, items) & (positions.size > 1))
@@ -38,13 +38,13 @@ def unlinked_positions(items: Ints, positions: Ints) -> NDArray[np.bool_]:
 def label_components(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, items: Ints, positions: Ints) -> int:
     """Fill `items` and `positions` with component labels. Returns the number of components with a positive kappa.
 
-    A count links an item to a position unless its theta or kappa is 0. The label of a component is its first position;
-    an item without any link gets -1.
+    A count links an item to a position unless the item's theta or the position's kappa is 0. The label of a component
+    is the index of its first position. An item without any link gets the label -1.
     """
     n_items, n_positions = clicks.shape
     for position in range(n_positions):
         positions[position] = position
-    for _ in range(n_positions):  # each pass carries a label at least one position further
+    for _ in range(n_positions):  # each pass moves a label at least one position further
         changed = False
         for item in range(n_items):
             least = n_positions
@@ -66,11 +66,11 @@ def label_components(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats
 
 
 def normalise(theta: Floats, kappa: Floats, items: Ints, positions: Ints, first: int) -> None:
-    """Scale every draw (a row of theta and of kappa) so that the largest kappa is 1, in each component >= `first`.
+    """Scale every draw so that the largest kappa of each component is 1. Components with labels below `first` stay.
 
-    Each draw is scaled on its own; scaling the means instead would give other values. The theta of an unobserved item
-    becomes its click rate at the most visible position, as for all other items. The kappa of an unobserved position
-    keeps its prior.
+    A draw is a row of theta and of kappa. Each draw is scaled on its own, because scaling the means would give other
+    values. The theta of an unobserved item becomes its click rate at the most visible position, as for all other items.
+    The kappa of an unobserved position keeps its prior.
     """
     theta[:, items == -1] *= kappa.max(axis=1, keepdims=True)
     for label in range(first, positions.size):

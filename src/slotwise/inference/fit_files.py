@@ -1,4 +1,4 @@
-"""Fits as files: versioned JSON with every field, which can be loaded, and a Parquet table for other programs."""
+"""Save fits as versioned JSON, which has every field and can be loaded, or as a Parquet table for other programs."""
 
 import math
 import os
@@ -65,7 +65,7 @@ def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
 def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
     """The fit of this query, or the only fit if `query` is None.
 
-    `option` is the option that the error message suggests.
+    `option` is how the user can choose a query. The error message suggests it.
     """
     fits = load_fits(source) if isinstance(source, str | os.PathLike) else fit_list(source)
     if query is None and len(fits) == 1:
@@ -82,7 +82,7 @@ def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
 
 
 def fit_list(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
-    """One fit or many, as a list. Raises BadInput for anything else."""
+    """Return one fit or many as a list. Raises BadInput for anything else."""
     listed = [fits] if isinstance(fits, QueryFit) or not isinstance(fits, Iterable) else list(fits)
     for fit in listed:
         if not isinstance(fit, QueryFit):

@@ -1,4 +1,4 @@
-"""fit_queries: theta and kappa of every query of a log, with intervals, warnings by name, and the goodness of fit."""
+"""The function `fit_queries` fits every query of a log. A fit has intervals, goodness of fit, and named warnings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist
@@ -25,11 +25,11 @@ from slotwise.inference.query_posteriors import Progress, QueryEstimate, Samplin
 from slotwise.logs.query import Query
 
 METHODS = ("em", "svd", "bayes")
-FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # below these, intervals were measured to be inaccurate
+FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # with fewer clicks, measured intervals are inaccurate
 MIN_WARNED_SIZE = 0.02  # smaller relative errors of click rates cause no warning, however significant they are
-_BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt and a progress report wait for its end
+_BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt or a progress report waits until the call ends
 
-# with bayes the prior determines what the counts do not, and no estimate is on the boundary
+# with bayes, the prior determines what the counts do not determine, and no estimate is on the boundary
 _PRIOR_ITEM_TEXTS = {UNOBSERVED: "never shown; theta has its prior distribution"}
 _PRIOR_POSITION_TEXTS = {UNOBSERVED: "never used; kappa has its prior distribution"}
 
@@ -47,13 +47,13 @@ def fit_queries(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[QueryFit]:
-    """Fit every query on its own; the fits are in the order of the queries.
+    """Fit every query on its own. The fits are in the order of the queries.
 
-    `em` and `svd` are the methods of `fit`, with its `fill` and `prior` (None: 0); `svd` gives no errors. `bayes` gives
-    posterior means and quantiles of `draws` draws, with a `prior` of `posterior` (None: "uniform"). An interval is
-    given if the effective sample size reaches 400 within the `budget` of sweeps. The random numbers of a query depend
-    only on `seed` and its name, not on other queries or `threads`. `progress` is called with the number of queries
-    done.
+    `em` and `svd` are the methods of `fit`. They use its `fill` and its `prior`, where None means 0. `svd` gives no
+    errors. `bayes` gives posterior means and quantiles of `draws` draws. It uses the `prior` of `posterior`, where None
+    means "uniform". A value gets an interval if its effective sample size reaches 400 within the `budget` of sweeps.
+    The random numbers of a query depend only on `seed` and the query's name, not on other queries or `threads`.
+    `progress` is called with the number of queries done.
 
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])
@@ -89,7 +89,7 @@ class _Assessment(NamedTuple):
 
 
 def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: _Assessment) -> QueryFit:
-    values = {**query._asdict(), **estimate._asdict(), **assessment._asdict()}  # all name their fields as QueryFit does
+    values = {**query._asdict(), **estimate._asdict(), **assessment._asdict()}  # the names are those of QueryFit
     values["warnings"] = assessment.warnings + estimate.warnings
     return QueryFit(method=method, level=level, **values)
 
@@ -135,9 +135,9 @@ def _fitted_batches(
 
 
 def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
-    """The queries that a PBM does not fit.
+    """Which queries a PBM does not fit.
 
-    The deviation is significant (with controlled false discoveries) and large.
+    Their deviation is large, and it is significant at a controlled rate of false discoveries.
     """
     p_value, size = np.full(n, np.nan), np.zeros(n)
     for fitted in batches:
@@ -203,7 +203,7 @@ def _few_clicks(
 ) -> Iterator[str]:
     """A warning about items or positions with few clicks.
 
-    Those that already have a warning about their state are left out.
+    Items and positions that already have a warning about their state are left out.
     """
     columns = zip(names, clicks.tolist(), states.tolist(), strict=True)
     few = [name for name, total, state in columns if total < least and state not in texts]
@@ -212,7 +212,7 @@ def _few_clicks(
 
 
 def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:
-    """The goodness of fit of each query, with the names of its cell; None if the query was not tested."""
+    """The goodness of fit of each query, with the item and position of its worst cell. None if it was not tested."""
     rows: list[GoodnessOfFit | None] = []
     columns = zip(*(column.tolist() for column in tested), strict=True)
     for query, (deviance, degrees, p_value, size, item, position, observed, fitted) in zip(

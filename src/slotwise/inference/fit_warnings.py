@@ -1,4 +1,4 @@
-"""Warnings of fits: which estimates the counts do not determine, by the names of items and positions."""
+"""Warnings of fits. They name the items and positions whose estimates the counts do not determine."""
 
 from collections.abc import Iterable, Sequence
 
@@ -27,7 +27,7 @@ POSITION_TEXTS = {
 
 
 def needs_warning(batch: Batch) -> NDArray[np.bool_]:
-    """For each query: whether `query_warnings` has anything to say about it."""
+    """For each query: whether `query_warnings` returns a warning."""
     warned = np.logical_or.reduceat(batch.item_state != INTERIOR, batch.offsets[:-1])
     warned |= (batch.position_state != INTERIOR).any(axis=1)
     return np.asarray(warned | ~batch.identifiable | ~batch.converged, np.bool_)

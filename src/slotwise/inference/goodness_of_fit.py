@@ -2,11 +2,11 @@
 
 The statistic is the deviance, 2 sum S log(S / V p) + F log(F / V (1 - p)), where p = theta kappa maximises the
 likelihood. With many clicks the deviance has a chi-squared law, whose degrees of freedom are the cells minus the free
-parameters. With few clicks it does not: the deviance of a cell with two expected clicks has a mean of 1.14 instead of
-1, and with a tenth of a click it has a mean of 0.47. So the mean and variance of each cell's deviance are computed from
-its binomial law, and the effect of each fitted parameter is subtracted. The deviance is compared with the gamma law
-that has this mean and variance. To first order this is the correction of Williams (Biometrika 63, 1976). In the limit
-of many clicks it is the chi-squared law.
+parameters. With few clicks the deviance has another law. For example, the mean deviance of a cell is 1 in the limit of
+many clicks, 1.14 with two expected clicks, and 0.47 with a tenth of a click. So the mean and variance of each cell's
+deviance are computed from the binomial law of its clicks. Then the effect of each fitted parameter is subtracted. The
+deviance is compared with the gamma law that has this mean and variance. To first order this is the correction of
+Williams (Biometrika 63, 1976). In the limit of many clicks the gamma law is the chi-squared law.
 
 Items and positions with fewer than `MIN_CLICKS` clicks are left out, because the effect of their parameters is not
 known precisely enough. A query with fewer clicks than cells is not tested.
@@ -26,16 +26,16 @@ from slotwise.inference.estimation.batch import INTERIOR, UNOBSERVED, Batch, ass
 from slotwise.jit import kernel
 
 MIN_CLICKS = 10.0  # an item or a position with fewer clicks is left out of the test
-FALSE_DISCOVERY_RATE = 0.05  # among the queries reported not to fit
-_SERIES_FROM = 15.0  # from this many expected clicks and skips on, two terms of a series give a cell's moments
+FALSE_DISCOVERY_RATE = 0.05  # the share of false reports among the queries reported not to fit
+_SERIES_FROM = 15.0  # with this many expected clicks and skips or more, two terms of a series give a cell's moments
 _NEGLIGIBLE = 1e-13  # outcomes of a smaller probability are left out
-# the columns of what is summed for each query; the last four describe the cell with the largest deviance
+# the columns of the sums of each query; the last four columns describe the cell with the largest deviance
 _DEVIANCE, _MEAN, _VARIANCE, _WEIGHT, _CELLS, _PARAMETERS, _CLICKS, _ITEM, _POSITION, _OBSERVED, _FITTED = range(11)
 _N_COLUMNS = 11
 
 
 class BatchGoodnessOfFit(NamedTuple):
-    """The goodness of fit of each query; `p_value` and `size` are NaN for a query that is not tested."""
+    """The goodness of fit of each query. `p_value` and `size` are NaN if the query is not tested."""
 
     deviance: Floats
     degrees: Ints  # degrees of freedom of the chi-squared law in the limit: cells minus free parameters
@@ -48,7 +48,7 @@ class BatchGoodnessOfFit(NamedTuple):
 
 
 def goodness_of_fit(queries: Sequence[Counts]) -> BatchGoodnessOfFit:
-    """Test each query for a PBM; the queries must have the same number of positions."""
+    """Test whether a PBM fits each query. The queries must have the same number of positions."""
     batch = Batch.of(queries)
     _drop_rare(batch)
     fit_em(batch, 0.0)
@@ -76,9 +76,9 @@ def goodness_of_fit(queries: Sequence[Counts]) -> BatchGoodnessOfFit:
 def discoveries(p_values: Floats, rate: float = FALSE_DISCOVERY_RATE) -> NDArray[np.bool_]:
     """Which null hypotheses to reject so that on average at most a share `rate` of the rejections is false.
 
-    This is the procedure of Benjamini and Hochberg (1995): reject the k smallest p-values, for the largest k with p_(k)
-    <= rate k / m. If every null hypothesis is true, the probability of any rejection is `rate`. A NaN does not count as
-    a test.
+    This is the procedure of Benjamini and Hochberg (1995). Sort the m p-values, and let k be the largest rank at which
+    the p-value is at most rate * k / m. Then the k smallest p-values are rejected. If every null hypothesis is true,
+    the probability of any rejection is `rate`. A NaN does not count as a test.
     """
     tests = np.flatnonzero(~np.isnan(p_values))
     ranked = tests[np.argsort(p_values[tests], kind="stable")]
@@ -91,7 +91,7 @@ def discoveries(p_values: Floats, rate: float = FALSE_DISCOVERY_RATE) -> NDArray
 
 @kernel
 def _drop_rare(batch: Batch) -> None:
-    """Set the counts of items and positions with few clicks to 0, until all that remain have enough."""
+    """Set the counts of items and positions with few clicks to 0, until all others have enough clicks."""
     for query in range(batch.passes.size):
         rows = query_rows(batch, query)
         clicks, skips = rows.clicks, rows.skips
@@ -122,9 +122,9 @@ def _sum_queries(batch: Batch, sums: Floats) -> None:
 
 @kernel
 def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, sums: Floats) -> None:
-    """Sum the deviance, and its moments for known parameters, over the cells.
+    """Sum the deviance over the cells. Also sum the moments that it has if the parameters are known.
 
-    Find the cell with the largest deviance.
+    Also find the cell with the largest deviance.
     """
     worst = -1.0
     for item in range(theta.size):
@@ -149,7 +149,7 @@ def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, sums
 def _subtract_parameters(
     clicks: Floats, item_state: Ints, position_state: Ints, position_component: Ints, sums: Floats
 ) -> None:
-    """Subtract the effect of each free parameter on the moments. A parameter fits one total of clicks exactly."""
+    """Subtract from the moments the effect of each free parameter. A parameter fits one total of clicks exactly."""
     for item in range(item_state.size):
         if item_state[item] == INTERIOR:
             _subtract_parameter(clicks[item].sum(), 1.0, sums)
@@ -181,7 +181,7 @@ def _deviance(clicks: float, skips: float, expected: float) -> float:
 
 @kernel
 def _moments(views: float, chance: float) -> tuple[float, float]:
-    """Mean and variance of the deviance of one cell under its binomial law."""
+    """The mean and variance of one cell's deviance under the binomial law of its clicks."""
     views = max(np.rint(views), 1.0)
     expected = views * chance
     if min(expected, views - expected) > _SERIES_FROM:

@@ -1,4 +1,4 @@
-"""QueryFit: the model fitted to one query, with its names, its counts, its uncertainty and its goodness of fit."""
+"""QueryFit: the model fitted to one query, with names, counts, uncertainty and goodness of fit."""
 
 import math
 from dataclasses import dataclass
@@ -27,9 +27,10 @@ class GoodnessOfFit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QueryFit(PBM):
-    """A PBM with names, estimated from the counts of one query.
+    """A PBM that was estimated from the counts of one query. Its items and positions have names.
 
-    It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
+    It can be simulated like any other PBM if it has at least as many items as positions. Only a fitted PBM may have
+    fewer items than positions.
 
     >>> import slotwise as sw
     >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
@@ -49,10 +50,10 @@ class QueryFit(PBM):
     theta_interval: Floats  #: N x 2: lower and upper ends, NaN where there is no interval
     kappa_error: Floats
     kappa_interval: Floats  #: L x 2
-    counts: Counts  #: what it was fitted to
+    counts: Counts  #: the counts that the model was fitted to
     ess: float  #: bayes: the smallest effective sample size of any theta or kappa; else NaN
     identifiable: bool
-    goodness_of_fit: GoodnessOfFit | None  #: None: too few clicks or cells for a test
+    goodness_of_fit: GoodnessOfFit | None  #: None if there are too few clicks or cells for a test
     warnings: list[str]
 
     @property
@@ -65,7 +66,7 @@ class QueryFit(PBM):
 
     @property
     def best(self) -> dict[str, str]:
-        """The best display by name, {position: item}."""
+        """The best display, as {name of the position: name of the item}."""
         pairs = zip(self.positions, self.best_display().tolist(), strict=True)
         return {position: self.items[item] for position, item in pairs if item != EMPTY}
 
@@ -85,7 +86,7 @@ class QueryFit(PBM):
         )
 
     def faded(self, displays: float | None) -> Counts:
-        """The counts, scaled down to the weight of at most `displays` displays; None keeps their full weight."""
+        """The counts, scaled down so that they weigh at most `displays` displays. With None, they are not scaled."""
         if displays is None:
             return self.counts
         most = number("displays", displays)

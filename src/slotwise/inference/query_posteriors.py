@@ -1,4 +1,4 @@
-"""Posterior means and intervals of many queries, computed in parallel threads, each query with its own budget."""
+"""Compute posterior means and intervals of many queries in parallel threads. Each query has its own budget."""
 
 import hashlib
 import os
@@ -14,8 +14,8 @@ from slotwise.inference.fit_warnings import name_list
 from slotwise.inference.sampling.posterior import MOST_SWEEPS, Posterior, posterior, target_of
 from slotwise.logs.query import Query
 
-MIN_ESS = 400  # the effective sample size below which a theta or kappa gets no interval
-MAX_CELL_SWEEPS = 300_000_000  # cells x sweeps of one query without a budget: half a minute of one core
+MIN_ESS = 400  # a theta or kappa with a smaller effective sample size gets no interval
+MAX_CELL_SWEEPS = 300_000_000  # cells x sweeps of a query if no budget is given; one core takes half a minute
 Progress = Callable[[int], None]
 
 
@@ -33,7 +33,7 @@ class QueryEstimate(NamedTuple):
 
 
 class SamplingSettings(NamedTuple):
-    """The settings of the sampler for every query, not yet checked."""
+    """The settings of the sampler for every query. They are not yet validated."""
 
     prior: Any
     draws: int
@@ -68,7 +68,7 @@ def posterior_estimates(
 
 
 def seed_of(seed: int, name: str) -> int:
-    """The seed of a query; it depends on `seed` and the name of the query only."""
+    """The seed of a query. It depends only on `seed` and the name of the query."""
     digest = hashlib.sha256(f"{seed} {name}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
@@ -88,7 +88,7 @@ def _estimate(query: Query, level: float, settings: SamplingSettings) -> QueryEs
 
 
 def _summarise(query: Query, sampled: Posterior, level: float) -> QueryEstimate:
-    """Posterior means, with standard deviations and intervals where the effective sample size is large enough."""
+    """Posterior means with standard deviations and intervals. A too small effective sample size gives neither."""
     n_items = len(query.items)
     both = np.concatenate([sampled.theta, sampled.kappa], axis=1)
     convention = (both == 1.0).all(axis=0)  # the most visible position, if it is the same in all draws

@@ -1,1 +1,1 @@
-"""Click logs of any size: read, validated and counted into clicks and skips per query, item and position."""
+"""Read and validate click logs of any size, and count clicks and skips per query, item and position."""

@@ -1,8 +1,8 @@
-"""The counting, as Ibis expressions that run unchanged on DuckDB and on Spark.
+"""Count logs with Ibis expressions that run unchanged on DuckDB and on Spark.
 
-Lines become cells: (query, item, position) with the number of displays and clicks. Only the clicks are parsed line by
-line; names are parsed and validated once per cell. A malformed line is not dropped: it goes into a cell with its own
-status, so the same pass counts it.
+A cell is a query, an item and a position with the number of displays and clicks. Lines are grouped into cells. Only the
+clicks are parsed line by line; names are parsed and validated once per cell. A malformed line is not dropped. It goes
+into a cell with a status, so that the same pass counts it.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import LineStatus
 from slotwise.logs.schema import SINGLE_QUERY, Schema
 
-MAX_EXACT = 2**53  # up to here all engines agree on whole numbers, even when they are written as floats
+MAX_EXACT = 2**53  # up to this number, all engines agree on whole numbers, even if they are written as floats
 
 
 def parse_clicks(
     lines: ir.Table, schema: Schema, filters: Sequence[Filter] = (), extra: Sequence[str] = ()
 ) -> ir.Table:
-    """Every line with its clicks as numbers, its `status`, and the `extra` columns."""
+    """Every line with its clicks as numbers, its `status`, and the columns in `extra`."""
     query = lines["query"] if schema.query else ibis.literal(SINGLE_QUERY)
     item, position = lines["item"], lines["position"]
     clicked, shown = _number(lines["clicked"], accept_booleans=schema.shown is None), ibis.literal(1, "int64")
@@ -33,7 +33,7 @@ def parse_clicks(
         conditions += [(lines["wrong_columns"], LineStatus.BAD_COLUMNS)]
     conditions += [(filter.lacks_date(lines), LineStatus.BAD_DATE) for filter in filters if filter.date]
     conditions += [(~filter.passes(lines), LineStatus.FILTERED_OUT) for filter in filters]
-    conditions += [(usual, LineStatus.COUNTED)]  # true for most lines, which then need no further test
+    conditions += [(usual, LineStatus.COUNTED)]  # true for most lines, so they need no further test
     conditions += [(~exact.fill_null(False), LineStatus.BAD_NUMBER)]
     conditions += [((clicked < 0) | (clicked > shown), LineStatus.BAD_CLICKS)]
     status = _first_status(conditions)
@@ -44,7 +44,7 @@ def parse_clicks(
 
 
 def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
-    """The counts of each query, item and position as written in the log, separately for each status."""
+    """The counts of each query, item, position and status. Names stay as they are written in the log."""
     groups = lines.group_by(["query", "item", "position", "status"])
     if schema.sessions or schema.shown is None:
         return groups.agg(lines=lines.count(), clicked=lines.count(where=lines["clicked"] > 0))
@@ -52,10 +52,10 @@ def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
 
 
 def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
-    """Lines or cells with their query, item and position parsed. If one of these is invalid, the status says so.
+    """Parse the query, item and position of lines or cells. If one of them is invalid, the status says so.
 
-    A parsed position is its number in the log, the rank of its name among the declared ones, its name where any name is
-    allowed, or null where it is unknown.
+    If positions are numbered, a parsed position is its number in the log. If their names are declared, it is the rank
+    of its name. If any name is allowed, it is the name itself. An unknown position is null.
     """
     query, item = _name(table["query"], schema), _name(table["item"], schema)
     parsed = table.mutate(query=query, item=item, position=_parse_position(table["position"], schema))
@@ -64,7 +64,7 @@ def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
 
 
 def parse_cells(cells: ir.Table, schema: Schema) -> ir.Table:
-    """Cells with their names parsed, and those of equal names merged: 1 and 1.0 are two texts and one number."""
+    """Parse the names of cells and merge cells with equal names. For example, 1 and 1.0 are the same number."""
     parsed = parse_names(cells, schema)
     return _merge_cells(parsed) if _has_numbers_as_text(cells, schema) else parsed
 
@@ -103,7 +103,7 @@ def _parse_position(position: ir.Value, schema: Schema) -> ir.Value:
 
 
 def lines_by_position(cells: ir.Table, most: int) -> ir.Table:
-    """The number of lines with each position as written in the log, of `most` positions: those with the most lines."""
+    """The number of lines with each position, as written in the log. Only the `most` most frequent ones are listed."""
     counted = cells.filter(cells["status"] == int(LineStatus.COUNTED))
     groups = counted.group_by(position=_text(counted["position"])).agg(lines=_sum(counted["lines"]))
     return groups.order_by([groups["lines"].desc(), groups["position"]]).limit(most)
@@ -115,7 +115,10 @@ def lines_by_status(cells: ir.Table) -> ir.Table:
 
 
 def select_cells(cells: ir.Table, schema: Schema) -> ir.Table:
-    """The good cells of items shown at least `min_shown` times at every position, in queries with enough such items."""
+    """The good cells of frequent items, in queries with at least `min_items` such items.
+
+    An item is frequent if it was shown at least `min_shown` times at every position.
+    """
     shown = "shown" if "shown" in cells.columns else "lines"
     frequent = cells.filter(cells["status"] == 0, cells[shown] >= max(schema.min_shown, 1))
     items = frequent.group_by(["query", "item"]).agg(positions=frequent.count())
@@ -134,7 +137,7 @@ def select_cells(cells: ir.Table, schema: Schema) -> ir.Table:
 
 
 def _at_every_position(items: ir.Table, frequent: ir.Table, cells: ir.Table, schema: Schema) -> ir.Table:
-    """The items with a frequent cell at every declared position, or at every position observed for their query."""
+    """The items with a frequent cell at every position: every declared one, or every one observed for their query."""
     if schema.positions is not None and schema.allowed_positions is not None:
         return items.filter(items["positions"] == len(schema.allowed_positions))
     observed = cells.filter(cells["status"] == 0).semi_join(frequent, ["query"])
@@ -155,7 +158,7 @@ def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
 
 
 def _first_status(conditions: Sequence[tuple[ir.BooleanValue, LineStatus]]) -> ir.IntegerValue:
-    """The status of the first condition that holds, as a small integer, which is cheaper to group by than text."""
+    """The status of the first condition that holds. It is a small integer, because grouping by text is slower."""
     codes = [(holds, ibis.literal(int(status), "int16")) for holds, status in conditions]
     return ibis.cases(*codes, else_=ibis.literal(int(LineStatus.COUNTED), "int16")).cast("int8")
 
@@ -168,13 +171,13 @@ def _any(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
 
 
 def _text(value: ir.Value) -> ir.StringValue:
-    if value.type().is_floating():  # 1.0: a missing value turned a column of integers into floats
+    if value.type().is_floating():  # a missing value turns a column of integers into floats: 1.0
         value = _whole_number(value)
     return value if value.type().is_string() else value.cast("string")
 
 
 def _name(value: ir.Value, schema: Schema) -> ir.Value:
-    """A query or item: whole numbers as numbers, everything else as text."""
+    """The name of a query or item. A whole number becomes an integer, and everything else stays text."""
     return _whole_number(value) if schema.whole_ids or value.type().is_integer() else _text(value)
 
 
@@ -197,7 +200,7 @@ def _number(value: ir.Value, accept_booleans: bool = False) -> ir.NumericValue:
 
 
 def _is_exact_integer(number: ir.NumericValue) -> ir.BooleanValue:
-    """Whether a number is whole, and small enough for all engines to agree on it."""
+    """Whether a number is whole and so small that all engines represent it exactly."""
     if number.type().is_integer():
         return number.notnull()
     return (number.try_cast("int64").cast("float64") == number) & number.between(-MAX_EXACT, MAX_EXACT)

@@ -13,4 +13,4 @@ class BadLine(NamedTuple):
     line: int
     status: LineStatus
     text: str
-    values: Mapping[str, Any]  # what was read of it, by schema field
+    values: Mapping[str, Any]  # schema field -> the value that was read

@@ -1,4 +1,4 @@
-"""What a file contains, judged by its first bytes: a name can be wrong, and binary data must not be parsed as text."""
+"""Check the content of a file by its first bytes. A name can be wrong, and binary data must not be parsed as text."""
 
 import shlex
 from pathlib import Path
@@ -22,18 +22,18 @@ _BINARY_FORMATS = {
 }
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _INSPECTED = 1 << 16  # bytes
-_MOST_CONTROL = 0.03  # the share of control characters up to which a file is text: users type strange queries
+_MOST_CONTROL = 0.03  # the largest share of control characters in a text file; users do type some into queries
 _TEXT_CONTROL = b"\t\n\v\f\r"
 
 
 def is_parquet(file: str) -> bool:
-    """Whether the content of a local file is Parquet, whatever its name."""
+    """Whether the content of a local file is Parquet, whatever its name is."""
     with readable(file), Path(file).open("rb") as content:
         return content.read(4) == PARQUET
 
 
 def check_content(file: str, schema: Schema) -> None:
-    """Raise BadInput when the content of a local file cannot be what the schema says. No content is quoted."""
+    """Raise BadInput if the content of a local file cannot be what the schema says. The message quotes no content."""
     with readable(file), Path(file).open("rb") as content:
         head = content.read(64)
     if schema.kind == "parquet":
@@ -73,7 +73,7 @@ def _check_text(file: str, start: bytes, schema: Schema) -> None:
 
 
 def _check_one_object_per_line(file: str, start: bytes) -> None:
-    """Raise BadInput for JSON that is one array, or whose first object has several lines."""
+    """Raise BadInput if the JSON is one array, or if its first object has several lines."""
     first_line = start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].rstrip()
     if first_line.startswith(b"[") or first_line == b"{":
         shape, selected = ("a JSON array", "'.[]'") if first_line.startswith(b"[") else ("JSON over many lines", ".")

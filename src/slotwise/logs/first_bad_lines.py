@@ -27,7 +27,7 @@ class _Chunk(NamedTuple):
 def find_bad_lines(log_files: LogFiles, filters: Sequence[Filter], count: int) -> list[BadLine]:
     """The first `count` malformed lines, in order.
 
-    They are found with the same expressions that count the log, on one chunk of lines after another. This is slow.
+    The same expressions that count the log find these lines, in one chunk of lines after another. This is slow.
     """
     bad_lines: list[BadLine] = []
     connection = ibis.duckdb.connect()
@@ -61,7 +61,7 @@ def _chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
 
 
 def _table(rows: list[list[str | None] | None], log_files: LogFiles) -> pa.Table:
-    """The rows as the engines return them: text columns, which are all null if the number of columns is wrong."""
+    """The rows as the engines return them. All columns are text. A row with the wrong number of columns is all null."""
     columns = {
         name: pa.array([None if row is None else row[k] for row in rows], pa.string())
         for k, name in enumerate(log_files.read.values())

@@ -1,4 +1,4 @@
-"""Log formats by name: presets for known logs, and generic file formats."""
+"""The named log formats: presets for known logs, and generic file formats."""
 
 from slotwise.checks import one_of
 from slotwise.logs import kdd2012, open_bandit

@@ -2,8 +2,9 @@
 
 The competition's `training.txt` has 149,639,105 lines in 9.9 GB and no header; its fields are whole numbers separated
 by tabs. A line is one session: the clicks and impressions of one ad at one position, for one query of one user. The
-paper treats a session as one display, clicked when `Click` is above zero. It drops ads shown fewer than 1,000 times at
-any of the three positions and keeps the queries with at least five remaining ads: eight queries, with 5 to 11 ads.
+paper treats a session as one display, which is clicked if `Click` is above zero. It drops an ad if it was shown fewer
+than 1,000 times at any of the three positions. Then it keeps the queries with at least five remaining ads. These are
+eight queries with 5 to 11 ads.
 """
 
 from slotwise.logs.schema import Schema

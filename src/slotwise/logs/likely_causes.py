@@ -1,4 +1,4 @@
-"""The likely cause of malformed lines: a fault in a large share of a log is systematic, and skipping lines hides it."""
+"""Find the likely cause of malformed lines. If many lines have the same fault, skipping them would hide its cause."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_
 from slotwise.logs.malformed_log import Remedy
 from slotwise.logs.schema import MAX_POSITIONS, Schema
 
-LARGE_SHARE = 0.01  # of the lines that no filter leaves out
+LARGE_SHARE = 0.01  # as a share of the lines that no filter leaves out
 _MOST_LISTED = 20
 
 
@@ -27,7 +27,7 @@ class Cause(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """The malformed lines of a log by reason, the first of them, and the positions that occur."""
+    """The malformed lines of a log for each reason, the first such lines, and the positions that occur."""
 
     bad: Mapping[LineStatus, int]
     considered: int  # lines that no filter leaves out
@@ -37,7 +37,7 @@ class Faults(NamedTuple):
 
     @property
     def systematic(self) -> list[LineStatus]:
-        """The reasons that cover a large share of the lines, or the first position."""
+        """The reasons that apply to a large share of the lines, or to the first position."""
         large = [status for status, count in self.bad.items() if count >= LARGE_SHARE * self.considered]
         if self.starts_at_zero and LineStatus.BAD_POSITION not in large:
             large.append(LineStatus.BAD_POSITION)
@@ -45,7 +45,7 @@ class Faults(NamedTuple):
 
     @property
     def starts_at_zero(self) -> bool:
-        """Whether position 0 is unknown, and looks like the first position."""
+        """Whether position 0 is not a known position but looks like the first one."""
         return self.positions.start_at_zero and zero_based(self.positions, self.log_files.schema) is not None
 
     def example(self, status: LineStatus) -> BadLine | None:
@@ -53,20 +53,20 @@ class Faults(NamedTuple):
 
 
 def likely_causes(faults: Faults) -> list[Cause]:
-    """The likely cause of each reason that covers a large share of the lines, if one can be named."""
+    """The likely cause behind each reason that applies to a large share of the lines, if the cause can be guessed."""
     causes = [_CAUSES[status](faults) for status in faults.systematic]
     return [cause for cause in causes if cause is not None]
 
 
 def zero_based(positions: LinesPerPosition, schema: Schema) -> Cause | None:
-    """Position 0 occurs in a log whose positions are numbered from 1: either they start at 0, or 0 is no position."""
+    """The cause if position 0 occurs although positions are numbered from 1: they start at 0, or 0 is no position."""
     allowed = schema.allowed_positions
     if not positions.zeros or allowed is None or allowed[0] != "1" or not schema.numbered_positions:
         return None
     remedies = [Remedy("if 0 is not a position", ("--where", f"{schema.position}>=1"))]
     if schema.positions is None:
         remedies.insert(0, Remedy("if position 0 is the first one", ("--first-position", "0")))
-    elif positions.highest < len(allowed):  # else 0 comes in addition to all the declared positions
+    elif positions.highest < len(allowed):  # otherwise 0 occurs in addition to all declared positions
         from_zero = ",".join(str(k) for k in range(len(allowed)))
         remedies.insert(0, Remedy("if position 0 is the first one", ("--positions", from_zero)))
     text = "positions are probably numbered from 0" if positions.start_at_zero else "0 is not a position"
@@ -195,7 +195,7 @@ _CAUSES: dict[LineStatus, Callable[[Faults], Cause | None]] = {
 
 
 def _wrong_column(faults: Faults, bad: BadLine, field: str, rule: str) -> Cause:
-    """The column of a field is probably one that is not read."""
+    """The cause if a field is probably in a column that is not read."""
     schema = faults.log_files.schema
     text = f"{schema.used[field]!r} is {_shown(bad.values.get(field))} in line {bad.line:,}, {rule}"
     unread = [name for name in columns_of(bad.file, schema) if name not in faults.log_files.read]
@@ -207,7 +207,7 @@ def _wrong_column(faults: Faults, bad: BadLine, field: str, rule: str) -> Cause:
 
 
 def _columns(schema: Schema, changes: dict[str, str]) -> tuple[str, str]:
-    """The option that reads other columns, with those that have other names than usual."""
+    """The option --columns with these changes and with all columns whose names are not the default names."""
     columns = {field: column for field, column in schema.used.items() if field != column} | changes
     return "--columns", ",".join(f"{field}={column}" for field, column in columns.items())
 
@@ -221,7 +221,7 @@ def _shown(value: object) -> str:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether a value of a line is a whole number, or stands for one."""
+    """Whether a value of a line is a whole number, or text that represents one."""
     if isinstance(value, str):
         if value.lower() in ("true", "false"):
             return True

@@ -13,7 +13,7 @@ from slotwise.logs.log_files import LogFiles, quote_text
 from slotwise.logs.malformed_log import MalformedLog
 
 EXAMPLES = 5  # malformed lines that an error quotes
-_NEVER_TOLERATED = 20  # lines with position 0, when it looks like the first position
+_NEVER_TOLERATED = 20  # this many lines with position 0 are an error if 0 looks like the first position
 
 
 class LineAccount(NamedTuple):
@@ -25,7 +25,7 @@ class LineAccount(NamedTuple):
     first: list[BadLine]
     empty: list[str]  # files without a line
     kind: str = "csv"
-    causes: Sequence[Cause] = ()  # of bad lines that are a large share
+    causes: Sequence[Cause] = ()  # likely causes, if bad lines are a large share
 
     @property
     def lines(self) -> int:
@@ -53,9 +53,10 @@ def account_for_lines(
     positions: LinesPerPosition,
     max_bad: int | float,
 ) -> LineAccount:
-    """The account of the lines, given their number by status. MalformedLog if more than `max_bad` are malformed.
+    """Make the account from the number of lines with each status. Too many malformed lines raise MalformedLog.
 
-    Lines with position 0 are not tolerated when it looks like the first position: without it, every kappa is wrong.
+    `max_bad` malformed lines are tolerated. Lines with position 0 are not tolerated if 0 looks like the first position,
+    because without the first position every kappa would be wrong.
     """
     from slotwise.logs.first_bad_lines import find_bad_lines
 

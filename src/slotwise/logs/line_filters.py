@@ -25,8 +25,8 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?")
 class Filter(NamedTuple):
     """A comparison of a column with a value.
 
-    The values are compared as numbers when both are numeric; for <, <=, > and >= a numeric value is enough. In all
-    other cases they are compared as text.
+    The two values are compared as numbers if both are numeric. For <, <=, > and >=, it is enough that the value of the
+    filter is numeric. In all other cases they are compared as text.
     """
 
     column: str
@@ -36,7 +36,7 @@ class Filter(NamedTuple):
     internal_name: str = ""  # the column's name in the engine, set when the log is opened
 
     def passes(self, lines: "ir.Table") -> "ir.BooleanValue":
-        """Whether a line passes the filter. A missing value never does."""
+        """Whether a line passes the filter. A line with a missing value never passes."""
         column, compare = lines[self.internal_name], _COMPARISONS[self.symbol]
         numeric = column.type().is_numeric() or self.symbol not in ("=", "!=")
         if numeric and not self.date and _is_number(self.value):
@@ -62,7 +62,7 @@ def parse(text: str) -> Filter:
 def between(column: str, since: str | None, until: str | None) -> list[Filter]:
     """Filters for dates from `since` (inclusive) to `until` (exclusive).
 
-    Dates are compared as text: they must start with the year, and time zones are ignored.
+    Dates are compared as text. So they must start with the year, and time zones are ignored.
     """
     filters = []
     for symbol, value in ((">=", since), ("<", until)):

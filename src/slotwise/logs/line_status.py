@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class LineStatus(IntEnum):
-    """What happens to a line. When several problems apply, the first one found is reported."""
+    """What happens to a line. If a line has several problems, the first one found is reported."""
 
     COUNTED = 0
     BAD_COLUMNS = 1

@@ -1,13 +1,13 @@
-"""LinesPerPosition: which positions occur in a log as written, and in how many lines."""
+"""LinesPerPosition: which positions occur in a log, and in how many lines."""
 
 from typing import NamedTuple
 
-MOST_POSITIONS = 50  # different ones that are counted; a column with more of them does not hold positions
-_MOST_NAMED = 6  # in a message
+MOST_POSITIONS = 50  # different positions that are counted; a column with more values does not hold positions
+_MOST_NAMED = 6  # positions in one message
 
 
 class LinesPerPosition(NamedTuple):
-    """The lines with each numbered position, with each name, and without a position."""
+    """The numbers of lines with each numbered position, with each named position, and without a position."""
 
     numbers: dict[int, int]
     named: dict[str, int]
@@ -15,7 +15,7 @@ class LinesPerPosition(NamedTuple):
 
     @classmethod
     def of(cls, lines: dict[str | None, int]) -> "LinesPerPosition":
-        """From the lines of each position as written: 1 and 1.0 are two texts and one number."""
+        """Merge positions as they are written in the log. For example, 1 and 1.0 are the same position."""
         numbers: dict[int, int] = {}
         named: dict[str, int] = {}
         missing = 0
@@ -31,7 +31,7 @@ class LinesPerPosition(NamedTuple):
 
     @property
     def zeros(self) -> int:
-        """The lines with position 0."""
+        """The number of lines with position 0."""
         return self.numbers.get(0, 0)
 
     @property
@@ -41,12 +41,12 @@ class LinesPerPosition(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The positions that are not whole numbers, those with the most lines first."""
+        """The positions that are not whole numbers. Those with the most lines come first."""
         return sorted(self.named, key=lambda name: (-self.named[name], name))
 
     @property
     def start_at_zero(self) -> bool:
-        """Whether position 0 occurs about as often as the other positions do, as a first position does."""
+        """Whether position 0 occurs about as often as the other positions, as one expects of a first position."""
         others = [count for number, count in self.numbers.items() if number > 0]
         return self.zeros > 0 and 2 * self.zeros * len(others) >= sum(others)
 

@@ -1,4 +1,4 @@
-"""LogFiles: the files of a log, located and inspected before anything is counted."""
+"""LogFiles: the files of a log. They are found and inspected before anything is counted."""
 
 import csv
 import glob
@@ -20,11 +20,11 @@ from slotwise.logs.schema import Schema
 
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 _MAX_QUOTED = 100  # characters
-DELIMITERS = (",", "\t", ";", "|")  # that an error message may suggest
+DELIMITERS = (",", "\t", ";", "|")  # an error message may suggest one of these
 
 
 class LogFiles(NamedTuple):
-    """Files of one schema. The columns that are read get internal names, so no name in a log can cause a clash."""
+    """Files with the same schema. The columns that are read get internal names, so names in a log cannot clash."""
 
     files: list[str]
     schema: Schema
@@ -34,14 +34,14 @@ class LogFiles(NamedTuple):
 
     @property
     def remote(self) -> bool:
-        """Whether only a cluster can read the files."""
+        """Whether the files are not on this machine, so that only a cluster can read them."""
         return any("://" in file for file in self.files)
 
 
 def find_files(paths: Iterable[str], format: str | None = None) -> tuple[list[str], str]:
     """The files that match paths and globs, and the name of their format.
 
-    Without `format`, the first suffix decides.
+    Without `format`, the suffix of the first file decides.
     """
     files: list[str] = []
     for path in paths:
@@ -132,12 +132,12 @@ def columns_of(file: str, schema: Schema) -> list[str]:
 
 
 def may_have_fractions(file: str) -> bool:
-    """Whether a file contains a character that occurs in numbers other than plain digits, such as '.' or 'e'."""
+    """Whether a file contains a character such as '.' or 'e', which numbers may have but whole numbers do not."""
     if file.endswith(COMPRESSED):
         return True
     size, threads = Path(file).stat().st_size, os.cpu_count() or 1
     edges = [size * k // threads for k in range(threads + 1)]
-    with readable(file), ThreadPoolExecutor(threads) as pool:  # threads suffice: reading takes longer than searching
+    with readable(file), ThreadPoolExecutor(threads) as pool:  # threads suffice: most of the time is reading
         return any(pool.map(_fractions_between, repeat(file), edges[:-1], edges[1:]))
 
 
@@ -160,9 +160,9 @@ def check_complete(file: str) -> None:
 
 
 def check_quotes(file: str, schema: Schema) -> None:
-    """Raise BadInput when a quoted field spans lines.
+    """Raise BadInput if a quoted field spans several lines.
 
-    In a log with malformed lines, the end of such a field is ambiguous.
+    In a log with malformed lines, it is not clear where such a field ends.
     """
     if not schema.quote:
         return
@@ -177,7 +177,7 @@ def check_quotes(file: str, schema: Schema) -> None:
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """Turn errors of reading a file into a BadInput that names the file."""
+    """Turn errors in reading a file into a BadInput that names the file."""
     import pyarrow as pa
 
     try:
@@ -187,7 +187,7 @@ def readable(file: str) -> Iterator[None]:
 
 
 def open_bytes(file: str) -> BinaryIO:
-    """Open a file for reading, decompressed."""
+    """Open a file for reading, and decompress it."""
     import pyarrow as pa
 
     if file.endswith(".xz"):
@@ -196,7 +196,7 @@ def open_bytes(file: str) -> BinaryIO:
 
 
 def open_text(file: str) -> io.TextIOWrapper:
-    """Open a file as decompressed text. Invalid UTF-8 becomes U+FFFD, which marks the line as malformed later."""
+    """Open a file as text, and decompress it. Invalid UTF-8 becomes U+FFFD, which later marks the line as malformed."""
     return io.TextIOWrapper(open_bytes(file), "utf-8-sig", errors="replace", newline="\n")
 
 
@@ -219,7 +219,7 @@ def _csv_columns(file: str, schema: Schema, required: list[str]) -> list[str] | 
 
 
 def _header_hint(line: str, header: list[str], schema: Schema, required: list[str]) -> str:
-    """The first line of a csv file that lacks a column, and what is probably wrong with it."""
+    """The first line of a csv file that lacks a column, and what is probably wrong with the line."""
     delimiter = find_delimiter(line, schema, lambda fields: set(required) <= set(fields))
     if delimiter is not None:
         return f"{quote_text(line)}; use --delimiter {'tab' if delimiter == chr(9) else repr(delimiter)}"
@@ -240,14 +240,14 @@ def split_csv_line(line: str, schema: Schema) -> list[str]:
 
 
 def quote_text(text: str) -> str:
-    """The start of a text with control characters escaped; binary data is not quoted."""
+    """The start of a text with control characters escaped. Binary data is not quoted."""
     start = text[:_MAX_QUOTED]
     unreadable = sum(character == "\ufffd" or not character.isprintable() for character in start.replace("\t", ""))
     return "binary data" if unreadable > len(start) / 4 else repr(start)
 
 
 def find_delimiter(line: str, schema: Schema, fits: Callable[[list[str]], bool]) -> str | None:
-    """Another common delimiter for which the fields of the line fit."""
+    """Another common delimiter with which the fields of the line satisfy `fits`, or None."""
     for delimiter in DELIMITERS:
         if delimiter not in (schema.delimiter, schema.quote):
             fields = split_csv_line(line, msgspec.structs.replace(schema, delimiter=delimiter))

@@ -8,7 +8,7 @@ from slotwise.checks import BadInput
 
 
 class Remedy(NamedTuple):
-    """Options that read the log as it is, under a condition that only the user can judge."""
+    """Options with which the log can be read as it is, if a condition holds that only the user can judge."""
 
     condition: str
     options: tuple[str, ...]
@@ -18,7 +18,10 @@ class Remedy(NamedTuple):
 
 
 class MalformedLog(BadInput):
-    """The message ends with the options of each remedy. A command shows `problem` and itself with those options."""
+    """A log has too many malformed lines. The message ends with the options of each remedy.
+
+    A command instead shows `problem` and, for each remedy, the same command with its options.
+    """
 
     def __init__(self, problem: str, remedies: Sequence[Remedy]) -> None:
         super().__init__("\n  ".join([problem, *map(str, remedies)]))

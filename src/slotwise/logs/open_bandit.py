@@ -1,4 +1,4 @@
-"""The logs of the Open Bandit Dataset: a single query, one line per displayed position."""
+"""The logs of the Open Bandit Dataset. They have a single query and one line per displayed position."""
 
 from slotwise.logs.schema import Schema
 

@@ -1,6 +1,6 @@
-"""The order of the positions of a page, from the log that the service exports.
+"""Find the order of a page's positions in the log that the service exports.
 
-Positions have any names there, and the lines of a display are in the order of the page.
+Positions in this log may have any names, but the lines of a display are in the order of the page.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,13 @@ import msgspec
 
 from slotwise.logs.log_files import LogFiles, open_text, readable
 
-_MOST_LINES, _LEAST_LINES = 10_000, 500  # read of all files together, and of each file
+_MOST_LINES, _LEAST_LINES = 10_000, 500  # lines to read of all files together, and at least of each file
 _COLUMNS = ("page", "display", "position")
 Line = tuple[str, str, str]  # page, display, position
 
 
 def page_orders(log_files: LogFiles) -> dict[str, list[str]]:
-    """The positions of each page in order, as far as the first lines of the files show them."""
+    """The positions of each page in order, as far as they occur in the first lines of the files."""
     orders: dict[str, list[str]] = {}
     size = max(_MOST_LINES // len(log_files.files), _LEAST_LINES)
     for file in log_files.files:
@@ -31,7 +31,7 @@ def page_orders(log_files: LogFiles) -> dict[str, list[str]]:
 
 
 def merge_order(order: list[str], display: Sequence[str]) -> None:
-    """Insert the positions of a display that the order lacks next to its neighbours in the display."""
+    """Insert the positions that the order lacks. A position goes next to its neighbours in the display."""
     known = [order.index(position) for position in display if position in order]
     place = known[0] if known else len(order)
     for position in display:
@@ -55,7 +55,7 @@ def _json_lines(file: str) -> Iterator[Line]:
             try:
                 yield msgspec.structs.astuple(decode(line))
             except (msgspec.DecodeError, RecursionError):
-                continue  # the account of lines reports it
+                continue  # the account of lines reports this line
 
 
 def _parquet_lines(file: str) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""read_log: from log files to the counts of each query, with an account of every line."""
+"""The function `read_log` counts log files for each query, and accounts for every line."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,14 +33,14 @@ _LISTED_COLUMNS = 20  # the number of columns that an error message lists
 
 
 class Log(NamedTuple):
-    """A counted log: its queries, those with the most displays first, and an account of its lines."""
+    """A counted log: its queries and an account of its lines. The queries with the most displays come first."""
 
     queries: list[Query]
     account: LineAccount
 
 
 class CountOptions(NamedTuple):
-    """Which lines are counted, how many malformed ones are tolerated, and which engine counts them."""
+    """Which lines are counted, how many malformed lines are tolerated, and which engine counts."""
 
     where: Sequence[str | Filter] = ()
     max_bad: int | float = 0
@@ -82,10 +82,10 @@ def read_log(
 ) -> Log:
     """Count a log and return its queries.
 
-    `files` are paths or globs. `format` is a preset or a file format; None chooses it by the suffix. `schema` replaces
-    fields of the format's `Schema`: {"query": "search", "min_items": 3}. `where` holds comparisons of columns, such as
-    "segment=mobile". Up to `max_bad` malformed lines are tolerated: a number of lines, or a share when below 1. `top`
-    keeps only the queries with the most displays.
+    `files` are paths or globs. `format` is a preset or a file format. If it is None, the suffix decides. `schema`
+    replaces fields of the format's `Schema`: {"query": "search", "min_items": 3}. `where` holds comparisons of columns,
+    such as "segment=mobile". Up to `max_bad` malformed lines are tolerated. A value below 1 is a share of all lines.
+    `top` is the number of queries to keep: those with the most displays.
 
     >>> lines = ["query,item,position,clicked", "hats,felt,1,1", "hats,straw,2,0", "hats,straw,1,0", "hats,felt,2,1"]
     >>> _ = Path("clicks.csv").write_text("\\n".join(lines))
@@ -108,7 +108,7 @@ def count_log(
     schema: Mapping[str, Any] | None = None,
     options: CountOptions = DEFAULT_OPTIONS,
 ) -> Iterator[CountedLog]:
-    """Count a log and leave the cells in the engine, which stops when the context ends."""
+    """Count a log and leave the cells in the engine. The engine stops when the context ends."""
     require("logs", "reading a log")
     from slotwise.logs import aggregate
 
@@ -132,8 +132,8 @@ def count_log(
 def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
     """The format's schema with the caller's changes.
 
-    In a generic format, a column named `shown` means that the lines are already counted, unless `changes` says
-    otherwise. The service exports its log as NDJSON or as Parquet; the content of the first file says which.
+    In a generic format, a column named `shown` means that the lines are counts, unless `changes` says otherwise. The
+    service exports its log as NDJSON or as Parquet. The content of the first file decides between the two.
     """
     local = [path for path in paths if "://" not in path]
     if format == EXPORTED_LOG and (is_parquet(local[0]) if local else has_parquet_suffix(paths[0])):
@@ -150,9 +150,9 @@ def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Sche
 
 
 def _check_query_column(file: str, columns: list[str]) -> None:
-    """Raise BadInput when the column of the query is probably the one called `page`.
+    """Raise BadInput if the column `query` is missing and the queries are probably in the column `page`.
 
-    Websites and the service use this name. A file with neither column is reported when all columns are checked.
+    Websites and the service use the name `page`. A file with neither column is reported when all columns are checked.
     """
     if "query" in columns or "page" not in columns:
         return
@@ -166,7 +166,7 @@ def _check_query_column(file: str, columns: list[str]) -> None:
 def _count_cells(
     engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None
 ) -> "ir.Table":
-    """The cells with names as written, counted with the first of the engine's readings that succeeds."""
+    """Count the cells with the engine's first reading that succeeds. Names stay as they are written in the log."""
     from slotwise.logs import aggregate
 
     schema, failure = log_files.schema, BadInput("no way to read this log")
@@ -180,7 +180,7 @@ def _count_cells(
 
 
 def _number_of_lines(table: "pa.Table") -> dict[Any, int]:
-    """A table of two columns as a mapping of the first one to the lines."""
+    """A table of two columns as a mapping from the first column to the number of lines."""
     return dict(zip(table.column(0).to_pylist(), table["lines"].to_pylist(), strict=True))
 
 
@@ -213,7 +213,7 @@ def _nothing_left(log: CountedLog) -> str:
 
 
 def _build_queries(cells: "pa.Table", log: CountedLog) -> list[Query]:
-    """The matrices of each query from its cells."""
+    """Build the matrices of each query from its cells."""
     rows = sorted(
         zip(*[cells[name].to_pylist() for name in ("query", "item", "position", "shown", "clicked")], strict=True)
     )

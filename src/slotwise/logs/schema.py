@@ -11,7 +11,7 @@ from slotwise.checks import BadInput, one_of
 
 MAX_POSITIONS = 20
 ANY_POSITION = "*"
-SINGLE_QUERY = "all"  # the name of the query when a log has no column for it
+SINGLE_QUERY = "all"  # the name of the only query, if a log has no column of queries
 FIELDS = ("query", "item", "position", "shown", "clicked")
 KINDS = ("csv", "ndjson", "parquet")
 
@@ -19,9 +19,9 @@ KINDS = ("csv", "ndjson", "parquet")
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How to read a log: one line per displayed position, or lines that are already counted.
 
-    Without a `shown` column, each line is one display of one item. With it, a line stands for `shown` displays, of
-    which `clicked` were clicked. With `sessions`, a line is always one display, and it was clicked if `clicked` is
-    above zero.
+    Without a `shown` column, each line is one display of one item. With a `shown` column, a line is the sum of `shown`
+    displays, and `clicked` is their number of clicks. With `sessions`, a line is always one display, and it was clicked
+    if `clicked` is above zero.
     """
 
     kind: str = "csv"
@@ -42,7 +42,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def used(self) -> dict[str, str]:
-        """The columns that are read, by schema field."""
+        """The columns that are read, as {schema field: column}."""
         columns = {field: getattr(self, field) for field in FIELDS}
         return {field: column for field, column in columns.items() if column is not None}
 
@@ -55,7 +55,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def numbered_positions(self) -> bool:
-        """Whether the positions are 1, 2, 3, ... or 0, 1, 2, ...: these are cheaper to validate than names."""
+        """Whether the positions are 1, 2, 3, ... or 0, 1, 2, ... Numbers are faster to validate than names."""
         allowed = self.allowed_positions
         if allowed is None or allowed[0] not in ("0", "1"):
             return False
@@ -68,14 +68,17 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return {"clicked", "shown"} | ids | ({"position"} if self.numbered_positions else set())
 
     def sort_positions(self, positions: set[str], page_order: Sequence[str] = ()) -> list[str]:
-        """The positions of one query in declared order, else in the order of the page, else numbers before names."""
+        """The positions of one query in declared order, or else in the order of the page.
+
+        If neither order is known, numbers come before names.
+        """
         declared = list(self.allowed_positions or page_order)
         rank = {position: k for k, position in enumerate(declared)}
         return sorted(positions, key=lambda name: (rank.get(name, len(rank)), natural_sort_key(name)))
 
 
 def natural_sort_key(name: str) -> tuple[bool, int, str]:
-    """A key that sorts numbers by value, before names."""
+    """A sort key. It sorts numbers by value and puts them before names."""
     whole = name.isascii() and name.isdigit()
     return (not whole, int(name) if whole else 0, name)
 
@@ -92,7 +95,7 @@ def with_changes(schema: Schema, changes: dict[str, Any]) -> Schema:
 
 
 def check_schema(schema: Schema) -> Schema:
-    """Return the schema, or raise BadInput when it is not usable."""
+    """Return the schema, or raise BadInput if it is not usable."""
     one_of("kind of log", schema.kind, KINDS)
     used = list(schema.used.values())
     if "" in used or len(set(used)) < len(used):

@@ -1,4 +1,4 @@
-"""synth: write logs of any size in any format, from simulated visitors with known parameters."""
+"""The function `synth` writes logs of simulated visitors with known parameters, of any size and in any format."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def synth(
 
 @contextmanager
 def _writer(draft: Path, target: Path, format: str) -> Iterator[Callable[[pa.Table], None]]:
-    """A function that appends a table to the file, in its format."""
+    """Yield a function that appends a table to the file, in the given format."""
     if format == "parquet":
         with _LazyWriter(lambda table: pa.parquet.ParquetWriter(draft, table.schema)) as writer:
             yield writer.write
@@ -65,7 +65,7 @@ def _writer(draft: Path, target: Path, format: str) -> Iterator[Callable[[pa.Tab
 
 
 class _LazyWriter:
-    """A writer that is opened with the schema of the first table it gets."""
+    """A writer that is opened when it gets its first table, with the schema of that table."""
 
     def __init__(self, open_writer: Callable[[pa.Table], Any]) -> None:
         self._open_writer = open_writer
@@ -95,7 +95,7 @@ def _generic_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Ta
 
 
 def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """The columns of the dataset. It has a single query, so all queries become one."""
+    """The columns of the Open Bandit Dataset. It has a single query, so all queries become one."""
     n = lines.query.size
     seconds = np.datetime64("2019-11-24T00:00:00") + (before + np.arange(n)).astype("timedelta64[s]")
     return pa.table(
@@ -111,12 +111,12 @@ def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> p
 
 
 def _kdd2012_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """A session may have several impressions, and then several clicks, but never more clicks than impressions."""
+    """A session may have several impressions and several clicks, but never more clicks than impressions."""
     n = lines.query.size
     impressions = rng.geometric(0.9, n)
     clicks = lines.clicked * rng.integers(1, impressions + 1)
     depth = np.maximum(lines.position, rng.integers(1, 4, n))
-    # columns that are not read hold numbers as wide as the real ones
+    # columns that are not read hold numbers with as many digits as in the real log
     url = rng.integers(10**18, 2 * 10**18, n)
     advertiser, keyword, title, description = (
         rng.integers(0, high, n) for high in (40_000, 10**6, 4 * 10**6, 3 * 10**6)

@@ -1,4 +1,4 @@
-"""Traffic: simulated visitors with known attractiveness and visibility, as lines of a synthetic log."""
+"""Traffic: the lines of a synthetic log, from simulated visitors with known attractiveness and visibility."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -10,7 +10,7 @@ from slotwise.clickmodels.pbm import PBM
 
 
 class Lines(NamedTuple):
-    """Lines of a log, one array entry per line: queries and items by number, positions from 1."""
+    """Lines of a log. Each array has one entry per line. Queries and items are indices, and positions count from 1."""
 
     query: Ints
     item: Ints
@@ -30,9 +30,9 @@ class Traffic(Protocol):
 
 
 class ZipfTraffic:
-    """Many queries with a few items each: the k-th most frequent query or item is 1/k as frequent as the first.
+    """Many queries with a few items each. The k-th most frequent query or item is 1/k times as frequent as the first.
 
-    Thetas are Beta(1, 15), about 6 % on average; kappas fall from 1 to between .2 and .6.
+    Thetas are Beta(1, 15), about 6 % on average. Kappas fall from 1 to a value between .2 and .6.
     """
 
     def __init__(self, size: int, queries: int = 100_000, items: int = 20, positions: int = 3, seed: int = 0) -> None:
@@ -77,7 +77,7 @@ class KnownQuery(NamedTuple):
 
 
 class ExactTraffic:
-    """Queries displayed exactly as often as their `views` say, in random order.
+    """Lines in random order that show each item exactly as often as the `views` of its query say.
 
     So it is known in advance which items a threshold such as `min_shown` keeps.
     """

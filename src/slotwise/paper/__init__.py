@@ -1,1 +1,1 @@
-"""The reproduction of the paper: its settings, experiments and claims as data, and the code that runs them."""
+"""The reproduction of the paper: its settings, experiments and claims as data, and the code that reproduces them."""

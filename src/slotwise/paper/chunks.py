@@ -1,4 +1,4 @@
-"""Chunks: a few runs of one policy on one setting, which take a few seconds and are stored as a unit."""
+"""Chunks: a chunk is a few runs of one policy on one setting. It takes a few seconds and is stored as a unit."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ MAX_CHUNK_RUNS = 50
 
 
 class RunConfig(msgspec.Struct, frozen=True):
-    """Everything that the numbers of a run depend on, except the code and the index of the run."""
+    """All that the numbers of a run depend on, except the code and the index of the run."""
 
     policy: str
     params: dict[str, Any]
@@ -61,12 +61,12 @@ class Chunk(NamedTuple):
     code: str
 
     def microseconds(self) -> float:
-        """A rough estimate of its time."""
+        """A rough estimate of the time of the chunk."""
         return self.runs * self.config.microseconds()
 
 
 class ChunkResult(NamedTuple):
-    """The regret of a chunk's runs at the checkpoints, the time of their loops, and the version of the code."""
+    """The regret of the runs of a chunk at each checkpoint, the time of their loops, and the version of the code."""
 
     rounds: list[int]
     regret: list[list[float]]
@@ -99,7 +99,7 @@ def compile_policies(policies: Iterable[str]) -> None:
 
 
 def split_into_chunks(config: RunConfig, runs: Iterable[int]) -> Iterator[Chunk]:
-    """Chunks of a few seconds, each of consecutive runs."""
+    """Split runs into chunks of a few seconds. The runs of a chunk are consecutive."""
     max_runs = max(1, min(MAX_CHUNK_RUNS, int(1e6 * CHUNK_SECONDS / config.microseconds())))
     ordered = sorted(runs)
     begin = 0
@@ -110,7 +110,7 @@ def split_into_chunks(config: RunConfig, runs: Iterable[int]) -> Iterator[Chunk]
 
 
 def run_chunk(chunk: Chunk, progress: Progress | None = None) -> ChunkResult:
-    """Simulate the runs of a chunk on one thread. Also called in worker processes."""
+    """Simulate the runs of a chunk on one thread. Worker processes call this too."""
     config = chunk.config
     result: Result = simulate(
         config.policy,

@@ -1,4 +1,4 @@
-"""Running chunks on threads or on a Dask cluster. Both give the same numbers."""
+"""Run chunks on threads or on a Dask cluster. Both give the same numbers."""
 
 import os
 import subprocess
@@ -14,14 +14,14 @@ from slotwise.extras import require
 from slotwise.paper.chunks import Chunk, ChunkResult, is_compiled, run_chunk
 
 CONNECT_TIMEOUT = 5  # seconds
-RETRIES = 5  # of a chunk whose worker is lost
+RETRIES = 5  # how often a chunk is repeated if its worker is lost
 
 OnDone = Callable[[Chunk, ChunkResult], None]
 Pending = dict["Future[ChunkResult]", Chunk]
 
 
 class Workers(NamedTuple):
-    """Where chunks run: on `jobs` threads (None: one per core), or on the cluster whose scheduler is at `dask`."""
+    """Where chunks run: on `jobs` threads, by default one per core, or on the cluster whose scheduler is at `dask`."""
 
     jobs: int | None = None
     dask: str | None = None
@@ -50,11 +50,11 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
         return  # the first run compiles it just as fast
     code = "import sys; from slotwise.paper.chunks import compile_policies; compile_policies(sys.argv[1:])"
     groups = [uncompiled[k::jobs] for k in range(min(jobs, len(uncompiled)))]
-    # in separate sessions, so that Ctrl-C reaches only this process, which then kills them
+    # in separate sessions, so that Ctrl-C reaches only this process, which then kills the others
     processes = [subprocess.Popen([sys.executable, "-c", code, *group], start_new_session=True) for group in groups]
     try:
         for process in processes:
-            process.wait()  # a failure occurs again, and is reported, when the policy runs
+            process.wait()  # after a failure here, the policy fails again when it runs, and reports the error
     except BaseException:
         for process in processes:
             process.kill()
@@ -64,8 +64,8 @@ def compile_ahead(policies: Iterable[str], jobs: int) -> None:
 def run_chunks(chunks: Sequence[Chunk], executor: Executor, on_done: OnDone) -> None:
     """Run the chunks and call `on_done` in this thread with each result as it arrives.
 
-    On Ctrl-C, chunks that have not started are dropped. Local chunks that are running finish within seconds and are
-    kept.
+    On Ctrl-C, chunks that have not started are cancelled. Local chunks that are running finish within seconds, and
+    their results are kept.
     """
     pending: Pending = {executor.submit(run_chunk, chunk): chunk for chunk in chunks}
     try:
@@ -84,7 +84,7 @@ def run_chunks(chunks: Sequence[Chunk], executor: Executor, on_done: OnDone) -> 
 
 
 def _collect(pending: Pending, on_done: OnDone, executor: Executor) -> None:
-    """Pass on the results that are ready."""
+    """Call `on_done` with the results that are ready."""
     ready, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
     for future in ready:
         chunk = pending.pop(future)

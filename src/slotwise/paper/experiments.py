@@ -8,7 +8,7 @@ import msgspec
 from slotwise.checks import BadInput, one_of
 from slotwise.paper.named_click_models import BEHAVIORAL, SIMULATED
 
-BEST = "best"  # placeholder for the c with the smallest regret in the tuning runs
+BEST = "best"  # stands for the c with the smallest regret in the tuning runs
 POOLED = "behavioral"  # the mean over the eight queries, as in the paper
 ROUNDS = 100_000
 EPSILON_GRID = tuple(10.0**k for k in range(7))
@@ -31,7 +31,7 @@ class RunSet(msgspec.Struct, frozen=True):
     settings: tuple[str, ...]
     rounds: int = ROUNDS
     runs: int = 20
-    seed_shift: int = 0  # added to the seed, to simulate other visitors than those of the figure
+    seed_shift: int = 0  # added to the seed, so that the visitors differ from those of the figure
     pooled: bool = False  # average the settings into one, run by run
 
     def quick(self) -> "RunSet":
@@ -84,7 +84,7 @@ PB_MHB_1, PB_MHB_10 = Contender("PB-MHB, m = 1", "pb_mhb"), Contender("PB-MHB, m
 
 
 def with_fill(contender: Contender, fill: str) -> Contender:
-    """The same policy, with another click rate of cells never shown in its SVD."""
+    """The same policy, but its SVD assumes another click rate for cells never shown."""
     return Contender(f"{contender.label}, fill={fill}", contender.policy, contender.params | {"fill": fill})
 
 
@@ -94,16 +94,16 @@ def hyper(width: float, sweeps: int) -> Contender:
 
 
 def random_start(sweeps: int) -> Contender:
-    """PB-MHB that starts every round from a random sample instead of its last one."""
+    """PB-MHB that starts every round from a random sample instead of its last sample."""
     return Contender(f"random start, m = {sweeps}", "pb_mhb", {"start": "random", "sweeps": sweeps})
 
 
 WARM = Contender("warm start, m = 1", "pb_mhb")
 GREEDY_VERSIONS = (BC_GREEDY, PBM_GREEDY, GREEDY)
-FILLS = ("mean", "authors")  # instead of the default, a click rate of 1
+FILLS = ("mean", "authors")  # alternatives to the default, which is a click rate of 1
 FILLED_VERSIONS = tuple(with_fill(contender, fill) for fill in FILLS for contender in GREEDY_VERSIONS)
 PLUG_IN = (BC_GREEDY, PBM_GREEDY)
-LINEAR_RUNS = 200  # 20 runs cannot tell a linear regret from one that bends
+LINEAR_RUNS = 200  # 20 runs cannot distinguish a linear regret from one that bends
 SIMULATED_SETTINGS, QUERIES, STANDARD = tuple(SIMULATED), tuple(BEHAVIORAL), ("standard",)
 
 EXPERIMENTS = {
@@ -219,7 +219,7 @@ EXPERIMENTS = {
 
 
 def select_experiments(names: Iterable[str] | None, quick: bool = False, runs: int | None = None) -> list[Experiment]:
-    """The named experiments in the order of the paper, or all of them when `names` is None."""
+    """The named experiments in the order of the paper. If `names` is None, all experiments."""
     requested = list(EXPERIMENTS) if names is None else [one_of("experiment", name, EXPERIMENTS) for name in names]
     if not requested:
         raise BadInput(f"no experiment is named; known: {', '.join(EXPERIMENTS)}")

@@ -1,4 +1,4 @@
-"""The settings of the paper's experiments, by name (section 5.1 and Table 1).
+"""The named settings of the paper's experiments (section 5.1 and Table 1).
 
 The three simulated settings share kappa. The behavioral ones, q1 to q19, are eight queries of KDD Cup 2012 track 2
 with the theta and kappa that the paper's authors published.

@@ -8,7 +8,7 @@ from slotwise.paper.experiments import BEST, POOLED, Experiment
 from slotwise.paper.result_store import ResultStore
 from slotwise.paper.results import Results, panels, pool
 
-ChosenC = Mapping[tuple[str, str], float]  # the best c, by experiment and setting
+ChosenC = Mapping[tuple[str, str], float]  # (experiment, setting) -> the best c
 
 
 class PlannedCurve(NamedTuple):
@@ -23,7 +23,7 @@ class PlannedCurve(NamedTuple):
 
 
 class NeededRuns(NamedTuple):
-    """Runs of a configuration, attributed to the first experiment that needs them."""
+    """Runs of a configuration, and the first experiment that needs them."""
 
     experiment: str
     config: RunConfig
@@ -31,7 +31,7 @@ class NeededRuns(NamedTuple):
 
 
 def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC) -> Iterator[PlannedCurve]:
-    """All curves of the experiments, except for contenders whose best c is not chosen yet."""
+    """All curves of the experiments, except those of contenders whose best c is not chosen yet."""
     for experiment in experiments:
         for name, run_set in experiment.run_sets.items():
             for setting in run_set.settings:
@@ -47,9 +47,9 @@ def plan_curves(experiments: Iterable[Experiment], seed: int, chosen_c: ChosenC)
 
 
 def needed_runs(curves: Iterable[PlannedCurve]) -> Iterator[NeededRuns]:
-    """Every run, listed once.
+    """List every run once.
 
-    A later experiment that needs more runs of a configuration gets only the additional ones.
+    If a later experiment needs more runs of a configuration, only the additional runs are listed for it.
     """
     planned: dict[str, int] = {}
     for curve in curves:
@@ -71,7 +71,7 @@ def missing_chunks(curves: Iterable[PlannedCurve], store: ResultStore) -> list[t
 def collect_results(
     results: Results, experiments: Iterable[Experiment], curves: Iterable[PlannedCurve], store: ResultStore
 ) -> None:
-    """Copy the stored runs into the results, and pool settings if the experiment asks for it."""
+    """Copy the stored runs into the results, and pool settings if the run set says so."""
     for curve in curves:
         key = (curve.experiment, curve.run_set, curve.setting, curve.label)
         results.simulations[key] = store.result(curve.config, curve.runs)

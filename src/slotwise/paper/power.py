@@ -1,4 +1,4 @@
-"""The power of a test on runs: how often it says that a claim holds where the claim is true, and where it is false."""
+"""The power of a test on runs: how often it says that a claim holds if the claim is true, and if it is false."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,18 +7,18 @@ import numpy as np
 
 from slotwise.checks import Floats
 
-SAMPLES = 400  # a share of them has a standard error of at most 2.5 %
+SAMPLES = 400  # the standard error of a share of this many samples is at most 2.5 %
 
 
 class World(NamedTuple):
-    """Runs like the measured ones, changed so that a claim is true, or false."""
+    """Measured runs that are changed so that a claim is true or false."""
 
     description: str
     change: Callable[[Floats], Floats]
 
 
 class RunTest(NamedTuple):
-    """A test of a claim. Its data has one column for each run; what the rows are depends on the test."""
+    """A test of a claim. Its data has one column for each run. What the rows are depends on the test."""
 
     holds: Callable[[Floats], bool]
     if_true: World
@@ -31,7 +31,7 @@ class Power(NamedTuple):
     runs: int
     if_true: float
     if_false: float
-    as_measured: float  # samples of the measured runs themselves: near 0 or 1 when another sample would agree
+    as_measured: float  # for the measured runs themselves; near 0 or 1 if another sample would give the same verdict
 
 
 def power(test: RunTest, rows: Floats) -> Power:

@@ -58,7 +58,10 @@ class SilentListener:
 
 
 class Scope(NamedTuple):
-    """Which experiments run (None: all), with which seed, and how many runs they have (None: as in the paper)."""
+    """Which experiments run, with which seed, and how many runs they have.
+
+    By default, all experiments have as many runs as in the paper.
+    """
 
     only: Iterable[str] | None = None
     quick: bool = False
@@ -68,7 +71,7 @@ class Scope(NamedTuple):
 
 @dataclass
 class ExperimentCost:
-    """The rounds and CPU seconds of an experiment, in total and in this call alone (`_now`)."""
+    """The rounds and CPU seconds of an experiment. Fields that end in `_now` count this call only."""
 
     rounds: int = 0
     seconds: float = 0.0
@@ -96,7 +99,7 @@ def reproduce(
     workers: Workers = Workers(),  # noqa: B008 - immutable
     listener: ProgressListener | None = None,
 ) -> Reproduction:
-    """Simulate and measure what the experiments need, except what `out` already holds, and judge the claims."""
+    """Simulate and measure what the experiments need, and judge the claims. Results that `out` holds are reused."""
     listener = listener or SilentListener()
     start = time.monotonic()
     if scope.runs is not None:
@@ -115,7 +118,7 @@ def reproduce(
 
 
 def prepare_folder(out: str | os.PathLike[str]) -> Path:
-    """Create the output folder. An existing one must be empty or hold an earlier reproduction."""
+    """Create the output folder. An existing folder must be empty or hold an earlier reproduction."""
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -136,14 +139,14 @@ def prepare_folder(out: str | os.PathLike[str]) -> Path:
 
 
 class _FolderMarker(msgspec.Struct):
-    """An empty document: only the presence of the file matters."""
+    """An empty document, because only the presence of the file matters."""
 
 
 def _simulate(reproduction: Reproduction, store: ResultStore, workers: Workers, listener: ProgressListener) -> None:
     """Run all missing chunks in two passes. The second pass runs the contenders whose best c the first pass found."""
     experiments, results, seed = reproduction.experiments, reproduction.results, reproduction.scope.seed
     with workers.executor() as executor, ThreadPoolExecutor(1) as background:
-        # concurrent with the chunks: the first time, the estimators take a quarter of a minute to compile
+        # at the same time as the chunks, because the estimators first take a quarter of a minute to compile
         fits = background.submit(fit_gaps, seed) if any(experiment.fits for experiment in experiments) else None
         for _ in range(2):
             curves = list(plan_curves(experiments, seed, results.chosen_c))
@@ -199,7 +202,7 @@ def _add_stored_costs(reproduction: Reproduction, curves: Sequence[PlannedCurve]
 
 
 def _measure_times(reproduction: Reproduction, folder: Path, listener: ProgressListener) -> None:
-    """Measure times after all simulations have finished, so that nothing else runs."""
+    """Measure times after all simulations have finished, so that nothing else runs at the same time."""
     results, experiments, seed = reproduction.results, reproduction.experiments, reproduction.scope.seed
     listener.status("measuring times")
     for experiment in experiments:

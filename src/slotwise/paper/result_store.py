@@ -1,4 +1,4 @@
-"""ResultStore: the results of chunks on disk, by the key of their configuration."""
+"""ResultStore: the results of chunks on disk. They are found by the key of their configuration."""
 
 import hashlib
 from collections.abc import Callable
@@ -28,8 +28,8 @@ class StoredRuns(NamedTuple):
 class ResultStore:
     """A folder with one subfolder per configuration and one file per chunk.
 
-    Several processes may write at once: a file is renamed into place when it is complete, and two files with the same
-    runs hold the same numbers.
+    Several processes may write at the same time. A file is renamed into place when it is complete, and two files with
+    the same runs hold the same numbers.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], object] = str) -> None:
@@ -42,7 +42,7 @@ class ResultStore:
         return self._stored_runs(config).seconds
 
     def add(self, chunk: Chunk, result: ChunkResult) -> None:
-        """Store a chunk, on disk first, then in memory."""
+        """Store a chunk, first on disk and then in memory."""
         folder = self._folder / chunk.config.key()
         folder.mkdir(parents=True, exist_ok=True)
         content = _ChunkContent(chunk.config, chunk.first, result.rounds, result.regret, result.seconds)

@@ -1,4 +1,4 @@
-"""Results: all measurements, which figures and claims look up."""
+"""Results: all measurements that figures and claims use."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,10 +14,10 @@ from slotwise.simulation.result import Result
 class Results:
     """The measurements of all experiments."""
 
-    # by experiment, run set, setting and label
+    # (experiment, run set, setting, label) -> result
     simulations: dict[tuple[str, str, str, str], Result] = field(default_factory=dict)
-    chosen_c: dict[tuple[str, str], float] = field(default_factory=dict)  # the best c, by experiment and setting
-    times: dict[tuple[str, str], MeasuredTime] = field(default_factory=dict)  # by experiment and label
+    chosen_c: dict[tuple[str, str], float] = field(default_factory=dict)  # (experiment, setting) -> the best c
+    times: dict[tuple[str, str], MeasuredTime] = field(default_factory=dict)  # (experiment, label) -> time
     growth: list[GrowthPoint] = field(default_factory=list)
     fits: list[FitGap] = field(default_factory=list)
 
@@ -25,7 +25,7 @@ class Results:
         return self.simulations[experiment, run_set, setting, label]
 
     def panel(self, experiment: str, setting: str, run_set: str = "curves") -> dict[str, Result]:
-        """The results of all contenders on a setting, by label."""
+        """The results of all contenders on a setting, as {label: result}."""
         return {
             key[-1]: result for key, result in self.simulations.items() if key[:-1] == (experiment, run_set, setting)
         }
@@ -37,15 +37,15 @@ class Results:
 
 
 def panels(run_set: RunSet) -> tuple[str, ...]:
-    """The panels of a figure: one for each setting, or a single one that pools them."""
+    """The panels of a figure: one panel for each setting, or a single panel that pools the settings."""
     return (POOLED,) if run_set.pooled else run_set.settings
 
 
 def pool(results: list[Result]) -> Result:
-    """Regret averaged over settings, run by run.
+    """Average the regret of each run over the settings.
 
-    Run r uses the same random numbers on every setting, so runs on different settings are not independent. But the
-    averages of different runs over the settings are independent, which is all that standard errors need.
+    Run r uses the same random numbers on every setting, so its regrets on different settings are not independent. But
+    the averages of different runs are independent, and this is all that standard errors need.
     """
     return replace(
         results[0],

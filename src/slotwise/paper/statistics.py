@@ -1,4 +1,4 @@
-"""The statistics that the claims are judged by: estimates over runs, with their uncertainty."""
+"""The statistics by which claims are judged: estimates over runs, with their uncertainty."""
 
 from collections.abc import Callable
 from functools import cache
@@ -26,45 +26,51 @@ class Measurement(NamedTuple):
 
 
 def final_regret(*results: Result) -> Floats:
-    """The regret at the last round: a row for each result, a column for each run."""
+    """The regret at the last round. Each result is a row, and each run is a column."""
     return np.stack([result.regret[:, -1] for result in results])
 
 
 def paired_difference(result: Result, other: Result) -> Measurement:
-    """The mean regret of `result` minus the mean regret of `other` at the last round, paired by run.
+    """The mean regret of `result` minus the mean regret of `other` at the last round. Runs are paired.
 
-    The interval is 2 standard errors.
+    The interval extends 2 standard errors in each direction.
     """
     difference = result.difference(other)
     return _with_two_errors(float(difference.mean[-1]), float(difference.standard_error[-1]))
 
 
 def row_difference(rows: Floats) -> Measurement:
-    """Mean of the first row minus that of the second, paired by column, with 2 standard errors."""
+    """The mean of the first row minus the mean of the second. Columns are paired. The interval is 2 standard errors."""
     gaps = rows[0] - rows[1]
     return _with_two_errors(float(gaps.mean()), float(gaps.std(ddof=1)) / np.sqrt(gaps.size))
 
 
 def ratio(result: Result, other: Result, *, median: bool = False) -> Measurement:
-    """Mean (or median) regret of `result` at the last round divided by that of `other`; runs are resampled in pairs."""
+    """The mean or median regret of `result` at the last round divided by that of `other`.
+
+    Runs are resampled in pairs.
+    """
     rows = final_regret(result, other)
     return median_ratio(rows) if median else mean_ratio(rows)
 
 
 def mean_ratio(rows: Floats) -> Measurement:
-    """The mean of the first row divided by that of the second; columns are resampled."""
+    """The mean of the first row divided by that of the second. Columns are resampled."""
     return _of_means(rows, lambda means: means[0] / means[1])
 
 
 def median_ratio(rows: Floats) -> Measurement:
-    """The median of the first row divided by that of the second; columns are resampled."""
+    """The median of the first row divided by that of the second. Columns are resampled."""
     medians = np.median(rows[:, _picks(rows.shape[1])], axis=-1)
     value = np.median(rows[0]) / np.median(rows[1])
     return _with_quantiles(float(value), medians[0] / medians[1])
 
 
 def growth_exponent(result: Result) -> Measurement:
-    """The p for which mean regret grows like a + b t^p in the last decade: 1 is linear, 0 is logarithmic."""
+    """The p for which mean regret grows like a + b t^p over the last factor of 10 of the rounds.
+
+    1 means linear growth, and 0 means logarithmic growth.
+    """
     return _of_means(last_decade(result), _exponent)
 
 
@@ -74,21 +80,24 @@ def exponent(increments: Floats) -> float:
 
 
 def _exponent(means: Floats) -> Floats:
-    """The regret before the last decade, a, cancels out: increments of t^p in its halves have the ratio 10^(p/2)."""
+    """The p of a + b t^p. The constant a cancels out: increments of t^p in the two halves have the ratio 10^(p/2)."""
     return np.asarray(2 * np.log10(means[1] / means[0]))
 
 
 def last_decade(result: Result) -> Floats:
-    """The increments of regret in the two halves (on a logarithmic axis) of the last decade: 2 x runs."""
+    """How much regret grows in each half of the last factor of 10 of the rounds: 2 x runs.
+
+    The two halves are equally long on a logarithmic axis.
+    """
     last = result.rounds[-1]
     ends = [int(np.searchsorted(result.rounds, last / 10**decades)) for decades in (1.0, 0.5, 0.0)]
     return np.diff(result.regret[:, ends], axis=1).T
 
 
 def unlucky_runs(result: Result) -> NDArray[np.bool_]:
-    """For each run, whether its regret grew faster than the square root of t in the last decade.
+    """For each run: whether its regret grew faster than the square root of t over the last factor of 10 of the rounds.
 
-    In the last of five decades, a regret of C log t grows by a factor of 1.25, and a linear one by a factor of 10.
+    From round 10,000 to round 100,000, a regret of C log t grows by a factor of 1.25, and a linear regret by 10.
     """
     start = decade_start(result)
     growth = np.sqrt(result.rounds[-1] / result.rounds[start])
@@ -98,7 +107,7 @@ def unlucky_runs(result: Result) -> NDArray[np.bool_]:
 def divergence_round(rounds: Ints, gaps: Floats) -> int | None:
     """The round from which the mean of `gaps` stays more than 2 standard errors above 0.
 
-    They are differences of regret, with a row for each of the `rounds` and a column for each run.
+    `gaps` are differences of regret. They have a row for each of the `rounds` and a column for each run.
     """
     above = gaps.mean(axis=1) > 2 * gaps.std(axis=1, ddof=1) / np.sqrt(gaps.shape[1])
     if not above[-1]:
@@ -108,7 +117,7 @@ def divergence_round(rounds: Ints, gaps: Floats) -> int | None:
 
 
 def decade_start(result: Result) -> int:
-    """The index of the checkpoint where the last decade begins."""
+    """The index of the checkpoint where the last factor of 10 of the rounds begins."""
     return int(np.searchsorted(result.rounds, result.rounds[-1] / 10))
 
 
@@ -141,7 +150,7 @@ def _picks(runs: int) -> Ints:
 
 @cache
 def _weights(runs: int) -> Floats:
-    """The share of each run in each resample: a product with it is faster than to gather the runs."""
+    """The share of each run in each resample. A product with these shares is faster than gathering the runs."""
     return np.stack([np.bincount(picks, minlength=runs) / runs for picks in _picks(runs)])
 
 

@@ -1,4 +1,4 @@
-"""Differences between the SVD and EM estimates of theta and kappa from the same counts, and their errors."""
+"""Compare the estimates of theta and kappa by SVD and by EM from the same counts: differences and errors."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Times per round, on one thread. They are the only results that differ between two reproductions."""
+"""Measure times per round on one thread. They are the only results that differ between two reproductions."""
 
 import hashlib
 import platform
@@ -30,7 +30,7 @@ class MeasuredTime(msgspec.Struct):
 
     @property
     def milliseconds(self) -> float:
-        """Milliseconds per round; the median over the runs."""
+        """Milliseconds per round, as the median over the runs."""
         return 1e3 * float(np.median(self.seconds)) / self.rounds
 
     @property
@@ -72,7 +72,7 @@ def paper_seconds(config: RunConfig) -> float:
 
 
 def measure_time(timed: TimedPolicy, folder: Path, seed: int) -> MeasuredTime:
-    """The time of a policy on the standard setting, from `folder` if it was measured before."""
+    """The time of a policy on the standard setting. An earlier measurement is read from `folder`."""
     policy, params = timed.contender.policy, timed.contender.params
     path = _path(folder, [policy, full_params(policy, params), timed.rounds, seed, code_version(policy), _machine()])
     try:
@@ -86,7 +86,7 @@ def measure_time(timed: TimedPolicy, folder: Path, seed: int) -> MeasuredTime:
 
 
 def measure_growth(folder: Path, seed: int) -> list[GrowthPoint]:
-    """The time of PB-MHB over a grid of sizes, from `folder` if it was measured before."""
+    """The time of PB-MHB over a grid of sizes. An earlier measurement is read from `folder`."""
     this_module = source_digest("slotwise.paper.timing")
     path = _path(folder, ["growth", GROWTH_GRID, GROWTH_ROUNDS, seed, code_version("pb_mhb"), this_module, _machine()])
     try:

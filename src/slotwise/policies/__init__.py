@@ -1,4 +1,4 @@
-"""Policies choose the displays. One file is one policy, named like the file."""
+"""Policies choose the displays. One file is one policy and has its name."""
 
 import pkgutil
 

@@ -1,7 +1,7 @@
 """The candidates of information-directed sampling: displays near the greedy one, and the best display of each draw.
 
-The leaders are the items of the greedy display, the best one under the posterior means. Leaders and places are
-numbered by rank: leader 0 has the largest mean theta, place 0 is the position with the largest mean kappa.
+The greedy display is the best display under the posterior means, and the leaders are its items. Leaders and places are
+numbered by rank: leader 0 has the largest mean theta, and place 0 is the position with the largest mean kappa.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Leaders(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The display to mix with the greedy one; arrays of one number, which the search updates."""
+    """The display to mix with the greedy one. `chance` and `ratio` are arrays of one number that the search updates."""
 
     display: Ints  # L
     chance: Floats  # how often it is shown
@@ -31,7 +31,7 @@ class Choice(NamedTuple):
 
 @kernel
 def rank_by(values: Floats, ranked: Ints) -> None:
-    """Fill `ranked` with the indices of the largest values, in decreasing order; the lower index wins a tie."""
+    """Fill `ranked` with the indices of the largest values, in decreasing order. The lower index wins a tie."""
     n_ranked = 0
     for index in range(values.size):
         if n_ranked < ranked.size:
@@ -49,11 +49,12 @@ def rank_by(values: Floats, ranked: Ints) -> None:
 
 @kernel
 def choose_mixture(cells: Cells, best: Ints, best_clicks: float, leaders: Leaders, alternative: Ints) -> float:
-    """Fill `alternative` with the display to mix with the greedy one, and return how often to show it.
+    """Fill `alternative` with the display to mix with the greedy one, and return how often to show the alternative.
 
-    The candidates are the best display under each draw (the rows of `best`); each other item inserted at each rank,
-    or in place of the leader of that rank; and each swap of two leaders. `best_clicks` is what the rows of `best` are
-    expected to get, each under its own draw.
+    There are three kinds of candidates. The first are the rows of `best`, the best display under each draw. The second
+    are greedy displays in which another item is inserted at some rank or replaces the leader of that rank. The third
+    are greedy displays in which two leaders are swapped. `best_clicks` is the expected number of clicks of a row of
+    `best` under its own draw.
     """
     items, places = leaders.items, leaders.places
     for rank in range(places.size):
@@ -82,7 +83,10 @@ def choose_mixture(cells: Cells, best: Ints, best_clicks: float, leaders: Leader
 
 @kernel
 def _insert(item: int, rank: int, replace: bool, leaders: Leaders, display: Ints) -> None:
-    """The greedy display with the item at a rank; the leaders from there on move down, unless it replaces one."""
+    """Put the item into the greedy display at a rank. With `replace`, it replaces the leader there.
+
+    Otherwise that leader and all later ones move down.
+    """
     items, places = leaders.items, leaders.places
     for k in range(places.size):
         display[places[k]] = items[k - 1] if k > rank and not replace else items[k]
@@ -91,7 +95,7 @@ def _insert(item: int, rank: int, replace: bool, leaders: Leaders, display: Ints
 
 @kernel
 def _consider(cells: Cells, best_clicks: float, greedy: Outlook, display: Ints, choice: Choice) -> None:
-    """Make the display the choice, if its best mixture with the greedy one has a smaller ratio."""
+    """Choose this display if its best mixture with the greedy display has a smaller ratio."""
     mixture = best_mixture(greedy, outlook(cells, best_clicks, display))
     if mixture.ratio < choice.ratio[0]:
         choice.ratio[0], choice.chance[0] = mixture.ratio, mixture.chance

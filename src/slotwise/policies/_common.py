@@ -1,7 +1,7 @@
 """The kernels `choose` and `update` that several policies share.
 
-They are built for each policy, as closures over its module. A single kernel that took the Params and State of every
-policy would be cached without regard to the files that define these types (see `jit.kernel`).
+They are built for each policy, as closures over its module. If a single kernel took the Params and State of every
+policy, its cache would stay valid when the files that define these types change (see `jit.kernel`).
 """
 
 import sys
@@ -20,9 +20,9 @@ Update = Callable[[Any, Any, Ints, Ints], None]
 
 
 def choose_by_score(policy_name: str) -> Choose:
-    """`choose` of the policy with this `__name__`: the best display under its `score`.
+    """Build `choose` for the policy with this `__name__`. It shows the best display under the policy's `score`.
 
-    The scores are written to `theta` and `kappa` of its state.
+    The scores are written to `theta` and `kappa` of the policy's state.
     """
     policy = sys.modules[policy_name]
 
@@ -35,7 +35,7 @@ def choose_by_score(policy_name: str) -> Choose:
 
 
 def count_display(policy_name: str) -> Update:
-    """`update` of the policy with this `__name__`: count the display and its clicks in `counts` of its state."""
+    """Build `update` for the policy with this `__name__`. It counts displays and clicks in `counts` of the state."""
 
     @kernel(inline=True, depends=(sys.modules[policy_name],))
     def update(params: Any, state: Any, display: Ints, clicks: Ints) -> None:

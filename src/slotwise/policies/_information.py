@@ -1,7 +1,7 @@
-"""Information-directed sampling: what a display is expected to cost and to tell, and the best mixture of two.
+"""Information-directed sampling: the expected regret and information of a display, and the best mixture of two.
 
-Russo and Van Roy, "Learning to Optimize via Information-Directed Sampling" (2018), with the variance of section 6.3 in
-place of the mutual information. Under the PBM both the regret and the information of a display are sums over its cells.
+Russo and Van Roy, "Learning to Optimize via Information-Directed Sampling" (2018), with the variance of section 6.3
+instead of the mutual information. Under the PBM, the regret and the information of a display are sums over its cells.
 """
 
 import math
@@ -17,21 +17,21 @@ _LEAST_VARIANCE = 1e-12  # of a click
 
 
 class Cells(NamedTuple):
-    """What an item at a position is expected to bring."""
+    """The expected clicks and information of each item at each position."""
 
     clicks: Floats  # N x L: the mean click probability
-    information: Floats  # N x L: on the best position of the item, or on the best item of the position
+    information: Floats  # N x L: about the best position of the item, or about the best item of the position
 
 
 class Outlook(NamedTuple):
-    """What a display is expected to cost and to tell."""
+    """The expected regret and information of a display."""
 
     regret: float
     information: float
 
 
 class Mixture(NamedTuple):
-    """A mixture of two displays: how often the second is shown, and regret^2 / information."""
+    """A mixture of two displays: how often the second display is shown, and regret^2 / information."""
 
     chance: float
     ratio: float
@@ -39,13 +39,13 @@ class Mixture(NamedTuple):
 
 @kernel
 def cells_of(ensemble: Ensemble, best: Ints) -> Cells:
-    """Clicks and information of every cell; `best[m]` is the best display under draw m."""
+    """The clicks and information of every cell. `best[m]` is the best display under draw m."""
     thetas, kappas = ensemble.theta, ensemble.kappa
     draws, n_items = thetas.shape
     n_positions = kappas.shape[1]
     cells = Cells(np.zeros((n_items, n_positions)), np.zeros((n_items, n_positions)))
     clicks, learnt = cells.clicks, cells.information
-    best_positions = np.full((n_items, draws), n_positions, np.int64)  # n_positions: not displayed
+    best_positions = np.full((n_items, draws), n_positions, np.int64)  # n_positions means not displayed
     best_items, chances = np.empty((n_positions, draws), np.int64), np.empty(draws)
     for position in range(n_positions):
         _number(best[:, position], best_items[position])
@@ -65,7 +65,7 @@ def cells_of(ensemble: Ensemble, best: Ints) -> Cells:
 
 @kernel
 def _number(values: Ints, labels: Ints) -> None:
-    """Number the different values from 0 on, so that there are no more labels than draws."""
+    """Number the different values from 0, so that there are no more labels than draws."""
     n_labels = 0
     for draw in range(values.size):
         labels[draw] = -1
@@ -82,10 +82,10 @@ def _number(values: Ints, labels: Ints) -> None:
 def information(chances: Floats, labels: Ints, sums: Floats, sizes: Floats) -> float:
     """How much a click or a skip tells about the label.
 
-    `chances[m]` is the click probability in draw m, and `labels[m]` the label of the draw. The information is the
-    variance of the chances between labels over the variance of a click, p(1-p). The mean of a label comes from few
-    draws, which adds to the variance between labels. The correction subtracts it, as in an analysis of variance.
-    `sums` and `sizes` are work space, larger than every label.
+    `chances[m]` is the click probability in draw m, and `labels[m]` is the label of the draw. The information is the
+    variance of the chances between labels, divided by the variance of a click, p(1-p). The mean of a label comes from
+    few draws, and this noise adds to the variance between labels. It is subtracted, as in an analysis of variance.
+    `sums` and `sizes` are work space, with a size above every label.
     """
     draws, total = chances.size, 0.0
     for draw in range(draws):
@@ -113,7 +113,7 @@ def information(chances: Floats, labels: Ints, sums: Floats, sizes: Floats) -> f
 
 @kernel(inline=True)
 def outlook(cells: Cells, best_clicks: float, display: Ints) -> Outlook:
-    """The regret against displays that are expected to get `best_clicks`, and the information."""
+    """The information of a display, and its regret against displays whose expected clicks are `best_clicks`."""
     clicks, learnt = 0.0, 0.0
     for position in range(display.size):
         clicks += cells.clicks[display[position], position]
@@ -126,7 +126,7 @@ def best_mixture(first: Outlook, second: Outlook) -> Mixture:
     """The mixture of two displays whose regret^2 / information is least.
 
     With d and g for regret and information, the derivative of (d1 + q (d2 - d1))^2 / (g1 + q (g2 - g1)) in q is 0 at
-    q = d1 / (d2 - d1) - 2 g1 / (g2 - g1). A second display that costs no more takes the place of the first.
+    q = d1 / (d2 - d1) - 2 g1 / (g2 - g1). If the second display has no more regret than the first, it is always shown.
     """
     extra, gain = second.regret - first.regret, second.information - first.information
     if extra <= 0.0:

@@ -1,4 +1,4 @@
-"""Checks of the output of a policy from outside: its displays, its scores and its states."""
+"""Check the output of policies from outside slotwise: their displays, scores and states."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -12,13 +12,17 @@ from slotwise.jit import kernel
 from slotwise.policies import _common
 from slotwise.policies._policy_errors import ContractError, is_outside, problem_at
 
-UNFILLED = -(2**62)  # of a display; of a score it is NaN
+UNFILLED = -(2**62)  # marks a position of a display as not filled in; an unfilled score is NaN
 CHOOSE, UPDATE = 0, 1  # who filled a display in
 THETA, KAPPA = 0, 1
 
 
 class InvalidDisplay(ContractError):
-    """Its arguments: round, CHOOSE or UPDATE, position, its item, another position with this item, number of items."""
+    """A policy fills in an invalid display.
+
+    The arguments are the round, CHOOSE or UPDATE, a position, its item, another position with this item, and the number
+    of items.
+    """
 
     def function(self) -> str:
         return ("choose", "update")[int(self.args[1])]
@@ -40,7 +44,7 @@ class InvalidDisplay(ContractError):
 
 
 class InvalidScore(ContractError):
-    """Its arguments: THETA or KAPPA, and an index."""
+    """A policy fills in an invalid score. The arguments are THETA or KAPPA, and an index."""
 
     def function(self) -> str:
         return "score"
@@ -52,14 +56,14 @@ class InvalidScore(ContractError):
 
 @kernel
 def clear_display(cells: Ints, n_positions: int) -> None:
-    """Mark the positions of a display, and the cell behind them, as not filled in."""
+    """Mark the positions of a display as not filled in, and also the cell after the last position."""
     for k in range(n_positions + 1):
         cells[k] = UNFILLED
 
 
 @kernel
 def check_display(cells: Ints, n_positions: int, n_items: int, t: int, who: int) -> None:
-    """Raise InvalidDisplay unless the positions have distinct items and the cell behind them was not written to."""
+    """Raise InvalidDisplay unless the positions have distinct items and the cell after them was not written."""
     if cells[n_positions] != UNFILLED:
         raise InvalidDisplay(t, who, n_positions, cells[n_positions], n_positions, n_items)
     for position in range(n_positions):
@@ -73,7 +77,7 @@ def check_display(cells: Ints, n_positions: int, n_items: int, t: int, who: int)
 
 @kernel
 def check_scores(theta: Floats, kappa: Floats) -> None:
-    """Raise InvalidScore when a score is NaN: an item could then be shown at two positions."""
+    """Raise InvalidScore if a score is NaN, because an item could then be shown at two positions."""
     for item in range(theta.size):
         if np.isnan(theta[item]):
             raise InvalidScore(THETA, item)
@@ -83,7 +87,7 @@ def check_scores(theta: Floats, kappa: Floats) -> None:
 
 
 def check_state_shapes(module: ModuleType, function: str, state: Any, n_items: int, n_positions: int) -> None:
-    """Refuse a state of a policy from outside with which the kernels of slotwise would write outside of its arrays."""
+    """Raise an error if the arrays of a state are so small that kernels of slotwise would write outside of them."""
     if not is_outside(module):
         return
     if not isinstance(state, module.State):
@@ -98,7 +102,7 @@ def check_state_shapes(module: ModuleType, function: str, state: Any, n_items: i
 def _needed_shapes(
     module: ModuleType, state: Any, n_items: int, n_positions: int
 ) -> Iterator[tuple[str, Any, tuple[int, ...]]]:
-    """Name, value and shape of what kernels of slotwise write to."""
+    """The name, value and needed shape of each array that kernels of slotwise write to."""
     counts = getattr(state, "counts", None)
     if isinstance(counts, CountArrays):
         for name, needed in zip(CountArrays._fields, empty(n_items, n_positions), strict=True):

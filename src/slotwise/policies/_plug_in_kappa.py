@@ -1,4 +1,4 @@
-"""Common parts of the policies that take kappa from an oracle, or plug in an estimate of it."""
+"""Common parts of the policies that take kappa from an oracle or plug in an estimate of kappa."""
 
 import sys
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from slotwise.policies._common import Choose, count_display
 class Params(NamedTuple):
     """Settings."""
 
-    model: Model  # the true model; the policy reads its kappa, and only with kappa = oracle
+    model: Model  # the true model; only with kappa = oracle, the policy reads its kappa
     kappa: KappaSource = KappaSource.ORACLE
     fill: Fill = Fill.ONE
 
@@ -43,12 +43,12 @@ Grow = Callable[[Any, State, int, int, np.random.Generator], State]
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     return kappa_source_error(params.kappa, params.model)
 
 
 def init_with_kappa(policy_name: str) -> Init:
-    """`init` of the policy with this `__name__`; its Params have the fields of those above."""
+    """Build `init` for the policy with this `__name__`. Its Params must have the fields of the Params above."""
 
     @kernel(depends=(sys.modules[policy_name],))
     def init(params: Any, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
@@ -59,7 +59,7 @@ def init_with_kappa(policy_name: str) -> Init:
 
 
 def grow_with_kappa(policy_name: str) -> Grow:
-    """`grow` of the policy with this `__name__`: the same knowledge with room for more items and positions."""
+    """Build `grow` for the policy with this `__name__`. It keeps the knowledge and adds items and positions."""
 
     @kernel(depends=(sys.modules[policy_name],))
     def grow(params: Any, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
@@ -70,7 +70,10 @@ def grow_with_kappa(policy_name: str) -> Grow:
 
 
 def choose_with_kappa(policy_name: str) -> Choose:
-    """`choose` of the policy with this `__name__`: the best display under its `score` and the estimate of kappa."""
+    """Build `choose` for the policy with this `__name__`.
+
+    It shows the best display under the policy's `score` and the estimate of kappa.
+    """
     policy = sys.modules[policy_name]
 
     @kernel(inline=True, depends=(policy,))

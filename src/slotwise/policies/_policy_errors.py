@@ -1,4 +1,4 @@
-"""Errors of policies from outside slotwise: one line that says which policy did what, and where in its file."""
+"""Errors of policies from outside slotwise. Each message is short, and says what went wrong and where."""
 
 import inspect
 import re
@@ -18,10 +18,10 @@ Calls = Callable[[], Iterable[KernelCall]]
 
 
 class ContractError(Exception):
-    """A policy filled in something invalid. Kernels raise it with numbers; subclasses put them into words."""
+    """A policy filled in something invalid. Kernels raise it with numbers, and subclasses describe these in words."""
 
     def function(self) -> str:
-        """The name of the function that filled it in."""
+        """The name of the function that filled in the invalid value."""
         raise NotImplementedError
 
     def problem(self) -> str:
@@ -30,7 +30,7 @@ class ContractError(Exception):
 
 
 def is_outside(module: ModuleType) -> bool:
-    """Whether a policy does not come with slotwise: what it fills in is checked, and its errors are its author's."""
+    """Whether a policy comes from outside slotwise. Then its output is checked, and its errors are its author's."""
     return not module.__name__.startswith("slotwise.")
 
 
@@ -42,9 +42,9 @@ def name_of(module: ModuleType) -> str:
 
 @contextmanager
 def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
-    """Replace an error of a policy from outside by BadInput. Errors of a policy of slotwise are bugs and stay.
+    """Replace an error of a policy from outside with BadInput. Errors of slotwise's own policies are bugs and stay.
 
-    `calls` are the calls of its functions that may have raised the error. They are made again to find the line.
+    `calls` are the calls of the policy's functions that may have raised the error. They are repeated to find the line.
     """
     try:
         yield
@@ -55,9 +55,9 @@ def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
 
 
 def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which begins with a call of the policy's function `name`, with errors reported as above.
+    """Wrap `function` so that errors are reported as above. `function` begins with a call of the policy's `name`.
 
-    Policies of slotwise get back the function itself, so that calls take no longer.
+    For policies of slotwise, the function itself is returned, so that calls take no longer.
     """
     if not is_outside(module):
         return function
@@ -72,7 +72,7 @@ def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Ca
 
 
 def problem_at(module: ModuleType, name: str | None, problem: str) -> BadInput:
-    """An error of a policy at the line where its file defines `name`."""
+    """An error about a policy that names the line where the policy's file defines `name`."""
     line = line_of_name(module, name)
     return BadInput(f"policy {name_of(module)}: {problem}" + (f" ({line})" if line else ""))
 
@@ -87,7 +87,7 @@ def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """The error in one line: of numba's long reports only the cause."""
+    """The error in one line. Of numba's long reports, only the cause is kept."""
     text = _cause(str(error)) if isinstance(error, NumbaError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
         text = f"{type(error).__name__}: {error.msg}"
@@ -96,7 +96,7 @@ def error_text(error: Exception) -> str:
 
 
 def _cause(report: str) -> str:
-    """The first message of a report by numba, and the call that it is about, with short names of types."""
+    """The first message of a report by numba, and the call that the message is about. Names of types are shortened."""
     lines = [line.strip() for line in report.splitlines()]
     causes = [line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))]
     message = causes[0] if causes else report

@@ -21,7 +21,7 @@ from slotwise.policies._source_lines import line_of_error, line_of_name
 
 NAMES = ("Params", "State", "init", "choose", "update")
 SERVING_NAMES = ("score", "grow")
-KERNELS = ("choose", "update", "score")  # compiled loops call these; init and grow may be plain functions
+KERNELS = ("choose", "update", "score")  # called by compiled loops; init and grow may be plain functions
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
     "choose": ("params", "state", "rng", "display"),
@@ -44,7 +44,7 @@ def find(policy: str | ModuleType) -> ModuleType:
 
 @dataclass(frozen=True)
 class PolicyReference:
-    """How another process finds a policy: by the name of its module, or else by its file."""
+    """How another process finds a policy: by the name of its module or, if that fails, by its file."""
 
     name: str
     path: str | None
@@ -64,12 +64,12 @@ class PolicyReference:
 
 
 def can_serve(module: ModuleType) -> bool:
-    """Whether a recommender can use the policy: constraints need `score`, new items need `grow`."""
+    """Whether a recommender can use the policy. Constraints need `score`, and new items need `grow`."""
     return all(hasattr(module, name) for name in SERVING_NAMES) and keeps_counts(module)
 
 
 def keeps_counts(module: ModuleType) -> bool:
-    """Whether the policy learns only into the counts of its state, which can be changed and restored."""
+    """Whether the policy stores all that it learns in the counts of its state. Counts can be changed and restored."""
     return "counts" in module.State._fields
 
 
@@ -79,15 +79,15 @@ def learns(module: ModuleType) -> bool:
 
 
 def setting_types(module: ModuleType) -> dict[str, Any]:
-    """The annotated types of the policy's settings, by name."""
+    """The annotated type of each setting of the policy, as {name: type}."""
     with reported_errors(module):
         return get_type_hints(module.Params)
 
 
 def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
-    """The policy's Params, from `params` and defaults. Each value is converted to its annotated type.
+    """Build the policy's Params from `params` and defaults. Each value is converted to its annotated type.
 
-    A setting of type Model, which oracles have, is set to `model`, or to UNKNOWN if that is None.
+    Oracles have a setting of type Model. It is set to `model`, or to UNKNOWN if `model` is None.
     """
     hints = setting_types(module)
     settings = dict(string_mapping("params", {} if params is None else params))
@@ -108,7 +108,7 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
 
 
 def problem_found(module: ModuleType, name: str, value: Any) -> str | None:
-    """What the policy's optional `check` or `check_state` says about a value."""
+    """The error message of the policy's `check` or `check_state` about a value. None if it is valid or not checked."""
     if not hasattr(module, name):
         return None
     with reported_errors(module):
@@ -139,7 +139,7 @@ def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
 
 
 def _convert(name: str, kind: Any, value: Any) -> Any:
-    """`value` converted to the annotated type, so that kernels are compiled for one signature only."""
+    """Convert `value` to the annotated type, so that kernels are compiled for one signature only."""
     if kind is Model:
         if not isinstance(value, PBM | Model):
             raise BadInput(f"{name} = {format_value(value)} is not a PBM")
@@ -162,7 +162,7 @@ def _is_choice(kind: Any) -> bool:
 
 
 def _choice(name: str, kind: type[IntEnum], value: Any) -> int:
-    """The number of an enum member: passing the member itself to numba costs 15 microseconds per call."""
+    """The number of an enum member. Passing the member itself to numba would cost 15 microseconds per call."""
     options = {member.name.lower(): member for member in kind}
     if isinstance(value, kind):
         return int(value)
@@ -189,7 +189,7 @@ def _validated(module: ModuleType) -> ModuleType:
 
 
 def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -> None:
-    """Refuse a function that the compiled loop cannot call; numba's own message would be about the loop."""
+    """Raise an error if the compiled loop cannot call a function. Numba's own message would be about the loop."""
     function = getattr(module, name, None)
     if function is None:
         return
@@ -206,7 +206,7 @@ def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -
 
 
 def _load(path: Path) -> ModuleType:
-    """Import a file under a name that is the same in every process, as the compile cache requires."""
+    """Import a file. Its module has the same name in every process, because the compile cache needs this."""
     if not path.is_file():
         raise BadInput(f"the policy file {str(path)!r} does not exist")
     resolved = path.resolve()

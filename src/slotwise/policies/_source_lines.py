@@ -1,4 +1,4 @@
-"""Find the line of a policy's file that an error comes from, also when numba reports another place or none."""
+"""Find the line of a policy's file that an error comes from, even if numba reports another line or none."""
 
 import linecache
 import re
@@ -28,7 +28,7 @@ class KernelCall(NamedTuple):
 
 
 class SourceLine(NamedTuple):
-    """A line of a file, from 1; line 0 is the file as a whole."""
+    """A line of a file. Lines are numbered from 1, and line 0 means the file as a whole."""
 
     file: str
     line: int
@@ -42,7 +42,7 @@ class SourceLine(NamedTuple):
 
 
 def line_of_error(module: ModuleType, error: BaseException, calls: Iterable[KernelCall]) -> SourceLine | None:
-    """The line of the user that an error comes from; `calls` are those that may have raised it."""
+    """The line of the user's code that an error comes from. `calls` are the calls that may have raised the error."""
     calls = list(calls)
     for line in _candidates(module, error, calls):
         if _is_users(module, line.file):
@@ -51,7 +51,7 @@ def line_of_error(module: ModuleType, error: BaseException, calls: Iterable[Kern
 
 
 def line_of_name(module: ModuleType, name: str | None) -> SourceLine | None:
-    """Where a policy's file defines a name, or the file as a whole."""
+    """The line where a policy's file defines a name, or the file as a whole if the line is not found."""
     file = getattr(module, "__file__", None)
     if file is None:
         return None
@@ -60,12 +60,12 @@ def line_of_name(module: ModuleType, name: str | None) -> SourceLine | None:
 
 
 def is_compile_error(error: BaseException) -> bool:
-    """Whether numba raised the error while it compiled a kernel; not all of these errors have a class of numba's."""
+    """Whether the error was raised while numba compiled a kernel. Not all such errors have a class of numba's."""
     return any(name == "_compile_for_args" for _, name, _ in _frames(error))
 
 
 def _candidates(module: ModuleType, error: BaseException, calls: list[KernelCall]) -> Iterator[SourceLine]:
-    """Lines that the error may come from, the most exact first; the expensive ways come last."""
+    """Lines that the error may come from. The most exact come first, and those that take long to find come last."""
     if isinstance(error, SyntaxError) and error.filename:
         yield SourceLine(error.filename, error.lineno or 0)
     if is_compile_error(error):
@@ -81,7 +81,7 @@ def _candidates(module: ModuleType, error: BaseException, calls: list[KernelCall
 
 
 def _raised_at(error: BaseException | None) -> Iterator[SourceLine]:
-    """The frames of the traceback, the innermost first; a compiled kernel has one for a `raise` in its source."""
+    """The frames of the traceback, the innermost first. A compiled kernel has a frame only for a `raise` statement."""
     for file, _, line in reversed(_frames(error)):
         yield SourceLine(file, line)
 
@@ -104,14 +104,14 @@ def _reported_by_numba(error: BaseException) -> Iterator[SourceLine]:
 
 
 def _uses_of(module: ModuleType, attribute: str | None) -> Iterator[SourceLine]:
-    """Where the policy's file has `.attribute`: numba looks attributes of modules up before it notes any line."""
+    """The lines of the policy's file with `.attribute`. Numba looks attributes up before it knows any line."""
     file = getattr(module, "__file__", None)
     if file and attribute:
         yield from _lines_with(file, rf"[^#]*\.{re.escape(attribute)}\b")
 
 
 def _compiled_alone(call: KernelCall) -> Exception | None:
-    """The error of a kernel that is compiled by itself: its lines are its own, not those of the loop around it."""
+    """The error of a kernel that is compiled alone, so that its lines are not those of the loop around the kernel."""
     compile_it = getattr(call.function, "compile", None)
     type_of: Any = numba.typeof
     try:
@@ -123,7 +123,7 @@ def _compiled_alone(call: KernelCall) -> Exception | None:
 
 
 def _called_again(call: KernelCall) -> Exception | None:
-    """The error of a call in plain Python, whose traceback has every line; compiled code often has none."""
+    """The error of a call in plain Python. Its traceback has every line, but that of compiled code often has none."""
     try:
         with _time_limit(REPLAY_SECONDS), np.errstate(all="ignore"):
             getattr(call.function, "py_func", call.function)(*call.arguments)
@@ -134,7 +134,7 @@ def _called_again(call: KernelCall) -> Exception | None:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in Python code that runs for longer."""
+    """Raise TimeoutError in Python code that runs longer than `seconds`."""
     deadline, before = time.monotonic() + seconds, sys.gettrace()
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
@@ -150,7 +150,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def _is_users(module: ModuleType, file: str) -> bool:
-    """Whether a file is the policy's, or one that it imports and that does not come with an installed package."""
+    """Whether a file is the policy's file, or one that it imports and that is not part of an installed package."""
     path = Path(file)
     if file == getattr(module, "__file__", None):
         return True
@@ -158,7 +158,7 @@ def _is_users(module: ModuleType, file: str) -> bool:
 
 
 def _lines_with(file: str, pattern: str) -> Iterator[SourceLine]:
-    """The lines that begin with a pattern. They are searched as text: Python's parser may fail in several threads."""
+    """The lines that begin with a pattern. The file is searched as text, because Python's parser is not thread-safe."""
     linecache.checkcache(file)  # an edited file is read again
     for number, text in enumerate(linecache.getlines(file), start=1):
         if re.match(pattern, text):

@@ -27,7 +27,7 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
         views = 0.0  # N^pseudo: the expected number of views of the item
         for position in range(visibility.size):
             views += visibility[position] * (clicks[item, position] + skips[item, position])
-        # clicks can exceed the expected views; clamped after summing, never per position
+        # clicks can exceed the expected views, so the difference is clamped, but only after summing over positions
         theta[item] = rng.beta(item_clicks[item] + 1.0, max(views - item_clicks[item], 0.0) + 1.0)
     copy(visibility, kappa)
 

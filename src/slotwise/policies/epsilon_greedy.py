@@ -1,4 +1,4 @@
-"""epsilon_n-greedy: the greedy display, of which items, or all of it, are replaced at random with probability c/t.
+"""epsilon_n-greedy: it shows the greedy display, but replaces its items, or all of it, at random with probability c/t.
 
 Auer, Cesa-Bianchi and Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit Problem", as the PB-MHB paper uses
 it in its section 5.2.
@@ -21,7 +21,7 @@ State = greedy.State
 
 
 class Replace(IntEnum):
-    """What is replaced at random: each item by itself (the paper's text), or the display (the authors' public code)."""
+    """What is replaced at random: single items (the paper's text), or the whole display (the authors' public code)."""
 
     ITEM = 0
     DISPLAY = 1
@@ -37,7 +37,7 @@ class Params(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     return None if 0.0 <= params.c < math.inf else f"c = {params.c!r} is not a number of at least 0"
 
 
@@ -57,7 +57,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     if params.replace == Replace.DISPLAY:
         if rng.random() < chance:
             _draw_display(n_items, rng, display)
-    elif n_items > n_positions:  # otherwise every item is displayed, and there is no replacement
+    elif n_items > n_positions:  # otherwise every item is displayed, and none is left to replace another
         for position in range(n_positions):
             if rng.random() < chance:
                 display[position] = _undisplayed(display, n_positions, int(rng.random() * (n_items - n_positions)))
@@ -65,7 +65,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
 
 @kernel(inline=True)
 def _draw_display(n_items: int, rng: np.random.Generator, display: Ints) -> None:
-    """A uniformly random display: each position gets one of the items that the positions before it have not."""
+    """Draw a uniformly random display. Each position gets an item that no earlier position has."""
     for position in range(display.size):
         display[position] = _undisplayed(display, position, int(rng.random() * (n_items - position)))
 

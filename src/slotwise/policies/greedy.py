@@ -55,7 +55,7 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """The current estimate; `arrange` shows equal items in the order of their indices."""
+    """The current estimate. `arrange` shows equally good items in the order of their indices."""
     refresh(params.estimator, params.fill, PSEUDO_COUNT, state)
     estimate = state.estimate
     copy(estimate.theta, theta)

@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     return None if params.model.theta.size else "oracle needs model, the true PBM"
 
 

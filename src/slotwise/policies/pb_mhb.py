@@ -19,21 +19,21 @@ from slotwise.policies._common import choose_by_score, count_display
 
 
 class Start(IntEnum):
-    """Where the sampler starts in each round: at the last sample, or (the paper's ablation) at a random point."""
+    """Where the sampler starts in each round: at the last sample or, as in the paper's ablation, at a random point."""
 
     WARM = 0
     RANDOM = 1
 
 
 class Reference(IntEnum):
-    """What fixes the scale: kappa_1 = 1, or nothing (the choice of a display depends on the order of kappa only)."""
+    """What fixes the scale: kappa_1 = 1, or nothing. The best display depends only on the order of the kappas."""
 
     FIRST = 0
     NONE = 1
 
 
 class Params(NamedTuple):
-    """Settings; the names in brackets are the paper's."""
+    """Settings. The names in brackets are the paper's."""
 
     width: float = 100.0  # (c) the width of a random-walk step is width / sqrt(t)
     sweeps: int = 1  # (m) Metropolis-Hastings sweeps per round
@@ -42,7 +42,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Counts, and the last sample as a warm start: losing it costs a short burn-in, but no knowledge."""
+    """Counts, and the last sample as a warm start. Without the sample, a short burn-in would be needed again."""
 
     counts: CountArrays
     theta: Floats
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     if not 0.0 < params.width < math.inf:
         return f"width = {params.width!r} is not a positive number"
     if params.sweeps < 1:
@@ -68,7 +68,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with room for more items and positions, whose values are drawn from the prior."""
+    """The same knowledge with more items and positions. Their values are drawn from the prior."""
     theta, kappa = np.empty(n_items), np.empty(n_positions)
     _draw_prior(params, theta, kappa, rng)
     copy(state.theta, theta[: state.theta.size])

@@ -39,23 +39,23 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the leaders in order; with probability 1/2 the least visible position tries an item that might be better.
+    """Show the leaders. With probability 1/2, the least visible position instead shows an item that might be better.
 
-    Equally good leaders keep the order of their indices, which every run of a simulation shuffles.
+    Equally good leaders are in the order of their indices. Every run of a simulation shuffles the indices.
     """
     if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
     counts, estimate = state.counts, state.estimate
     n_items, n_positions = counts.clicks.shape
     t = 1.0 + counts.displays[0]
-    if t <= n_items:  # first every item once at every position
+    if t <= n_items:  # first, show every item once at every position
         for position in range(n_positions):
             display[position] = (int(t) - 1 + position) % n_items
         return
     _estimate_theta(state)
     theta, kappa = state.theta, estimate.kappa
     arrange(theta, kappa, display)
-    last = 0  # the least visible position; `arrange` puts the last leader there, at the last of equally visible ones
+    last = 0  # the least visible position, the last one of several; `arrange` puts the last leader there
     for position in range(n_positions):
         if kappa[position] <= kappa[last]:
             last = position
@@ -90,10 +90,10 @@ def _estimate_theta(state: State) -> None:
 
 @kernel(inline=True)
 def might_exceed(state: State, item: int, threshold: float, level: float) -> bool:
-    """Whether U_i >= level, U_i = sup{q >= m : sum_l V_il d(S_il / V_il, kappa_l q) <= threshold}, m its minimiser.
+    """Whether U_i >= level, where U_i = sup{q >= m : sum_l V_il d(S_il / V_il, kappa_l q) <= threshold}.
 
-    The sum is a constant minus h(q) of `inference.sampling.conditional`, so m and U_i follow from h. When the sum
-    exceeds the threshold even at m, U_i is m.
+    m minimises the sum. The sum is a constant minus h(q) of `inference.sampling.conditional`, so m and U_i follow from
+    h. If the sum exceeds the threshold even at m, U_i is m.
     """
     counts, kappa = state.counts, state.estimate.capped_kappa
     item_clicks, skips = counts.item_clicks[item], counts.skips

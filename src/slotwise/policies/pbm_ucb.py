@@ -24,14 +24,14 @@ _UNOBSERVED = 1e9  # above every bound
 class Params(NamedTuple):
     """Settings."""
 
-    model: Model  # the true model; the policy reads its kappa, and only with kappa = oracle
+    model: Model  # the true model; only with kappa = oracle, the policy reads its kappa
     kappa: KappaSource = KappaSource.ORACLE
     fill: Fill = Fill.ONE
     epsilon: float = 0.0  # the confidence level: delta = (1 + epsilon) log t
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     if not 0.0 <= params.epsilon < math.inf:
         return f"epsilon = {params.epsilon!r} is not a number of at least 0"
     return kappa_source_error(params.kappa, params.model)
@@ -51,7 +51,7 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 @kernel(inline=True)
 def _upper_bounds(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """U_i = S_i / Vk_i + sqrt(V_i / Vk_i) sqrt(delta / (2 Vk_i)), Vk_i the expected number of views."""
+    """U_i = S_i / Vk_i + sqrt(V_i / Vk_i) sqrt(delta / (2 Vk_i)), where Vk_i is the expected number of views."""
     counts, visibility = state.counts, state.estimate.kappa
     item_clicks, clicks, skips = counts.item_clicks, counts.clicks, counts.skips
     delta = (1.0 + params.epsilon) * math.log(1.0 + counts.displays[0])
@@ -64,14 +64,14 @@ def _upper_bounds(params: Params, state: State, rng: np.random.Generator, theta:
         if views > 0.0:
             theta[item] = (item_clicks[item] + math.sqrt(0.5 * displays * delta)) / views
         else:
-            theta[item] = _UNOBSERVED + rng.random()  # first of all, in random order
+            theta[item] = _UNOBSERVED + rng.random()  # shown first, in random order
     copy(visibility, kappa)
 
 
 @kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
     """Show the best display under the upper bounds."""
-    # the refresh comes before any array is taken out of the state: in so light a policy this saves a third of the time
+    # refresh before taking any array out of the state; in so light a policy this saves a third of the time
     if params.kappa != KappaSource.ORACLE:
         refresh(params.kappa, params.fill, PLUG_IN_PSEUDO_COUNT, state)
     _upper_bounds(params, state, rng, state.theta, state.estimate.kappa)

@@ -1,4 +1,4 @@
-"""PMED: it shows every item at every position as often as the regret lower bound requires, else the best display.
+"""PMED: it shows every item at every position as often as the regret lower bound requires, otherwise the best display.
 
 Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias".
 The order of the positions by visibility is known; the visibilities are not.
@@ -24,7 +24,7 @@ PASS_TOLERANCE = 1e-6
 
 
 class Params(NamedTuple):
-    """Settings; the name in brackets is the paper's."""
+    """Settings. The name in brackets is the paper's."""
 
     model: Model  # the true model; the policy reads the order of its kappas. Without a model, positions are in order
     exploration: float = 1.0  # (alpha) every item is displayed exploration x sqrt(log t) times at every position
@@ -32,7 +32,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Counts, the queue of displays, and warm starts of estimates and solutions; only counts hold knowledge."""
+    """Counts, the queue of displays, and warm starts of estimates and solutions. Only the counts hold knowledge."""
 
     counts: CountArrays
     theta: Floats
@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     if not 0.0 <= params.exploration < math.inf:
         return f"exploration = {params.exploration!r} is not a number of at least 0"
     if not 1e-6 <= params.tolerance <= 0.5:
@@ -73,7 +73,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the next display of the queue. If it is empty, queue the missing displays and then the best one (Alg. 1)."""
+    """Show the next display of the queue. If the queue is empty, add the missing displays and the best one (Alg. 1)."""
     queue, queue_range, positions, items = state.queue, state.queue_range, state.positions, state.items
     if queue_range[0] >= queue_range[1]:
         queue_range[0] = 0
@@ -94,9 +94,9 @@ update = count_display(__name__)
 
 @kernel
 def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints) -> int:
-    """Of the N displays "items m, m+1, ...", queue those with an item shown less than `least` times at its position.
+    """Queue displays that show some item which was shown less than `least` times at its position.
 
-    Returns the number of displays queued.
+    The candidates are the N displays of items m, m+1, ... for each m. Returns the number of displays queued.
     """
     clicks, skips = counts.clicks, counts.skips
     n_items, n_positions = clicks.shape
@@ -114,15 +114,15 @@ def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints)
 
 @kernel
 def estimate(state: State) -> RankedModel:
-    """The most likely model, with ranked items and positions. For the program, it has no ties and no value at 0 or 1.
+    """The most likely model, with ranked items and positions. The program needs a model without ties, zeros or ones.
 
-    Differences below the resolution of t displays are set to that resolution, 1 / sqrt(t) of a value.
+    With t displays, the relative precision of a value is 1 / sqrt(t). Smaller differences are set to this precision.
     """
     counts, positions, items = state.counts, state.positions, state.items
     n_items, n_positions = counts.clicks.shape
     most_likely(counts, positions, PASSES, PASS_TOLERANCE, state.theta, state.kappa)
     if _sort(state.theta, items):
-        state.program.n_alternatives[0] = 0  # alternatives are stored by rank, so a new ranking invalidates them
+        state.program.n_alternatives[0] = 0  # alternatives use ranks, so a new ranking invalidates them
     t = 1.0 + counts.displays[0]
     apart, least = math.exp(-1.0 / math.sqrt(t)), 0.1 / t
     scale = max(state.kappa[positions[0]], least)
@@ -142,10 +142,10 @@ def estimate(state: State) -> RankedModel:
 def queue_missing(
     log_t: float, q: Floats, counts: CountArrays, items: Ints, positions: Ints, queue: Ints, end: int
 ) -> int:
-    """Decompose q log t into displays and queue those that the counts do not cover yet; return the end of the queue.
+    """Decompose q log t into displays, and queue those that were not shown often enough. Returns the end of the queue.
 
-    Each display uses up the counts that cover it, so that no round covers two displays. Items at their own position in
-    the best display need no cover: q_ll is free.
+    The counts say what was shown. Each display uses up the counts that it needs, so that no round counts for two
+    displays. Items at their own position in the best display need no counts, because q_ll is free.
     """
     n_items, n_positions = q.shape
     required, available = np.empty((n_items, n_positions)), np.empty((n_items, n_positions))
@@ -171,7 +171,7 @@ def queue_missing(
 
 @kernel
 def _sort(values: Floats, order: Ints) -> bool:
-    """Sort the indices in `order` by decreasing value, stably; return whether the order changed."""
+    """Sort the indices in `order` by decreasing value. The sort is stable. Returns whether the order changed."""
     changed = False
     for k in range(1, order.size):
         current = order[k]

@@ -1,4 +1,4 @@
-"""Slot IDS: information-directed sampling for the PBM, with a share of Thompson sampling; kappa is unknown to it.
+"""Slot IDS: information-directed sampling for the PBM, with a share of Thompson sampling. It does not know kappa.
 
 Both use an ensemble of draws from the posterior. Information-directed sampling follows Russo and Van Roy, "Learning to
 Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorithm 1 of Gauthier, Gaudel and Fromont,
@@ -33,14 +33,14 @@ class Params(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to show, computed from the ensemble."""
+    """What to show. The plan is computed from the ensemble."""
 
-    displays: Ints  # M + 2 x L: the best display under each draw; the greedy one; the one that is mixed with it
-    chance: Floats  # one number: how often the greedy display gives way to the other one
+    displays: Ints  # M + 2 x L: the best display under each draw, the greedy one, and the one mixed with it
+    chance: Floats  # one number: how often the display that is mixed with the greedy one is shown instead
 
 
 class State(NamedTuple):
-    """Counts, and what was drawn given the counts: losing the rest costs a burn-in, but no knowledge."""
+    """Counts, and what was drawn given the counts. Lost draws can be repeated after a short burn-in."""
 
     counts: CountArrays
     theta: Floats  # the state of the chain
@@ -53,7 +53,7 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     if params.draws < 2:
         return f"draws = {params.draws!r} is not a whole number of at least 2"
     for name, value in (("growth", params.growth), ("thompson", params.thompson)):
@@ -63,7 +63,7 @@ def check(params: Params) -> str | None:
 
 
 def check_state(state: State) -> str | None:
-    """An error message when a state loaded from a file is invalid; its counts are checked elsewhere."""
+    """An error message if a state loaded from a file is invalid, else None. Its counts are checked elsewhere."""
     n_items, n_positions = state.theta.size, state.kappa.size
     limits = (
         ("theta", state.theta, 0.0, 1.0),
@@ -83,7 +83,7 @@ def check_state(state: State) -> str | None:
 
 @kernel
 def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The state before the first round: the chain starts at a sample from the uniform prior."""
+    """The state before the first round. The chain starts at a sample from the uniform prior."""
     chain = ChainState(rng.random(n_items), rng.random(n_positions), np.ones(2))
     return _state(params.draws, empty(n_items, n_positions), chain)
 
@@ -125,7 +125,7 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
     """Scores under which the best display is the row of the plan that `choose` would show.
 
-    Where not all items are allowed, the rest of the display follows the draw, or the posterior means.
+    If some of its items are not allowed, other items replace them, in the order of the draw or of the posterior means.
     """
     row = _row(params, state, rng)
     ensemble, displays, places = state.ensemble, state.plan.displays, state.leaders.places
@@ -170,7 +170,7 @@ def _make_plan(ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
                 best_clicks += theta[display[position]] * kappa[position] / draws
     rank_by(ensemble.mean_kappa, leaders.places)
     if n_items < n_positions:
-        return  # every display shows all items; `_row` takes the best one under a draw
+        return  # every display shows all items, so `_row` takes the best display under a draw
     rank_by(ensemble.mean_theta, leaders.items)
     for rank in range(n_positions):
         greedy[leaders.places[rank]] = leaders.items[rank]

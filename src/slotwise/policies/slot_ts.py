@@ -1,7 +1,8 @@
 """Slot TS: Thompson sampling for the PBM with a well-mixing sampler. It knows neither kappa nor its order.
 
 It chooses displays as PB-MHB does: Algorithm 1 of Gauthier, Gaudel and Fromont,
-"Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing` replaces its Algorithm 2.
+"Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing` replaces Algorithm 2 of this
+paper.
 """
 
 from enum import IntEnum
@@ -21,7 +22,7 @@ from slotwise.policies._common import choose_by_score, count_display
 
 
 class ThetaPrior(IntEnum):
-    """The prior of theta: uniform, or Beta(a, b) with a and b learnt from all items, or Beta(1, b) with b learnt."""
+    """The prior of theta: uniform, Beta(a, b) with a and b learnt from all items, or Beta(1, b) with b learnt."""
 
     UNIFORM = Learnt.NOTHING.value
     LEARNT = Learnt.BOTH.value
@@ -32,12 +33,12 @@ class Params(NamedTuple):
     """Settings."""
 
     sweeps: int = 1  # sweeps of the sampler per round
-    stride: int = 2  # a sweep updates every stride-th item and position, from a random one on
+    stride: int = 2  # a sweep updates every stride-th item and position, and begins with a random one
     prior: ThetaPrior = ThetaPrior.FALLING
 
 
 class State(NamedTuple):
-    """Counts, and the last sample as a warm start: losing it costs a short burn-in, but no knowledge."""
+    """Counts, and the last sample as a warm start. Without the sample, a short burn-in would be needed again."""
 
     counts: CountArrays
     theta: Floats
@@ -47,7 +48,7 @@ class State(NamedTuple):
 
 
 def check(params: Params) -> str | None:
-    """An error message when the settings are invalid."""
+    """An error message if the settings are invalid, else None."""
     if params.sweeps < 1:
         return f"sweeps = {params.sweeps!r} is not a whole number of at least 1"
     if params.stride < 1:
@@ -56,7 +57,7 @@ def check(params: Params) -> str | None:
 
 
 def check_state(state: State) -> str | None:
-    """An error message when a state loaded from a file is invalid; its counts are checked elsewhere."""
+    """An error message if a state loaded from a file is invalid, else None. Its counts are checked elsewhere."""
     for name, values in (("theta", state.theta), ("kappa", state.kappa)):
         if not ((values >= 0.0) & (values <= 1.0)).all():
             return f"{name} is not in [0, 1]"
@@ -72,7 +73,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with room for more items and positions, whose values are random until a sweep draws them."""
+    """The same knowledge with more items and positions. Their values are random until a sweep draws them."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
     copy(state.theta, theta[: state.theta.size])
     copy(state.kappa, kappa[: state.kappa.size])

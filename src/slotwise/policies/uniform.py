@@ -16,7 +16,7 @@ LEARNS = False  # displays do not depend on the counts
 
 
 class Params(NamedTuple):
-    """No settings; numba needs at least one field to infer a type."""
+    """No settings. Numba needs at least one field to infer a type."""
 
     unused: bool = False
 
@@ -43,7 +43,7 @@ def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.r
 
 @kernel(inline=True)
 def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """Random scores: their order gives every display with the same probability."""
+    """Random scores. All displays are equally likely."""
     for item in range(theta.size):
         theta[item] = rng.random()
     for position in range(kappa.size):

@@ -1,1 +1,1 @@
-"""The online service: it recommends displays over HTTP, learns from clicks, and loses no event that it acknowledged."""
+"""The online service. It recommends displays over HTTP, learns from clicks, and loses no acknowledged event."""

@@ -1,4 +1,4 @@
-"""Background threads for work that cannot be interrupted, such as compiling. The process can exit before they end."""
+"""Background threads for work that cannot be interrupted, such as compiling. The process need not wait for them."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The clock of the service, which is an argument: no other module reads the time of day."""
+"""The clock of the service. It is passed as an argument, and no other module reads the time of day."""
 
 import time
 from collections.abc import Callable

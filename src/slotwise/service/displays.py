@@ -1,4 +1,4 @@
-"""Displays and events: pages in memory choose the displays, and the store records displays and events."""
+"""Displays and events. Pages in memory choose the displays, and the store records displays and events."""
 
 from collections import Counter, OrderedDict
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from slotwise.service.store.interface import Display, Event, RecordedEvents, Sto
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
-MOST_WAITING = 10_000  # displays that wait to be committed; above this limit, new displays are not learnt from
+MOST_WAITING = 10_000  # displays that wait to be committed; if more wait, new displays are not learnt from
 
 
 class IssuedDisplay(NamedTuple):
@@ -65,7 +65,7 @@ class Displays:
         return await commit_and_apply(self._store, lambda ledger: ledger.record_events(events, now), self._learn)
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
-        """Add events, given as (status, page number), to the metrics. The label of an unknown page is ""."""
+        """Add events to the metrics. Each is given as (status, page number). The label of an unknown page is ""."""
         for (status, page), number in Counter(events).items():
             model = None if page is None else self._pages.by_number(page)
             self._metrics.events.labels("" if model is None else model.page.name, status).inc(number)
@@ -75,7 +75,10 @@ class Displays:
         self._recent.clear()
 
     def forget_expired(self, now: float) -> None:
-        """Drop recent displays that are no longer in the log, so that they do not return if the clock is set back."""
+        """Remove from the cache the displays that are no longer in the log.
+
+        Otherwise they could return if the clock is set back.
+        """
         for id in [id for id, display in self._recent.items() if display.drop_after < now]:
             del self._recent[id]
 
@@ -92,7 +95,7 @@ class Displays:
                 self._pages.evict(model.page.name)
 
     def _find_issued(self, id: str, now: float) -> Display | None:
-        """The display that has this id, unless it has expired and is no longer in the log."""
+        """The display that has this id, or None if there is none in the log."""
         recent = self._recent.get(id)
         if recent is not None and now <= recent.drop_after:
             return recent
@@ -107,9 +110,9 @@ class Displays:
 
 
 def _repeat(model: PageModel, display: Display, request: RecommendationRequest) -> IssuedDisplay:
-    """Return the display that has this id. Raises Conflict if it is for another page, layout or segment."""
+    """Return the display again. Raises Conflict if the request is for another page, layout or segment."""
     segments = model.page.body.segments
     same = display.page == model.page.number and request.layout in (None, display.layout)
-    if not same or (request.segment or "") != segments[display.segment]:  # the number is valid on its own page only
+    if not same or (request.segment or "") != segments[display.segment]:  # a segment's number is valid only on its page
         raise Conflict(f"the id {display.id!r} was used for another page, layout or segment")
     return IssuedDisplay(model, display, is_new=False)

@@ -1,4 +1,4 @@
-"""The errors of the service, in its own terms; `http.problems` maps each class to an HTTP status."""
+"""The errors of the service, independent of HTTP. `http.problems` maps each class to an HTTP status."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ PAGE_ARCHIVED = "the page was archived meanwhile"
 
 
 class FieldError(Struct, frozen=True):
-    """One invalid field of a request: a JSON pointer to it, and what is wrong with it."""
+    """One invalid field of a request: a JSON pointer to the field, and what is wrong with it."""
 
     pointer: str
     detail: str
 
 
 class ServiceError(Exception):
-    """The service does not carry out a request, and has changed nothing."""
+    """The service refuses a request and has changed nothing."""
 
     def __init__(self, detail: str, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(detail)
@@ -40,12 +40,12 @@ class DoesNotFit(ServiceError):
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> "DoesNotFit":
-        """One invalid field; an empty pointer is the whole request."""
+        """An error about one invalid field. An empty pointer means the whole request."""
         return cls(detail, [FieldError(pointer, detail)])
 
 
 class FormatNotAvailable(ServiceError):
-    """The service cannot write the requested format, because a package is not installed where it runs."""
+    """The service cannot write the requested format, because a package is not installed on its machine."""
 
 
 class StaleVersion(ServiceError):
@@ -56,7 +56,7 @@ class StaleVersion(ServiceError):
 
 
 class NotReady(ServiceError):
-    """The kernels are not compiled yet; `compiled` functions are."""
+    """The kernels are not compiled yet. `compiled` is the number of functions compiled so far."""
 
     def __init__(self, compiled: int = 0) -> None:
         progress = f"starting: compiling, once on this machine, {compiled:,} functions so far"
@@ -71,6 +71,6 @@ class StoreDown(ServiceError):
 
 
 def raise_field_errors(errors: Sequence[FieldError]) -> None:
-    """Raise `DoesNotFit` if there are errors. The detail of the first error becomes its own."""
+    """Raise `DoesNotFit` if there are errors. Its detail is that of the first error."""
     if errors:
         raise DoesNotFit(errors[0].detail, errors)

@@ -1,4 +1,4 @@
-"""How counts fade: a page with a half-life counts in epochs, and each new epoch lowers the weight of the past."""
+"""How counts fade. A page with a half-life counts in epochs, and each new epoch lowers the weight of the past."""
 
 EPOCHS_PER_HALF_LIFE = 8
 

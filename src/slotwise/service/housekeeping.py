@@ -12,13 +12,13 @@ from slotwise.service.tokens import Secrets, Tokens, rotate
 
 TICK_SECONDS = 1.0
 ROTATION_CHECK_SECONDS = 600.0
-PRUNE_MOST = 1_000  # displays in one group
+PRUNE_MOST = 1_000  # displays that one group removes from the log
 
 _log = logging.getLogger("slotwise.service")
 
 
 class Housekeeping:
-    """Does the periodic work. `tokens` uses the secrets of the last rotation."""
+    """Does the periodic work. `tokens` signs with the secrets of the last rotation."""
 
     tokens: Tokens
 
@@ -32,7 +32,7 @@ class Housekeeping:
             try:
                 await self.tick()
             except StoreDown:
-                continue  # the store reports its failures, and recovers by itself
+                continue  # the store reports its own failures and recovers by itself
             except Exception:
                 _log.exception("housekeeping failed; it runs again in %g seconds", TICK_SECONDS)
 

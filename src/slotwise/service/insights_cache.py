@@ -1,4 +1,4 @@
-"""Insights of pages, computed in the background for one page at a time, and kept for a few seconds."""
+"""A cache of insights. They are computed in the background, for one page at a time, and kept for a few seconds."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ class _CachedInsights(NamedTuple):
     result: "asyncio.Future[Insights]"
 
     def is_usable(self, model: PageModel) -> bool:
-        """Whether the definitions are the same, and the insights neither failed nor are too old."""
+        """Whether the page's definition is unchanged, and the insights did not fail and are not too old."""
         result = self.result
         failed = result.done() and (result.cancelled() or result.exception() is not None)
         unchanged = self.page == model.page and self.items == model.specs
@@ -30,7 +30,7 @@ class _CachedInsights(NamedTuple):
 
 
 class InsightsCache:
-    """Create it inside a running event loop."""
+    """Computes and keeps insights. Create it inside a running event loop."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock

@@ -28,7 +28,10 @@ class LatencyBuckets:
 
 
 class LatencyHistogram(Collector):
-    """A histogram of latencies by route, for a single thread. The library's histogram takes a lock for every bucket."""
+    """A histogram of latencies for each route. Only one thread may use it, because it takes no locks.
+
+    The library's histogram takes a lock for every bucket.
+    """
 
     def __init__(self, name: str, about: str) -> None:
         self._name, self._about = name, about

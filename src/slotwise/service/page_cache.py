@@ -1,4 +1,4 @@
-"""The pages in memory: loaded from the store when needed, and updated when the store has committed a change."""
+"""The pages in memory. They are loaded from the store when needed, and updated after the store commits a change."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class _PageContent(NamedTuple):
 
 
 class PageCache:
-    """Pages by name and by number. It cannot be used until `ready`, which is set when the kernels are compiled."""
+    """Finds pages by name and by number. It can be used only when `ready` is set, after the kernels are compiled."""
 
     def __init__(self, store: Store, clock: Clock, metrics: Metrics, seed: int | None) -> None:
         self._store, self._clock, self._metrics = store, clock, metrics
@@ -46,7 +46,7 @@ class PageCache:
         self.ready = False
 
     async def compile(self) -> None:
-        """Compile the kernels of the default policy; then the cache is ready."""
+        """Compile the kernels of the default policy. Then the cache is ready."""
         await self._compiler.kernels(TRIAL)
         self.ready = True
 
@@ -69,7 +69,7 @@ class PageCache:
         return self._by_number.get(number)
 
     async def model(self, name: str) -> PageModel:
-        """A page, loaded from the store if it is not in memory. Raises NotFound if it does not exist."""
+        """A page. It is loaded from the store if it is not in memory. Raises NotFound if it does not exist."""
         self._check_ready()
         model = self._by_name.get(name)
         if model is None:
@@ -81,7 +81,7 @@ class PageCache:
     async def current_model(self, name: str) -> PageModel:
         """Like `model`, but the page is certainly in memory.
 
-        `model` may return a page that was evicted while it loaded.
+        `model` may return a page that was evicted while it was loaded.
         """
         model = self._by_name.get(name)
         while model is None or not self.ready or self._by_name.get(name) is not model:
@@ -117,7 +117,7 @@ class PageCache:
                 kernels = self._compiler.kernels(content.page.body.spec)
                 if kernels.done():
                     break
-                await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not applied
+                await asyncio.shield(kernels)  # then read again, because changes committed meanwhile were not applied
             model = PageModel(*content, self._rng)
             self._by_name[name] = self._by_number[model.page.number] = model
             self._metrics.pages.set(len(self._by_name))
@@ -189,10 +189,11 @@ class PageCache:
         expected: Precondition | None,
         create: bool = False,
     ) -> tuple[StoredItem, bool]:
-        """Replace an item by what `change` makes of it. Returns it, and whether it is new.
+        """Replace the definition of an item by the result of `change`. Returns the item, and whether it is new.
 
-        `change` runs inside the transaction, because the definition in memory may be older than that in the store. With
-        `create`, it gets the default definition of an item that does not exist; without, such an item is NotFound.
+        `change` runs inside the transaction, because the definition in memory may be older than the one in the store.
+        If the item does not exist and `create` is set, `change` gets a default definition. If `create` is not set,
+        NotFound is raised.
         """
         name, number = model.page.name, model.page.number
 
@@ -250,7 +251,7 @@ class PageCache:
 
 
 def _served_page(ledger: Ledger, name: str) -> StoredPage:
-    """A page whose model was loaded; NotFound if it was archived since."""
+    """A page whose model was loaded. Raises NotFound if the page has been archived since."""
     page = ledger.page(name)
     assert page is not None  # pages are never deleted
     if page.archived:
@@ -263,7 +264,7 @@ def _unknown_item(name: str) -> NotFound:
 
 
 def _why_full(body: PageBody) -> str:
-    """Why a page cannot take more than its `most_items`."""
+    """The reason why a page cannot have more than its `most_items`."""
     return check_limits(body, body.most_items + 1) or ""
 
 

@@ -1,7 +1,7 @@
-"""The outcome of a display: one register per entry, which only increases: skipped < clicked < discarded.
+"""The outcome of a display. Each entry has a register, which only increases: skipped < clicked < discarded.
 
-Counts are a function of the registers, so duplicates, reordering and retries cannot change them. Only this module
-defines how an event changes a register and what a register counts. It knows nothing of stores or clocks.
+Counts are a function of the registers, so duplicates, reordering and retries cannot change the counts. Only this module
+defines how an event changes a register and what a register counts. It does not depend on stores or clocks.
 """
 
 from enum import IntEnum
@@ -37,7 +37,7 @@ class RegisterTotals(NamedTuple):
 
 
 class EntryChange(NamedTuple):
-    """How the counts of one entry change: clicks and skips each by -1, 0 or 1."""
+    """How the counts of one entry change. Clicks and skips each change by -1, 0 or 1."""
 
     entry: int
     clicks: int
@@ -48,7 +48,7 @@ NOTHING = RegisterTotals(0, 0, 0)
 
 
 def changes(before: RegisterTotals, after: RegisterTotals) -> list[EntryChange]:
-    """The changes of entries that lead from one total to another."""
+    """How each entry changes from the totals `before` to the totals `after`."""
     result = []
     changed = (before.clicks ^ after.clicks) | (before.skips ^ after.skips)
     while changed:
@@ -70,7 +70,7 @@ class Registers(Struct, gc=False):
     clicked: int = 0  # bit k: the register of entry k is at least clicked
 
     def apply(self, kind: EventKind, entry: int, in_time: bool) -> EventStatus:
-        """Raise the register that an event concerns, unless it is already as high or the event is late."""
+        """Raise the register that an event is about, unless the register is already as high or the event is late."""
         if self.discarded:
             return "duplicate"  # nothing is above discarded
         if kind is EventKind.DISCARD:

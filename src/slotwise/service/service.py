@@ -1,7 +1,7 @@
 """The running service: pages in memory and a store, on one event loop.
 
 Pages in memory change only on the thread of the loop, and only after the store has committed a change. Callbacks apply
-the changes in the order of the commits, so a page that is loaded in between has each change exactly once.
+the changes in the order of the commits. So a page that is loaded between two commits has each change exactly once.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ _log = logging.getLogger("slotwise.service")
 
 
 class Service:
-    """Create it inside a running event loop, then `open` it; `close` it at the end."""
+    """A running service. Create it inside a running event loop, then `open` it. At the end, `close` it."""
 
     def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
-        self.compiled_functions = 0  # until it is ready; 0 when they are in the cache
+        self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
         self._health = StoreHealth(self.metrics)
         callbacks = StoreCallbacks(
             committed=self.metrics.observe_group,
@@ -64,7 +64,7 @@ class Service:
         await self._housekeeping.rotate_secrets()
 
     async def compile(self) -> None:
-        """Compile the kernels, which takes seconds once per installation; then the service is ready."""
+        """Compile the kernels. Then the service is ready. This takes seconds, but only once per installation."""
 
         def count(compiled: int, running: bool) -> None:
             self.compiled_functions = compiled
@@ -139,7 +139,7 @@ class Service:
         return await self._pages.save_items(model, items)
 
     async def item(self, model: PageModel, item: str) -> StoredItem:
-        """An item with its version; NotFound if it does not exist."""
+        """An item with its version. Raises NotFound if it does not exist."""
         return await self._pages.item(model, item)
 
     async def change_item(
@@ -160,7 +160,7 @@ class Service:
         return await self._pages.import_counts(model, cells, displays, expected)
 
     async def insights(self, model: PageModel) -> Insights:
-        """What a page has learnt; the result is at most a few seconds old."""
+        """What a page has learnt. The result is at most a few seconds old."""
         return await self._insights.insights(model)
 
     # displays
@@ -186,7 +186,7 @@ class Service:
 
 @asynccontextmanager
 async def running(path: Path, clock: Clock = machine_clock, seed: int | None = None) -> AsyncIterator[Service]:
-    """Run a service on this store until the block ends. At the end it commits everything that waits."""
+    """Run a service on this store until the block ends. At the end, the service commits everything that waits."""
     service = Service(path, clock, seed)
     try:
         await service.open()

@@ -1,4 +1,4 @@
-"""Whether the store can be written."""
+"""Track whether the store can be written."""
 
 import math
 import time
@@ -22,12 +22,12 @@ class StoreHealth:
         self._metrics.store_up.set(0 if degraded else 1)
 
     async def check(self, store: Store) -> None:
-        """Write to the store, unless that was done a moment ago. Raises StoreDown if it fails.
+        """Write to the store, unless it was just written. Raises StoreDown if the write fails.
 
         Without this check, a disk that fills up between two requests would not be detected.
         """
         if self.degraded:
             raise StoreDown
         if time.monotonic() - self._checked_at > CHECK_SECONDS:
-            self._checked_at = time.monotonic()  # before the write: concurrent checks need not write as well
+            self._checked_at = time.monotonic()  # set before the write, so that concurrent checks do not write too
             await store.do(lambda ledger: ledger.check_writable())

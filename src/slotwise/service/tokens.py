@@ -1,4 +1,4 @@
-"""Tokens: each identifies one display. Its bearer may report views and clicks of this display for a limited time."""
+"""Tokens. Each token identifies one display. With it, a client may report views and clicks for a limited time."""
 
 import hmac
 import math
@@ -10,7 +10,7 @@ from itsdangerous import Signer
 from itsdangerous.encoding import base64_encode
 
 ROTATE_SECONDS = 86400.0
-KEEP_SECONDS = 32 * 86400.0  # longer than any click window plus the time that a secret signs
+KEEP_SECONDS = 32 * 86400.0  # longer than any click window plus the time in which a secret signs tokens
 _BLOCK = 64  # bytes: the block size of SHA-256
 Secrets = list[tuple[float, str]]  # (time of creation, secret), oldest first
 
@@ -24,7 +24,7 @@ class TokenClaims(NamedTuple):
 
 
 class Tokens:
-    """Signs with the newest secret, and accepts the signatures of older ones."""
+    """Signs with the newest secret, and accepts signatures of older secrets."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._signers = [_Signer(secret) for _, secret in reversed(secrets)]
@@ -46,7 +46,7 @@ class Tokens:
 
 
 class _Signer(Signer):
-    """The library's signer with HMAC-SHA256, which hashes the key once instead of for every token."""
+    """The library's signer with HMAC-SHA256. It hashes the key once instead of for every token."""
 
     def __init__(self, secret: str) -> None:
         super().__init__(secret, key_derivation="none", digest_method=sha256)
@@ -62,7 +62,7 @@ class _Signer(Signer):
 
 
 def rotate(known: Secrets, now: float) -> Secrets:
-    """Rotate the secrets: add one if the newest is a day old, and remove those that no valid token can use."""
+    """Add a secret if the newest one is a day old, and remove secrets that no valid token can use."""
     kept = [(created, secret) for created, secret in known if now - created < KEEP_SECONDS]
     if not kept or now - kept[-1][0] >= ROTATE_SECONDS:
         kept.append((now, secrets.token_urlsafe(32)))

@@ -12,7 +12,7 @@ from slotwise.service.store.migrations import check_current, check_ours
 from slotwise.service.store.sqlite import connect_to_read
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
-CHUNK = 5_000  # displays at a time: memory does not grow with the log
+CHUNK = 5_000  # displays read at a time, so that memory does not grow with the log
 _MOST_LISTED = 20
 
 
@@ -26,7 +26,7 @@ class Verification(NamedTuple):
 
 
 def verify(path: Path) -> Verification:
-    """Recompute the counts of a store from its log. A service may be running on the store meanwhile."""
+    """Recompute the counts of a store from its log. Meanwhile, a service may be running on the store."""
     if not path.is_file():
         raise BadInput(f"there is no store {str(path)!r}")
     connection = connect_to_read(path)
@@ -77,7 +77,7 @@ def _differences(what: str, folded: dict[tuple[int, ...], object], stored: dict[
 
 
 def _inconsistencies(connection: sqlite3.Connection) -> list[str]:
-    """Rows that contradict each other."""
+    """Find rows that contradict each other."""
     numbers: dict[str, int] = defaultdict(int)
     for what, query in (
         ("events without a display", "SELECT count(*) FROM events WHERE display NOT IN (SELECT number FROM displays)"),

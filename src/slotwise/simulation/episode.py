@@ -1,4 +1,4 @@
-"""The simulation loop, written once for all policies and click models, and compiled as a whole."""
+"""The simulation loop. It is written once for all policies and click models, and compiled as a whole."""
 
 from collections.abc import Callable
 from functools import cache
@@ -24,7 +24,7 @@ def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
 
 @cache
 def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> Episode:
-    # a closure over modules, not over kernels: otherwise numba does not find it in its disk cache
+    # a closure over modules, not over kernels, because otherwise numba would not find it in its disk cache
     learns_late = keeps_counts(policy)
     checked = is_outside(policy)  # for policies of slotwise, numba removes the checks before it compiles the loop
 
@@ -32,11 +32,12 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
     def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
         """Simulate until the last checkpoint. regret[k] becomes the expected pseudo-regret (Eq. 3) at checkpoints[k].
 
-        progress[0] is the number of rounds so far. Another thread can set progress[1] to stop at the next checkpoint.
+        progress[0] is the number of rounds so far. Another thread can set progress[1] to stop the loop at the next
+        checkpoint.
         """
         if checked:
             n_items = clickmodel.n_items(model)
-            cells = np.empty(best.size + n_items, np.int64)  # writing behind the display changes nothing else
+            cells = np.empty(best.size + n_items, np.int64)  # a write after the end of the display changes nothing else
             display = cells[: best.size]
         else:
             display = np.empty(best.size, np.int64)

@@ -1,4 +1,4 @@
-"""The result of a simulation: the regret of every run at the checkpoints, with statistics."""
+"""The result of a simulation: the regret of every run at the checkpoints, and its statistics."""
 
 import os
 from dataclasses import dataclass
@@ -70,11 +70,11 @@ class Result:
         return html_block(repr(self), table, notes=notes)
 
     def mean(self) -> Floats:
-        """Mean regret over runs, at each checkpoint."""
+        """The mean regret over runs at each checkpoint."""
         return np.asarray(self.regret.mean(axis=0))
 
     def standard_error(self) -> Floats:
-        """Standard error of the mean, at each checkpoint; NaN for a single run."""
+        """The standard error of the mean at each checkpoint. It is NaN for a single run."""
         return _standard_error(self.regret)
 
     def quantiles(self, levels: ArrayLike) -> Floats:
@@ -83,15 +83,16 @@ class Result:
         return np.asarray(np.quantile(self.regret, wanted, axis=0))
 
     def difference(self, other: "Result") -> "Difference":
-        """This regret minus the other one, paired run by run, because both policies had the same visitors."""
+        """The regret of this result minus that of `other`. Runs are paired, because both had the same visitors."""
         self._check_paired(other)
         gaps = self.regret - other.regret
         return Difference(self.rounds, np.asarray(gaps.mean(axis=0)), _standard_error(gaps))
 
     def ratio(self, other: "Result") -> "Ratio":
-        """This mean regret divided by the other one, paired run by run; NaN where the other one is zero.
+        """The mean regret of this result divided by that of `other`. It is NaN where the regret of `other` is zero.
 
-        The standard error is that of the delta method: of A - r B over runs, divided by the mean of B.
+        Runs are paired. If A and B are the regrets of a run and r is the ratio, the delta method gives the standard
+        error: it is that of A - r B over runs, divided by the mean of B.
         """
         self._check_paired(other)
         divisor = np.where(other.mean() == 0.0, np.nan, other.mean())
@@ -99,7 +100,7 @@ class Result:
         return Ratio(self.rounds, value, _standard_error(self.regret - value * other.regret) / divisor)
 
     def is_paired_with(self, other: "Result") -> bool:
-        """Whether both had the same visitors in the same runs, and the same checkpoints."""
+        """Whether both results have the same runs, visitors and checkpoints."""
         return self._pairing_problem(other) is None
 
     def _check_paired(self, other: "Result") -> None:
@@ -116,7 +117,7 @@ class Result:
         return None if mine == theirs else "only results with the same seed and the same click model can be paired"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as versioned JSON; the file is replaced atomically."""
+        """Save as versioned JSON. An existing file is replaced atomically."""
         body = _SavedResult(
             **{name: getattr(self, name) for name in ("policy", "params", "seed", "delay", "seconds")},
             **{name: getattr(self, name).tolist() for name in ("theta", "kappa", "rounds", "regret")},

@@ -1,4 +1,4 @@
-"""Simulate many runs of one policy on one click model, on threads or on any executor."""
+"""Simulate many runs of one policy on one click model. Runs use threads or any executor."""
 
 import os
 import sys
@@ -50,12 +50,12 @@ def simulate(
 ) -> Result:
     """Simulate `runs` independent runs of `rounds` rounds, and return the regret at the checkpoints.
 
-    The policy is a name, the path of a .py file, or a module. The runs use `threads` threads (None: one per core), or
-    an `executor` such as a process pool or a cluster, to which they are sent pickled. The same seed gives the same
-    result either way. A click arrives `delay` rounds late; its position counts as skipped until then. `progress` is
-    called several times a second with the number of rounds so far, summed over all runs. Runs are numbered from
-    `first_run` on. Run r of a seed does not depend on the other runs, so a long simulation can be split into several
-    calls.
+    The policy is a name, the path of a .py file, or a module. The runs use `threads` threads, by default one per core.
+    With an `executor`, such as a process pool or a cluster, runs are pickled and sent to it instead. The same seed
+    gives the same result in both cases. A click arrives `delay` rounds late. Until then, its position counts as
+    skipped. `progress` is called several times a second with the number of rounds that all runs have done so far. The
+    first run has the number `first_run`. Run r of a seed does not depend on the other runs, so a long simulation can be
+    split into several calls.
 
     >>> visitors = PBM(theta=[0.3, 0.2, 0.1], kappa=[1.0, 0.5])
     >>> pb_mhb = simulate("pb_mhb", visitors, rounds=2_000, runs=4)
@@ -122,7 +122,7 @@ def log_spaced(rounds: int) -> Ints:
 
 @dataclass(frozen=True)
 class _RunJob:
-    """Everything that a run needs; it can be pickled and sent to another process."""
+    """All that a run needs. It can be pickled and sent to another process."""
 
     policy: PolicyReference
     model: PBM
@@ -132,7 +132,7 @@ class _RunJob:
     delay: int
 
     def run(self, module: ModuleType, run: int, progress: Ints) -> tuple[Floats, float]:
-        """Simulate one run; return its regret at the checkpoints and the seconds in the compiled loop."""
+        """Simulate one run. Returns its regret at the checkpoints and the seconds in the compiled loop."""
         visitors, rng = generators(self.seed, run)
         _, regret, seconds = self.run_on(
             self.model.shuffled(visitors), module, self.checkpoints, (visitors, rng), progress
@@ -142,7 +142,7 @@ class _RunJob:
     def run_on(
         self, model: PBM, module: ModuleType, checkpoints: Ints, rngs: Generators, progress: Ints
     ) -> tuple[Any, Floats, float]:
-        """Simulate one run on a model; return the policy's final state, the regret, and the seconds."""
+        """Simulate one run on a model. Returns the policy's final state, the regret, and the seconds."""
         visitors, rng = rngs
         params = make_params(module, self.params, model.arrays())
         n_items, n_positions = model.theta.size, model.kappa.size
@@ -159,7 +159,7 @@ class _RunJob:
         return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
-        """Compile the loop by simulating no round at all, so that compiling does not count as the time of a run."""
+        """Compile the loop by simulating zero rounds, so that compiling does not count as the time of a run."""
         self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
 
 
@@ -193,7 +193,7 @@ def _run_on_threads(
 def _run_on_executor(
     job: _RunJob, runs: range, executor: Executor, progress: Progress | None
 ) -> list[tuple[Floats, float]]:
-    # one task per run: smaller tasks would only add messages
+    # one task per run, because smaller tasks would only add messages
     futures = [executor.submit(_run_in_worker, job, run) for run in runs]
     try:
         for done in _until_done(futures):
@@ -207,14 +207,14 @@ def _run_on_executor(
 
 
 def _run_in_worker(job: _RunJob, run: int) -> tuple[Floats, float]:
-    """Simulate one run in another process, which imports the policy."""
+    """Simulate one run in a worker process. It imports the policy."""
     module = job.policy.load()
     job.compile(module)
     return job.run(module, run, _progress_cells(1)[0])
 
 
 def _progress_cells(runs: int) -> Ints:
-    """For each run: the number of rounds so far, and a flag that stops it."""
+    """For each run: the number of rounds so far, and a flag that stops the run."""
     return np.zeros((runs, 2), np.int64)
 
 
@@ -247,7 +247,7 @@ def counts_after(
     params: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Counts:
-    """The counts of a policy after one run, as realistic data. Items and positions are in the order of the model."""
+    """Realistic counts: those of a policy after one run. Items and positions are in the order of the model."""
     module = find(policy)
     _check_model(model)
     if not keeps_counts(module):

@@ -1,4 +1,4 @@
-"""Unobserved items and positions keep their prior: they are drawn exactly, because a chain mixes very slowly there."""
+"""Unobserved items and positions keep their prior. They are drawn exactly, because a chain would mix very slowly."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The size of a page is limited: all its counts are in memory, and every display sweeps over them."""
+"""The size of a page is limited, because all its counts are in memory and every display sweeps over them."""
 
 import asyncio
 import time

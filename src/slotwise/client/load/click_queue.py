@@ -1,4 +1,4 @@
-"""ClickQueue: clicks wait for their delay, and all clicks that are due are sent in one batch, as websites do."""
+"""ClickQueue: each click waits for its delay. All clicks that are due are sent in one batch, as websites do."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency
 from slotwise.service.pages.limits import MOST_EVENTS
 
-TRIES = 3  # a retry cannot count a click twice: the register of a position accepts a click once
+TRIES = 3  # a retry cannot count a click twice, because the register of a position accepts a click once
 RETRY_PAUSE = 0.2  # seconds
 _encode = msgspec.json.Encoder().encode
 
@@ -29,12 +29,12 @@ _decode = msgspec.json.Decoder(_EventResults).decode
 
 
 class ClickQueue:
-    """Sends a click of round t when round t + delay has received its display, as `simulate` does."""
+    """Sends the clicks of round t when round t + delay has received its display. `simulate` has the same delay."""
 
     def __init__(self, connection: FastConnection, delay: int) -> None:
         self._connection, self._delay = connection, delay
         self._rounds: deque[list[bytes]] = deque()  # clicks of the last `delay` rounds
-        self._due: deque[tuple[float, bytes]] = deque()  # (since when, event)
+        self._due: deque[tuple[float, bytes]] = deque()  # (time at which it became due, event)
         self._released = self._settled = 0
         self._wake, self._progress = asyncio.Event(), asyncio.Event()
         self.latency, self.statuses, self.errors = Latency(), Counter[str](), Counter[str]()
@@ -46,7 +46,7 @@ class ClickQueue:
             self._release(self._rounds.popleft())
 
     async def settled(self) -> None:
-        """Wait until every click that is due now was acknowledged or given up."""
+        """Wait until every click that is due now has been acknowledged or given up."""
         target = self._released
         while self._settled < target:
             await self._progress.wait()

@@ -1,7 +1,7 @@
 """FastConnection: HTTP/1.1 on an asyncio protocol, for very many requests.
 
 It implements only the subset of HTTP that a slotwise service uses. A general client library (aiohttp) takes three times
-as long per request. A load generator that is itself the bottleneck does not measure the service.
+as long per request. If the load generator were the bottleneck, it would not measure the service.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from slotwise.client.address import ServiceAddress
 
 
 class ConnectionLost(Exception):
-    """The connection failed, or broke before the response was complete."""
+    """The connection could not be opened, or broke before the response was complete."""
 
 
 class FastConnection:
-    """Sends requests to one service, one at a time. The connection stays open, and is reopened after a failure."""
+    """Sends requests to one service, one at a time. The connection stays open and is reopened after a failure."""
 
     def __init__(self, address: ServiceAddress) -> None:
         self._address = address
@@ -34,7 +34,7 @@ class FastConnection:
         return self._protocol
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """The status and the body of the response."""
+        """Send a request. Returns the status and the body of the response."""
         protocol = await self.open()
         protocol.response = asyncio.get_running_loop().create_future()
         protocol.transport.write(b"%s%d\r\n\r\n%s" % (self._head(path), len(body), body))

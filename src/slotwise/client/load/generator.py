@@ -1,8 +1,8 @@
 """LoadGenerator: simulated visitors who request displays from a running service and click.
 
-At a given rate, each round has a scheduled time, and its latency counts from then. So if the service stalls, the
+With a rate, each round has a scheduled time, and its latency is measured from that time. So if the service stalls, the
 latency of every visitor who arrives in the meantime increases. Without a rate, each connection runs its rounds one
-after the other, and waits until due clicks are acknowledged. On a single connection, this is the loop of `simulate`.
+after the other, and waits until due clicks are acknowledged. With a single connection, this is the loop of `simulate`.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from slotwise.client.load.visitors import Visitors
 
 PROGRESS_INTERVAL = 0.5  # seconds between two progress reports
 RESPONSE_TIMEOUT = 10.0  # seconds without any response after which the load stops
-ERROR_PAUSE = 0.1  # seconds after an error, so that a service that is down is not flooded
+ERROR_PAUSE = 0.1  # seconds after an error, so that a service that is down does not get a flood of requests
 T = TypeVar("T")
 
 
 class LoadPlan(NamedTuple):
-    """The page, the number of rounds, and how they are sent."""
+    """The page, the number of rounds, and how fast the rounds are sent."""
 
     page: str
     rounds: int | None = None  # None: until stopped
@@ -122,7 +122,7 @@ class LoadGenerator:
             await self._run_round(connection, await self._scheduled(number))
 
     async def _scheduled(self, number: int) -> float:
-        """Wait until the scheduled time of a round and return it. It may lie in the past."""
+        """Wait until the scheduled time of a round and return that time. It may lie in the past."""
         now = time.perf_counter()
         if self.plan.rate is None:
             return now
@@ -159,7 +159,7 @@ class LoadGenerator:
 def run_until_interrupted(main: Callable[[], Coroutine[Any, Any, T]], on_interrupt: Callable[[], None]) -> T:
     """Run `main` on an event loop with precise timers.
 
-    The first Ctrl-C or SIGTERM calls `on_interrupt`. A second one has its default effect.
+    The first Ctrl-C or SIGTERM calls `on_interrupt`. The second signal has its default effect.
     """
 
     async def with_signal_handlers() -> T:

@@ -31,7 +31,7 @@ class Latency:
         self.count += other.count
 
     def quantile(self, share: float) -> float | None:
-        """The time within which this share of the requests was answered, or None without requests."""
+        """The time within which this share of the requests was answered, or None if there were no requests."""
         if not self.count:
             return None
         rank = max(math.ceil(share * self.count), 1)
@@ -56,7 +56,7 @@ class RecentLatency:
         self._by_second[-1][1].add(seconds)
 
     def collect(self, now: float) -> Latency:
-        """The recent latencies as one histogram, which is empty if there was no request lately."""
+        """The recent latencies as one histogram. It is empty if there were no recent requests."""
         total = Latency()
         for second, latency in self._by_second:
             if second > now - RECENT_SECONDS:

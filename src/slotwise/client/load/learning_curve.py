@@ -1,4 +1,4 @@
-"""LearningCurve: regret per round, in a bounded number of bins that become wider with the number of rounds."""
+"""LearningCurve: regret per round in bins. There is a largest number of bins, so bins widen as rounds are added."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class LearningCurve:
         self.rounds, self.regret = 0, 0.0
         self._width = 1  # rounds in a bin
         self._sums: list[float] = []
-        self._last, self._filled = 0.0, 0  # of the unfinished bin
+        self._last, self._filled = 0.0, 0  # sum and number of rounds of the unfinished bin
 
     def add(self, regret: float) -> None:
         self.rounds += 1

@@ -11,7 +11,7 @@ from slotwise.client.load.learning_curve import CurvePoint
 
 
 class RequestStatistics(Struct):
-    """Requests of one kind: the number answered, quantiles of their latency, and the number of errors by reason."""
+    """Requests of one kind: how many were answered, quantiles of their latency, and how often each error occurred."""
 
     answered: int
     milliseconds: dict[str, float | None]

@@ -18,7 +18,7 @@ class Visit(NamedTuple):
 
 
 class Visitors:
-    """Visitors who click according to a PBM. Its items and positions are the page's, in the same order."""
+    """Visitors who click according to a PBM. The model has the page's items and positions, in the same order."""
 
     def __init__(self, model: PBM, items: Sequence[str], positions: Sequence[str], seed: int) -> None:
         if len(items) != model.theta.size or len(positions) != model.kappa.size:
@@ -37,7 +37,7 @@ class Visitors:
     def visit(self, display: Iterable[tuple[str, str]]) -> Visit:
         """Click on a display of (position, item) pairs.
 
-        This uses one uniform draw per position of the page for any display.
+        This uses one uniform draw per position of the page, whatever the display is.
         """
         draws: list[float] = self._rng.random(len(self._index)).tolist()
         clicked, expected = [], 0.0

@@ -4,12 +4,12 @@ Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem wi
 alternative keeps theta'_l kappa'_l on the best display, so x = log theta' determines it. Showing item i at position l
 distinguishes the alternative from the model at the rate d(theta_i kappa_l, theta_l kappa_l exp(x_i - x_l)), which is
 convex in x_i - x_l. The coordinates z are differences that make every constraint simple: z_l = x_{l+1} - x_l up to the
-last position, then z_{i-1} = x_i - x_L for each further item. Starting from the model, the best display first changes
-at a tie, where two items or two positions become equal. A tie fixes the value of one coordinate. The other coordinates
-are free, or bounded below if the order of the positions is known: kappa'_l >= kappa'_{l+1} means z_l >= log(theta_{l+1}
-kappa_{l+1} / (theta_l kappa_l)).
+last position, then z_{i-1} = x_i - x_L for each further item. If the parameters move away from the model, the best
+display first changes at a tie, where two items or two positions become equal. A tie fixes the value of one coordinate.
+The other coordinates are free or, if the order of the positions is known, bounded below: kappa'_l >= kappa'_{l+1} means
+z_l >= log(theta_{l+1} kappa_{l+1} / (theta_l kappa_l)).
 
-Items and positions are always numbered by decreasing theta and kappa, all of them in ]0, 1].
+Items are numbered by decreasing theta, and positions by decreasing kappa. All thetas and kappas are in (0, 1].
 """
 
 import math
@@ -25,11 +25,11 @@ NEWTON_STEPS = 50
 HALVINGS = 30
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_STEP = 2.0
-RIDGE = 1e-12  # added curvature, for coordinates on which nothing depends
+RIDGE = 1e-12  # curvature added to coordinates on which nothing depends
 
 
 class RankedModel(NamedTuple):
-    """The model whose alternatives are searched, items and positions by decreasing theta and kappa."""
+    """The model for which alternatives are searched. Items and positions are sorted by decreasing theta and kappa."""
 
     theta: Floats
     kappa: Floats
@@ -39,7 +39,7 @@ class RankedModel(NamedTuple):
 
 @kernel
 def ranked_model(theta: Floats, kappa: Floats, order_known: bool) -> RankedModel:
-    """The model with its coordinates and, if the order of the positions is known, their lower bounds."""
+    """The model with its coordinates. If the order of the positions is known, the coordinates have lower bounds."""
     n_items, n_positions = theta.size, kappa.size
     z, low = np.empty(n_items - 1), np.full(n_items - 1, -np.inf)
     for k in range(n_items - 1):
@@ -59,20 +59,20 @@ def log_theta(n_positions: int, z: Floats, x: Floats) -> None:
 
 @kernel(inline=True)
 def bernoulli_divergence(mean: float, other: float) -> float:
-    """d(mean, other), the Kullback-Leibler divergence of Bernoulli laws; infinite if `other` is not possible."""
+    """d(mean, other), the Kullback-Leibler divergence of Bernoulli laws. It is infinite if `other` is impossible."""
     if not other < 1.0:
         return np.inf
     if mean <= 0.0:
         return -math.log1p(-other)
     if other <= 0.0:
         return np.inf
-    gap = other - mean  # log1p, since the two terms nearly cancel for a small gap
+    gap = other - mean  # log1p is needed because the two terms nearly cancel for a small gap
     return -mean * math.log1p(gap / mean) - (1.0 - mean) * math.log1p(-gap / (1.0 - mean))
 
 
 @kernel
 def divergences(model: RankedModel, z: Floats, rates: Floats) -> None:
-    """Fill `rates` with the divergence of z from the model for each pair that is not in the best display."""
+    """For each pair that is not in the best display, fill `rates` with the divergence of z from the model."""
     theta, kappa, x = model.theta, model.kappa, np.empty(model.theta.size)
     log_theta(kappa.size, z, x)
     for position in range(kappa.size):
@@ -85,7 +85,7 @@ def divergences(model: RankedModel, z: Floats, rates: Floats) -> None:
 
 @kernel(inline=True)
 def variable(item: int, position: int, n_items: int) -> int:
-    """The index of a pair of an item and a position, without the pairs of the best display."""
+    """The index of a pair of an item and a position. The pairs of the best display have no index."""
     return position * (n_items - 1) + (item if item < position else item - 1)
 
 
@@ -138,7 +138,7 @@ def _derivatives(model: RankedModel, q: Floats, z: Floats, x: Floats, gradient: 
 
 @kernel
 def _newton_step(fixed: int, z: Floats, low: Floats, gradient: Floats, hessian: Floats, step: Floats) -> float:
-    """Fill `step` with Newton's step on the free coordinates. Returns the slope along it, negative for a descent.
+    """Fill `step` with Newton's step on the free coordinates. Returns the slope along it: a descent is negative.
 
     A coordinate at its bound whose step would cross the bound stays there (projected Newton, Bertsekas 1982).
     """
@@ -183,10 +183,10 @@ def _newton_step(fixed: int, z: Floats, low: Floats, gradient: Floats, hessian: 
 
 @kernel
 def nearest(model: RankedModel, q: Floats, fixed: int, tie: float, tolerance: float, z: Floats) -> float:
-    """Minimise the sum of q_il d(...) over z with z[fixed] = tie, starting at `z`. Returns the least sum.
+    """Minimise the sum of q_il d(...) over z with z[fixed] = tie. Returns the least sum.
 
-    It stops when the predicted decrease is below `tolerance` times the sum. Every z is an alternative, also before
-    convergence.
+    The search starts at `z` and stops when the predicted decrease is below `tolerance` times the sum. Every z is an
+    alternative, even before convergence.
     """
     low, x = model.low, np.empty(z.size + 1)
     gradient, hessian, step, trial = np.empty(z.size), np.empty((z.size, z.size)), np.empty(z.size), np.empty(z.size)

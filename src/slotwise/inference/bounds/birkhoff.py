@@ -18,7 +18,7 @@ ROUNDING = 1e-12  # relative to the largest required count; smaller counts are t
 
 
 class Flow(NamedTuple):
-    """The counts still to be covered, and the path of the walk through them."""
+    """The required counts that no display accounts for yet, and the path along which a cycle is searched."""
 
     required: Floats  # N x L
     leaving: Floats  # L: how often the item of the position leaves the display
@@ -28,16 +28,17 @@ class Flow(NamedTuple):
 
 @kernel
 def max_displays(n_items: int, n_positions: int) -> int:
-    """The largest number of displays that `decompose` can return: each sets at least one number to 0."""
+    """The largest number of displays that `decompose` can return. Each display sets at least one number to 0."""
     return (n_items + 1) * n_positions
 
 
 @kernel
 def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
-    """Fill `displays` and `weights` so that off the diagonal they sum to `required` (N x L). Returns how many displays.
+    """Decompose `required` (N x L) into displays. Returns the number of displays.
 
-    An item of the best display may not be required elsewhere more often than other items are required at its position.
-    `required` is overwritten.
+    `displays` and `weights` are filled so that the weighted displays sum to `required` off the diagonal. An item of the
+    best display may not be required elsewhere more often than other items are required at its position. `required` is
+    overwritten.
     """
     n_items, n_positions = required.shape
     leaving, least = np.zeros(n_positions), 0.0
@@ -52,7 +53,7 @@ def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
     flow = Flow(required, leaving, items, positions)
     count = 0
     for k in range(n_items):
-        # items from outside the best display come first: their flow ends outside, and the remaining flow is closed
+        # Items from outside the best display come first. Their flow ends outside, and the remaining flow is closed.
         item = (n_positions + k) % n_items
         for position in range(n_positions):
             while item != position and required[item, position] > least and count < weights.size:
@@ -66,9 +67,9 @@ def decompose(required: Floats, displays: Ints, weights: Floats) -> int:
 
 @kernel
 def _find_cycle(flow: Flow, least: float) -> tuple[int, int]:
-    """Follow the flow from items[0] at positions[0] until it closes. Returns the cycle as path[first:end].
+    """Follow the flow from items[0] at positions[0] until a cycle closes. Returns the cycle as path[first:end].
 
-    If rounding left nothing to follow, the last count is a rounding error too: it is set to 0, and the cycle is empty.
+    If rounding left nothing to follow, the last count is a rounding error too. It is set to 0, and the cycle is empty.
     """
     required, leaving, items, positions = flow.required, flow.leaving, flow.items, flow.positions
     n_positions = leaving.size
@@ -94,7 +95,7 @@ def _find_cycle(flow: Flow, least: float) -> tuple[int, int]:
 def _subtract_cycle(flow: Flow, first: int, end: int, display: Ints) -> float:
     """Fill `display` with the best display, changed along the cycle.
 
-    Subtract the largest possible weight from the flow.
+    Subtract the display from the flow with the largest possible weight, and return the weight.
     """
     required, leaving, items, positions = flow.required, flow.leaving, flow.items, flow.positions
     n_positions = leaving.size

@@ -1,8 +1,8 @@
-"""Lower bounds on the regret of every consistent policy: liminf R(T) / log T >= C as T goes to infinity.
+"""Lower bounds on the regret of every consistent policy: liminf R(T) / log T >= C for T -> infinity.
 
 With kappa known: Lagrée, Vernade and Cappé 2016, "Multiple-Play Bandits in the Position-Based Model". With kappa
 unknown: Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias". Both
-bounds are asymptotic: C is the final slope of the regret over log T, and the regret itself may be below C log T.
+bounds are asymptotic: C bounds the final slope of the regret over log T, but the regret itself may be below C log T.
 """
 
 import math
@@ -30,10 +30,10 @@ MARGIN = 1e-9  # the least distance of theta from 0 and 1, where logarithms are 
 def known_kappa_bound(model: PBM) -> float:
     """C for policies that know kappa. Each item k > L has to be shown at the position where this costs least.
 
-    It is the sum over k > L of min over l of Delta(v_kl) / d(kappa_l theta_k, kappa_l theta_L), where v_kl is the best
+    C is the sum over k > L of min over l of Delta(v_kl) / d(kappa_l theta_k, kappa_l theta_L), where v_kl is the best
     display with k inserted at position l and the last item removed. If an item ties with the L-th, the best display is
-    not unique and the formula does not apply; this raises BadInput. Positions of visibility 0 are ignored, because they
-    get no clicks.
+    not unique and the formula does not apply. Such a model raises BadInput. Positions of visibility 0 are ignored,
+    because they get no clicks.
     """
     items, positions = _ranked(model)
     theta, kappa = model.theta[items], model.kappa[positions]
@@ -46,13 +46,13 @@ def known_kappa_bound(model: PBM) -> float:
 def unknown_kappa_bound(model: PBM, order_known: bool = False, tolerance: float = TOLERANCE) -> float:
     """C for policies that do not know kappa. With `order_known`, they know the order of the positions by visibility.
 
-    It is the value of the program in `regret_program`, at most 1 / (1 - tolerance) times too large. Ties make the best
-    display ambiguous: ties among the L best items, of the L-th item with the next, or, if the order is unknown, of two
-    positions. The value diverges near a tie, and at a tie it is not the bound, so a tie raises BadInput. Positions of
-    visibility 0 are ignored, because they get no clicks.
+    C is the value of the program in `regret_program`. The computed value is at most 1 / (1 - tolerance) times too
+    large. A tie makes the best display ambiguous: a tie among the L best items, a tie of the L-th item with the next
+    one or, if the order is unknown, a tie of two positions. The value diverges near a tie, and at a tie it is not the
+    bound, so a tie raises BadInput. Positions of visibility 0 are ignored, because they get no clicks.
     """
     if not 0.0 < tolerance < 1.0:
-        raise BadInput(f"tolerance = {tolerance!r} is not in ]0, 1[")
+        raise BadInput(f"tolerance = {tolerance!r} is not between 0 and 1")
     items, positions = _ranked(model)
     if items.size == 1 or positions.size == 0:
         return 0.0  # there is only one display, or no display gets clicks
@@ -64,7 +64,7 @@ def unknown_kappa_bound(model: PBM, order_known: bool = False, tolerance: float 
 
 
 def _ranked(model: PBM) -> tuple[Ints, Ints]:
-    """Items and positions by decreasing theta and kappa, without positions of visibility 0."""
+    """Items by decreasing theta, and positions by decreasing kappa. Positions of visibility 0 are left out."""
     items = np.argsort(-model.theta, kind="stable")
     positions = np.argsort(-model.kappa, kind="stable")
     return items, positions[model.kappa[positions] > 0.0]
@@ -90,7 +90,7 @@ def _least_cost(theta: Floats, kappa: Floats, item: int) -> float:
 
 
 def _ties(theta: Floats, kappa: Floats, order_known: bool) -> list[tuple[int, float]]:
-    """The ties at which the best display first changes: each is a coordinate and its value."""
+    """The ties at which the best display first changes. Each tie is a coordinate and its value."""
     ties = [(k, 0.0) for k in range(theta.size - 1)]
     if not order_known:
         products = np.log(theta[: kappa.size] * kappa)
@@ -99,7 +99,7 @@ def _ties(theta: Floats, kappa: Floats, order_known: bool) -> list[tuple[int, fl
 
 
 def _least_regret(model: RankedModel, ties: list[tuple[int, float]], tolerance: float) -> float:
-    """Cutting planes: solve, find the nearest alternative at each tie, add the violated ones, and repeat."""
+    """Use cutting planes: solve, find the nearest alternative at each tie, add the violated ones, and repeat."""
     alternatives = [model.z.copy() for _ in ties]
     rows = []
     for (coordinate, value), z in zip(ties, alternatives, strict=True):
@@ -126,7 +126,7 @@ def _divergence_row(model: RankedModel, z: Floats) -> Floats:
 
 
 def _solve_linear_program(model: RankedModel, cuts: Floats) -> tuple[float, Floats]:
-    """Minimise the regret. No item is shown elsewhere more often than it is replaced, and every cut is at least 1."""
+    """Minimise the regret, provided that every cut is at least 1 and that displays can realise the solution."""
     # imported here because the import takes longer than everything else
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

@@ -1,13 +1,13 @@
-"""How often each item must be shown at each position, per unit of log t: the program behind the bound and PMED.
+"""The program behind the bound and PMED: how often each item must be shown at each position, per unit of log t.
 
 Komiyama, Honda and Takeda 2017, "Position-based Multiple-play Bandit Problem with Unknown Position Bias". The program
-minimises the regret, the sum of (theta_l - theta_i) kappa_l q_il, over all q >= 0 that displays can realise and that
-distinguish every alternative from the model. That is, for every alternative, the sum over i != l of q_il d(theta_i
-kappa_l, theta'_i kappa'_l) is at least 1. There are infinitely many alternatives, so violated ones are added one by one
-(cutting planes).
+minimises the regret, the sum of (theta_l - theta_i) kappa_l q_il, over all q >= 0 that meet two conditions: displays
+can realise q, and q distinguishes every alternative from the model. The second condition means that for every
+alternative, the sum over i != l of q_il d(theta_i kappa_l, theta'_i kappa'_l) is at least 1. There are infinitely many
+alternatives, so violated ones are added one by one (cutting planes).
 
-q_ll is free: it costs nothing and distinguishes nothing. Displays can then realise q if each item l of the best display
-is shown elsewhere at most as often as other items take its position.
+q_ll is free: it costs nothing and distinguishes nothing. So displays can realise q if each item l of the best display
+is shown elsewhere at most as often as other items are shown at its position.
 """
 
 from typing import NamedTuple
@@ -22,12 +22,12 @@ from slotwise.jit import kernel
 
 CUT_ITERATIONS = 100
 CUTS_PER_VARIABLE = 5  # capacity; near-one at a tolerance of 1e-6 needs 3
-NEWTON_SHARE = 0.01  # alternatives are computed to this share of the program's tolerance
-MIN_COST = 1e-9  # the cost of displays that cost nothing: without a cost their number would be unbounded
+NEWTON_SHARE = 0.01  # the tolerance of alternatives, as a share of the program's tolerance
+MIN_COST = 1e-9  # displays without regret cost this much, because otherwise their number would be unbounded
 
 
 class RegretProgram(NamedTuple):
-    """The last solution, and the alternatives that the next solution starts from. They are valid for any model."""
+    """The last solution, and the alternatives from which the next solution starts. Both may be used for any model."""
 
     q: Floats  # N x L; q_ll is 0
     alternatives: Floats  # capacity x N-1: the nearest alternative at each tie, then those of the cuts
@@ -51,8 +51,8 @@ def solve_regret_program(model: RankedModel, tolerance: float, program: RegretPr
     """Fill program.q with the solution for a known order of positions. Returns its regret per unit of log t.
 
     The constraint of every alternative holds to a hundredth of `tolerance`, and the regret is at most
-    1 / (1 - tolerance) times the least possible. If the iterations run out, only the constraints are certain to hold.
-    The result is NaN if even the constraints were not reached.
+    1 / (1 - tolerance) times the least possible. After the largest number of iterations, only the constraints are
+    certain to hold. If not even they hold, the result is NaN.
     """
     n_items, n_positions = program.q.shape
     if n_items == 1:
@@ -93,7 +93,7 @@ def solve_regret_program(model: RankedModel, tolerance: float, program: RegretPr
 
 @kernel
 def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> None:
-    """Add the costs, and a row for each item of the best display: shown elsewhere at most as often as replaced."""
+    """Add the costs and a row for each item of the best display. It is shown elsewhere no more often than replaced."""
     theta, kappa, cost = model.theta, model.kappa, table.body[0]
     n_items, n_positions = theta.size, kappa.size
     for best in range(n_positions):
@@ -108,7 +108,7 @@ def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> Non
                 row[variable(best, position, n_items)] = -1.0
         add_row(table, best + 1, row, 0.0)
     # The cheapest chain moves each item one position down and removes the last. With this chain in the basis, the costs
-    # become reduced costs for the dual prices of the assignment, none of which is negative.
+    # become reduced costs for the dual prices of the assignment. No reduced cost is negative.
     for best in range(n_positions - 1):
         pivot(table, n_positions, best + 1, variable(best, best + 1, n_items))
     for k in range(row.size):
@@ -117,7 +117,7 @@ def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> Non
 
 @kernel
 def _add_cut(model: RankedModel, z: Floats, tie: int, table: Dictionary, at: int, row: Floats) -> None:
-    """Move the alternative z to its tie and inside the bounds of the model, and require a divergence of at least 1."""
+    """Move the alternative z to its tie and into the bounds of the model. Require a divergence of at least 1."""
     for k in range(z.size):
         z[k] = max(z[k], model.low[k])
     z[tie] = 0.0
@@ -142,9 +142,9 @@ def _read_solution(table: Dictionary, rows: int, q: Floats) -> None:
 
 @kernel
 def _drop_slack_cuts(nonbasic: Ints, first: int, alternatives: Floats, ties: Ints, size: Ints) -> None:
-    """Keep the nearest alternative of each tie, and the cuts that bind, whose surplus is nonbasic. Drop all others.
+    """Keep the nearest alternative of each tie and the cuts that bind, and drop all others.
 
-    `first` is the number of the first cut's surplus variable.
+    A cut binds if its surplus variable is nonbasic. `first` is the index of the first cut's surplus variable.
     """
     n_ties = alternatives.shape[1]
     binds = np.zeros(ties.size, np.bool_)

@@ -1,9 +1,9 @@
-"""A linear program that grows by one row at a time: the dual simplex method on a dense dictionary.
+"""Solve a linear program to which rows are added one at a time: the dual simplex method on a dense dictionary.
 
-Minimise cost . q over q >= 0 subject to rows . q >= limits. Each basic variable is expressed in the nonbasic variables,
-which are all 0: basic = value + body . nonbasic. Row 0 expresses the objective in the same way. As long as no cost is
-negative the dictionary is dual feasible, and adding a row keeps it so (Chvátal 1983, "Linear Programming", chapters 2
-and 10).
+The program minimises cost . q over q >= 0 subject to rows . q >= limits. Each basic variable is expressed in the
+nonbasic variables, which are all 0: basic = value + body . nonbasic. Row 0 expresses the objective in the same way. As
+long as no cost is negative, the dictionary is dual feasible. A new row keeps it dual feasible (Chvátal 1983, "Linear
+Programming", chapters 2 and 10).
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ ZERO_TOLERANCE = 1e-13  # by how much a variable may be below 0, relative to the
 
 
 class Dictionary(NamedTuple):
-    """A table of rows. Variables 0 to n - 1 belong to the program; n + r is the surplus of row r, counted from 1."""
+    """A table of rows. Variables 0 to n - 1 belong to the program. Variable n + r is the surplus of row r >= 1."""
 
     body: Floats  # rows x n+1: row 0 is the objective, the last column the values
     limit: Floats  # of each row, in the order in which rows were added
@@ -44,7 +44,7 @@ def dictionary(n_variables: int, most_rows: int) -> Dictionary:
 
 @kernel
 def add_row(table: Dictionary, at: int, row: Floats, limit: float) -> None:
-    """Add row . q >= limit as row `at`, the next free index. Both sides are divided by the row's largest number."""
+    """Add row . q >= limit as row `at`, which is the next free index. Both sides are divided by the largest number."""
     body, basic, nonbasic, n_variables = table.body, table.basic, table.nonbasic, row.size
     largest = 1e-300
     for k in range(n_variables):
@@ -63,7 +63,7 @@ def add_row(table: Dictionary, at: int, row: Floats, limit: float) -> None:
 
 @kernel
 def pivot(table: Dictionary, rows: int, row: int, column: int) -> None:
-    """The nonbasic variable of `column` enters the basis, and the basic variable of `row` leaves it."""
+    """Let the nonbasic variable of `column` enter the basis, and the basic variable of `row` leave it."""
     body = table.body
     width = body.shape[1]
     inverse = 1.0 / body[row, column]
@@ -83,7 +83,7 @@ def pivot(table: Dictionary, rows: int, row: int, column: int) -> None:
 
 @kernel
 def solve(table: Dictionary, rows: int) -> bool:
-    """Pivot until no value is negative. False if the program is infeasible or the pivots run out."""
+    """Pivot until no value is negative. Returns False if the program is infeasible or needs too many pivots."""
     for _ in range(PIVOTS_PER_ROW * (rows + 1)):
         row = _most_negative(table, rows)
         if row == 0:
@@ -97,7 +97,7 @@ def solve(table: Dictionary, rows: int) -> bool:
 
 @kernel
 def _most_negative(table: Dictionary, rows: int) -> int:
-    """The row that is furthest below its tolerance, or 0 if there is none."""
+    """The row whose value is furthest below its tolerance, or 0 if no row is below."""
     body, basic, limits, n_variables = table.body, table.basic, table.limit, table.nonbasic.size
     largest = 1e-300
     for row in range(1, rows + 1):
@@ -114,7 +114,7 @@ def _most_negative(table: Dictionary, rows: int) -> int:
 
 @kernel
 def _entering(body: Floats, row: int) -> int:
-    """The column that can enter while every cost stays nonnegative; among equals, the one with the largest pivot."""
+    """The column that can enter while every cost stays nonnegative. A tie goes to the column with the largest pivot."""
     n_variables = body.shape[1] - 1
     largest = 0.0
     for j in range(n_variables):

@@ -1,1 +1,1 @@
-"""theta and kappa estimated from counts, with standard errors."""
+"""Estimates of theta and kappa from counts, with standard errors."""

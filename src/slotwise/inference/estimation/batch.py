@@ -1,4 +1,4 @@
-"""Many queries fitted in one compiled call: their stacked counts, the estimates, and what the counts determine."""
+"""Fit many queries in one compiled call: their stacked counts, the estimates, and what the counts determine."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from slotwise.inference.estimation.newton import initialise, log_likelihood, max
 from slotwise.inference.estimation.svd import svd
 from slotwise.jit import kernel
 
-# The state of an estimate. In the last two states the value is imputed: either there are no counts (UNOBSERVED), or the
-# counts do not determine the value (UNDETERMINED).
+# The state of an estimate. In the last two states the value is imputed, because there are no counts (UNOBSERVED) or
+# because the counts do not determine the value (UNDETERMINED).
 INTERIOR, AT_ZERO, AT_ONE, UNOBSERVED, UNDETERMINED = 0, 1, 2, 3, 4
 
 
 class Batch(NamedTuple):
-    """Queries with the same number of positions, their items stacked, and the results of the fit."""
+    """Queries with the same number of positions, and the results of their fits. Rows are the items of all queries."""
 
     clicks: Floats  # all items x L
     skips: Floats
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, queries: Sequence[Counts]) -> "Batch":
-        """The counts of the queries, with arrays for the results."""
+        """Stack the counts of the queries, and allocate arrays for the results."""
         sizes = [counts.clicks.shape[0] for counts in queries]
         n, n_rows, n_positions = len(queries), sum(sizes), queries[0].clicks.shape[1]
         return cls(
@@ -154,9 +154,9 @@ def _sum_clicks(counts: CountArrays) -> None:
 
 @kernel(inline=True)
 def _rescale(rows: QueryRows) -> None:
-    """Scale each component so that its largest kappa is 1; products do not change.
+    """Scale each component so that its largest kappa is 1. The products theta kappa do not change.
 
-    Errors of logs become errors of values.
+    The standard errors of logarithms become standard errors of values.
     """
     theta, item_component, theta_error = rows.theta, rows.item_component, rows.theta_error
     kappa, position_component, kappa_error = rows.kappa, rows.position_component, rows.kappa_error
@@ -200,8 +200,8 @@ def _assess_all(batch: Batch, ones: Floats) -> None:
 def _set_states(rows: QueryRows) -> None:
     """Set the state of every estimate.
 
-    A position is undetermined when it showed only items at 0. An item is undetermined when it was shown only at
-    positions at 0.
+    A position is undetermined if it showed only items whose theta is 0. An item is undetermined if it was shown only at
+    positions whose kappa is 0.
     """
     clicks, skips, theta, kappa = rows.clicks, rows.skips, rows.theta, rows.kappa
     theta_error, kappa_error, position_component = rows.theta_error, rows.kappa_error, rows.position_component
@@ -237,9 +237,9 @@ def _bound_state(value: float, error: float) -> int:
 
 @kernel(inline=True)
 def _impute(state: Ints, values: Floats, errors: Floats, default: float) -> int:
-    """Give undetermined and unobserved values the mean of the determined ones, or `default` if there are none.
+    """Set undetermined and unobserved values to the mean of the determined values, or to `default` if there are none.
 
-    Their error is infinite. Returns the number of determined values.
+    The error of an imputed value is infinite. Returns the number of determined values.
     """
     total, count = 0.0, 0
     for k in range(state.size):

@@ -1,4 +1,4 @@
-"""Gradient and Hessian of the penalised log-likelihood in log theta and log kappa, and the Hessian's factors."""
+"""The gradient and the factorised Hessian of the penalised log-likelihood in log theta and log kappa."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
-_FLAT = 1e-12  # with a pivot below this share of its diagonal, the log-likelihood has no curvature in that direction
+_FLAT = 1e-12  # a pivot below this share of its diagonal counts as no curvature
 
 
 class Objective(NamedTuple):
@@ -22,7 +22,7 @@ class Objective(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Arrays for Newton's method, allocated once for any number of queries.
+    """Arrays for Newton's method. They are allocated once for any number of queries.
 
     Gradients are derivatives of the penalised log-likelihood in log theta or log kappa. Curvatures are minus the second
     derivatives, and `cross` holds minus the mixed derivatives.
@@ -104,8 +104,8 @@ def _prior_curvature(prior: float, value: float) -> float:
 def factorise(prior: float, theta: Floats, kappa: Floats, work: Workspace) -> None:
     """Eliminate the items from the Newton system, and factorise the remaining system of the positions as L D L^T.
 
-    Each diagonal entry is summed from positive terms: the off-diagonal entries of its row and the excess over them.
-    Computed as a difference, it would be lost in rounding where the counts link positions only weakly.
+    Each diagonal entry is the sum of positive terms: the off-diagonal entries of its row and the excess over them. If
+    it were computed as a difference, it would be lost in rounding where the counts link positions only weakly.
     """
     item_fixed, item_curvature, cross, system = work.item_fixed, work.item_curvature, work.cross, work.system
     n_positions = kappa.size
@@ -135,7 +135,7 @@ def factorise(prior: float, theta: Floats, kappa: Floats, work: Workspace) -> No
 def _decompose(system: Floats, fixed: NDArray[np.bool_], pivots: Floats) -> None:
     """Turn the lower triangle into L and fill `pivots` with D.
 
-    A pivot is infinite for a fixed value, 0 without curvature.
+    The pivot of a fixed value is infinite. A pivot without curvature is 0.
     """
     n = pivots.size
     for k in range(n):
@@ -149,7 +149,7 @@ def _decompose(system: Floats, fixed: NDArray[np.bool_], pivots: Floats) -> None
                 system[m, k] = 0.0
             continue
         pivots[k] = pivot
-        for m in range(n - 1, k, -1):  # bottom up, so that column k is still unscaled above row m
+        for m in range(n - 1, k, -1):  # from the bottom up, so that column k is still unscaled above row m
             ratio = system[m, k] / pivot
             for j in range(k + 1, m + 1):
                 system[m, j] -= ratio * system[j, k]

@@ -1,4 +1,4 @@
-"""fit: estimate a position-based model from counts, with standard errors and warnings."""
+"""The function `fit` estimates a position-based model from counts, with standard errors and warnings."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,8 @@ class Intervals(NamedTuple):
 class Fit(PBM):
     """A PBM estimated from counts, with its uncertainty.
 
-    It can be simulated like any other PBM, unless it has fewer items than positions, which only a fitted PBM may have.
+    It can be simulated like any other PBM if it has at least as many items as positions. Only a fitted PBM may have
+    fewer items than positions.
 
     >>> model = fit(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]))
     >>> model.identifiable, model.warnings
@@ -48,7 +49,7 @@ class Fit(PBM):
     warnings: list[str]
 
     def intervals(self, level: float = 0.9) -> Intervals:
-        """Confidence intervals exp(log x ± z error / x), cut at 1. Without a standard error, the interval is [0, 1]."""
+        """Confidence intervals exp(log x ± z error / x), capped at 1. Without a standard error, they are [0, 1]."""
         z = NormalDist().inv_cdf((1.0 + check_level(level)) / 2.0)
         return Intervals(interval(self.theta, self.theta_error, z), interval(self.kappa, self.kappa_error, z))
 
@@ -69,16 +70,16 @@ class Fit(PBM):
 
 
 def check_level(level: float) -> float:
-    """Return `level`, the probability of an interval. Raises BadInput unless it is between 0 and 1."""
+    """Return `level`, the probability of an interval. Raises BadInput unless the level is between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0.0 < level < 1.0:
         raise BadInput(f"level = {level!r} is not between 0 and 1, such as 0.9")
     return level
 
 
 def interval(value: Floats, error: Floats, z: float) -> Floats:
-    """The interval exp(log x ± z error / x) of each x, cut at 1. If the error is not finite, the interval is [0, 1]."""
+    """The interval exp(log x ± z error / x) of each x, capped at 1. If the error is not finite, it is [0, 1]."""
     finite = np.isfinite(error)
-    # the exponent is limited to 700, near the largest for which exp is finite; the interval is [0, 1] well before that
+    # exp is finite up to about 709, so the exponent is limited to 700; the interval is [0, 1] well before that
     factor = np.exp(np.minimum(z * np.where(finite, error, 0.0) / np.where(finite, value, 1.0), 700.0))
     low, high = np.where(finite, value / factor, 0.0), np.where(finite, np.minimum(value * factor, 1.0), 1.0)
     return np.stack([low, high], axis=1)
@@ -89,8 +90,8 @@ def fit(counts: Counts, method: str = "em", fill: str = "one", prior: float = 0.
 
     `em` maximises the likelihood. With `prior` > 0 it maximises the posterior density, where every theta and kappa has
     a Beta(prior + 1, prior + 1) prior. The largest kappa is scaled to 1. `svd` is the paper's rank-one approximation,
-    with kappa_1 = 1. Its `fill` is the click rate assumed for an item never shown at a position: "one", or the "mean"
-    rate.
+    with kappa_1 = 1. For `svd`, `fill` is the assumed click rate of an item at a position where it was never shown:
+    "one", or the "mean" rate.
 
     >>> model = fit(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]))
     >>> model.theta.round(3), model.kappa.round(3)
@@ -121,7 +122,7 @@ def fit_many(queries: Iterable[Counts], method: str = "em", fill: str = "one", p
 
 
 def estimator(method: str, fill: str, prior: float) -> Callable[[Batch], None]:
-    """A function that fits and assesses a batch. Raises BadInput if a setting is not valid."""
+    """Return a function that fits and assesses a batch. Raises BadInput if a setting is not valid."""
     one_of("method", method, ["em", "svd"])
     fill_number = Fill[one_of("fill", fill, [each.name.lower() for each in Fill]).upper()]
     if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0.0 <= prior < np.inf:
@@ -146,7 +147,7 @@ def by_position_count(queries: Sequence[Counts]) -> list[list[int]]:
 
 
 def _fits(batch: Batch, method: str) -> list[Fit]:
-    """One Fit per query; its arrays are views of the batch."""
+    """One Fit per query. Its arrays are views of the batch."""
     warned = needs_warning(batch)
     fits = []
     for query in range(batch.passes.size):
@@ -169,6 +170,6 @@ def _fits(batch: Batch, method: str) -> list[Fit]:
 
 
 def _warnings(batch: Batch, query: int) -> list[str]:
-    """The warnings of a query without names: items and positions are called by their index."""
+    """The warnings of a query without names. They identify items and positions by their indices."""
     n_items, n_positions = batch.offsets[query + 1] - batch.offsets[query], batch.kappa.shape[1]
     return query_warnings(batch, query, [str(k) for k in range(n_items)], [str(k) for k in range(n_positions)])

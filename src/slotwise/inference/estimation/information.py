@@ -1,4 +1,4 @@
-"""Standard errors of a fit, from the observed information: the curvature of the log-likelihood at its maximum."""
+"""Standard errors of a fit from the observed information: the curvature of the log-likelihood at its maximum."""
 
 import math
 
@@ -14,11 +14,11 @@ from slotwise.jit import kernel
 def log_errors(
     objective: Objective, theta: Floats, kappa: Floats, work: Workspace, theta_errors: Floats, kappa_errors: Floats
 ) -> None:
-    """Fill in the standard errors of log theta and log kappa after scaling each component's largest kappa to 1.
+    """Fill in the standard errors of log theta and log kappa for a scale where each component's largest kappa is 1.
 
-    They follow from the inverse of the observed information, by the delta method for log(theta_i kappa_r) and
-    log(kappa_l / kappa_r), where r is the most visible position of the component. They are NaN for values fixed at 0 or
-    1, and infinite for values that the counts do not determine.
+    The errors follow from the inverse of the observed information, by the delta method for log(theta_i kappa_r) and
+    log(kappa_l / kappa_r), where r is the most visible position of the component. The error of a value that is fixed at
+    0 or 1 is NaN. The error of a value that the counts do not determine is infinite.
     """
     counts, prior = objective.counts, objective.prior
     item_components, position_components = objective.item_components, objective.position_components
@@ -62,7 +62,7 @@ def log_errors(
 
 @kernel(inline=True)
 def _variance(system: Floats, pivots: Floats, contrast: Floats) -> float:
-    """x^T (L D L^T)^-1 x for x = `contrast`, as a sum of squares, so that nothing cancels.
+    """x^T (L D L^T)^-1 x for x = `contrast`. It is computed as a sum of squares, so that nothing cancels.
 
     `contrast` is overwritten.
     """

@@ -1,11 +1,11 @@
-"""The theta and kappa of largest posterior density, computed by a few EM passes and then Newton's method.
+"""Find the theta and kappa of largest posterior density by a few EM passes and then Newton's method.
 
-EM gets near the maximum quickly and then converges slowly. In a = log theta and b = log kappa the log-likelihood
+EM gets near the maximum quickly and then converges slowly. In a = log theta and b = log kappa, the log-likelihood
 
     sum_il S_il (a_i + b_l) + F_il log(1 - exp(a_i + b_l))
 
-is concave, and its Hessian is diagonal except for the block between items and positions, so that a Newton step costs
-O(N L^2).
+is concave. Its Hessian is diagonal except for the block between items and positions, so a Newton step takes O(N L^2)
+time.
 """
 
 import math
@@ -19,14 +19,14 @@ from slotwise.inference.estimation.curvature import Objective, Workspace, deriva
 from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
-EM_PASSES = 3  # before Newton's method, and again after each Newton step without gain
+EM_PASSES = 3  # before Newton's method, and again after each Newton step without a gain
 NEWTON_STEPS = 100
 HALVINGS = 40
 TOLERANCE = 1e-10  # nats: the iteration stops when the predicted gain of a Newton step is below this
-ROUNDING = 1e-15  # the same per click and skip; a smaller gain is lost in rounding
+ROUNDING = 1e-15  # nats per click and skip: a smaller gain is lost in rounding
 _FLAT_STEP = 2.0  # length of a step, in logs, along a direction with a gradient but no curvature
 _LONGEST_STEP = 10.0  # of any theta or kappa, in logs
-_NEAR_ONE = 0.01  # a value that is this near to 1 and would cross it is moved to 1
+_NEAR_ONE = 0.01  # a value within this distance of 1 whose step would cross 1 is moved to 1
 _BOUND_PASSES = 4  # passes to find the values that have to stop at 1
 _MARGIN = 1e-12  # with a prior, the least distance of theta and kappa from 1
 
@@ -103,10 +103,10 @@ def _tolerance(counts: CountArrays) -> float:
 
 @kernel
 def newton_step(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> tuple[float, float]:
-    """One projected Newton step in log space (Bertsekas 1982), halved until the objective increases.
+    """Take one projected Newton step in log space (Bertsekas 1982). It is halved until the objective increases.
 
-    Values at 1 with a positive gradient are fixed. All other values take the Newton step, cut at 1. Returns the
-    predicted gain and the actual gain.
+    Values at 1 with a positive gradient are fixed. All other values take the Newton step and are capped at 1. Returns
+    the predicted gain and the actual gain.
     """
     prior = objective.prior
     item_gradient, item_step, item_fixed = work.item_gradient, work.item_step, work.item_fixed
@@ -156,10 +156,10 @@ def _fix_at_bounds(values: Floats, gradient: Floats, fixed: NDArray[np.bool_]) -
 
 @kernel(inline=True)
 def _stop_at_one(values: Floats, gradient: Floats, fixed: NDArray[np.bool_], step: Floats) -> bool:
-    """Fix each value near 1 whose step would cross 1 at exactly 1. Returns whether this fixed a value not fixed before.
+    """If the step of a value near 1 would cross 1, fix the value at exactly 1. Returns whether this fixed a new value.
 
-    Otherwise such a value could approach 1 without ever reaching it. It would shorten each step of the other values,
-    which compensate for it.
+    Otherwise such a value could approach 1 without ever reaching it. The other values compensate for it, so their steps
+    would become shorter too.
     """
     newly_fixed = False
     for k in range(values.size):
@@ -174,7 +174,7 @@ def _stop_at_one(values: Floats, gradient: Floats, fixed: NDArray[np.bool_], ste
 
 @kernel(inline=True)
 def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -> None:
-    """The Newton step from the factorised system. Along a gradient without curvature, the step has a fixed length."""
+    """Compute the Newton step from the factorised system. In a direction without curvature, its length is fixed."""
     item_fixed, item_gradient, item_curvature = work.item_fixed, work.item_gradient, work.item_curvature
     cross, system, pivots = work.cross, work.system, work.pivots
     step, item_step, position_gradient = work.position_step, work.item_step, work.position_gradient
@@ -214,8 +214,8 @@ def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -
 def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> None:
     """In each component where nothing is fixed at 1, shift the step so that the kappa with most clicks does not change.
 
-    Without a prior, log theta + c and log kappa - c have the same likelihood for every c. With this c, the bounds cut
-    the step as little as possible.
+    Without a prior, log theta + c and log kappa - c have the same likelihood for every c. With the c chosen here, the
+    bounds shorten the step as little as possible.
     """
     item_components, position_components = objective.item_components, objective.position_components
     item_fixed, position_fixed, position_clicks = work.item_fixed, work.position_fixed, objective.counts.position_clicks
@@ -241,9 +241,9 @@ def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Worksp
 
 @kernel(inline=True)
 def _apply_step(prior: float, length: float, theta: Floats, kappa: Floats, work: Workspace) -> float:
-    """Write theta and kappa after `length` times the step, cut at 1, to the workspace. Returns the first-order gain.
+    """Take `length` times the step, and write the new theta and kappa to the workspace. Returns the first-order gain.
 
-    With a prior no value may reach 1, so it goes at most 99 % of the way to 1.
+    Values are capped at 1. With a prior, no value may reach 1, so each goes at most 99 % of the way to 1.
     """
     item_gradient, item_step, new_theta = work.item_gradient, work.item_step, work.new_theta
     position_gradient, position_step, new_kappa = work.position_gradient, work.position_step, work.new_kappa
@@ -259,7 +259,7 @@ def _apply_step(prior: float, length: float, theta: Floats, kappa: Floats, work:
 
 @kernel(inline=True)
 def _stepped(prior: float, value: float, step: float) -> tuple[float, float]:
-    """The value after a step in its log, and the change of its log that was possible."""
+    """The value after a step in its log, and how far its log really moved."""
     if value == 0.0 or step == 0.0:
         return value, 0.0
     limit = 1.0 - 0.01 * (1.0 - value) if prior > 0.0 else 1.0
@@ -271,7 +271,7 @@ def _stepped(prior: float, value: float, step: float) -> tuple[float, float]:
 
 @kernel(inline=True)
 def _gain(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> float:
-    """The increase of the objective from (theta, kappa) to the new values, as a sum of differences."""
+    """How much the objective increases from (theta, kappa) to the new values, as a sum of differences."""
     counts, prior = objective.counts, objective.prior
     skips, item_clicks, position_clicks = counts.skips, counts.item_clicks, counts.position_clicks
     new_theta, new_kappa = work.new_theta, work.new_kappa
@@ -304,7 +304,7 @@ def _parameter_gain(prior: float, clicks: float, before: float, after: float) ->
 def log_likelihood(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats) -> float:
     """The log of Eq. 4 with a uniform prior.
 
-    An observed outcome of probability 0 gives minus infinity; 0 log 0 is 0.
+    If an outcome of probability 0 was observed, the result is minus infinity. 0 log 0 is 0.
     """
     total = 0.0
     for item in range(theta.size):
@@ -319,7 +319,7 @@ def log_likelihood(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats) 
 
 @kernel
 def most_visible(component: int, position_components: Ints, kappa: Floats) -> int:
-    """The position of largest kappa in a component, or -1 if none of its positions has a positive kappa."""
+    """The position with the largest kappa in a component, or -1 if no kappa of the component is positive."""
     top = -1
     for position in range(kappa.size):
         if (

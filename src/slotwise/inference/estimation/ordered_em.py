@@ -1,4 +1,4 @@
-"""The most likely (theta, kappa) among those with decreasing visibilities, by expectation-maximisation on counts.
+"""Find the most likely theta and kappa for a known order of visibilities, by expectation-maximisation on counts.
 
 Given the examinations, kappa has the likelihood of independent proportions. The most likely decreasing proportions are
 found by pooling neighbours that are out of order (Ayer et al. 1955). The maximisation step is therefore exact, and the
@@ -12,7 +12,7 @@ from slotwise.counts import CountArrays
 from slotwise.inference.estimation.em import em_pass
 from slotwise.jit import kernel
 
-START_MARGIN = 1e-4  # EM cannot leave 1 even if later counts contradict it, so it starts at least this far below 1
+START_MARGIN = 1e-4  # values start at least this far below 1, because EM cannot leave 1 even if later counts demand it
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The source of a policy's (theta, kappa) during a run: the true model, or an estimator with a warm start."""
+"""The theta and kappa that a policy uses during a run: those of the true model, or of a warm-started estimator."""
 
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -13,7 +13,7 @@ from slotwise.inference.estimation.em import em_pass
 from slotwise.inference.estimation.svd import Fill, click_rates, rank_one
 from slotwise.jit import kernel
 
-SVD_ITERATIONS = 100  # at most; late in a run, three or four converge
+SVD_ITERATIONS = 100  # the largest number; late in a run, three or four are enough to converge
 EM_PASSES = 10
 EM_TOLERANCE = 1e-4
 EM_PRIOR = 1.0  # Beta(2, 2), which keeps unobserved items at 1/2
@@ -47,21 +47,21 @@ class EstimatingState(Protocol):
 class RunningEstimate(NamedTuple):
     """The current (theta, kappa), scaled to kappa_1 = 1, and the warm start of the estimators.
 
-    It is computed from the counts: losing it loses no knowledge. A position more visible than the first has a kappa
-    above 1, and displays are ranked by it.
+    The estimate can always be recomputed from the counts. A position that is more visible than the first has a kappa
+    above 1, and displays are ranked by this kappa.
     """
 
     theta: Floats
     kappa: Floats
-    capped_kappa: Floats  # kappa, at most 1: for laws that need a probability
-    raw_theta: Floats  # on EM's own scale, to which its priors apply
+    capped_kappa: Floats  # kappa capped at 1, for laws that need a probability
+    raw_theta: Floats  # on EM's own scale, because its priors apply to that scale
     raw_kappa: Floats
     rates: Floats  # N x L
     examinations: Floats  # L
 
 
 def kappa_source_error(source: int, model: Model) -> str | None:
-    """An error message if a policy's source of kappa is not valid, else None."""
+    """An error message if a policy's source of kappa is invalid, else None."""
     if source == KappaSource.ORACLE and model.kappa.size == 0:
         return "kappa = 'oracle' needs model, the true PBM; if it is not known, choose kappa = 'svd' or 'em'"
     return None
@@ -69,7 +69,7 @@ def kappa_source_error(source: int, model: Model) -> str | None:
 
 @kernel
 def initial_estimate(n_items: int, n_positions: int) -> RunningEstimate:
-    """The estimate without counts: every theta is 1/2, all positions are equally visible."""
+    """The estimate without counts: every theta is 1/2, and all positions are equally visible."""
     return RunningEstimate(
         np.full(n_items, 0.5),
         np.ones(n_positions),
@@ -105,10 +105,10 @@ def grown_estimate(estimate: RunningEstimate, n_items: int, n_positions: int) ->
 
 @kernel
 def refresh(source: int, fill: int, pseudo_count: float, state: EstimatingState) -> None:
-    """Bring `state.estimate` up to date with `state.counts`; `fill` and `pseudo_count` are those of the SVD.
+    """Update `state.estimate` from `state.counts`. `fill` and `pseudo_count` are settings of the SVD.
 
     This kernel is not inlined, and policies call it before they take arrays out of their state. Otherwise numba would
-    count references to every array in each round, even for an oracle, which never calls it.
+    count references to every array in each round, even for an oracle, which never calls this kernel.
     """
     counts, estimate = state.counts, state.estimate
     theta, kappa, capped_kappa = estimate.theta, estimate.kappa, estimate.capped_kappa

@@ -1,8 +1,9 @@
-"""theta and kappa from the best rank-one approximation of the click rates M = S / V (the paper, section 5.1).
+"""Estimate theta and kappa by the best rank-one approximation of the click rates M = S / V (the paper, section 5.1).
 
-With zeta, u, v the largest singular value and its vectors: theta = v_1 zeta u and kappa = v / v_1, so that kappa_1 = 1
-and theta kappa^T = zeta u v^T. If v_1 is 0, the first position has no clicks, and the most visible position becomes the
-reference instead. Both can exceed 1: rankings use them as they are, since values clipped at 1 would tie.
+Let zeta be the largest singular value, and u and v its vectors. Then theta = v_1 zeta u and kappa = v / v_1, so that
+kappa_1 = 1 and theta kappa^T = zeta u v^T. If v_1 is 0, the first position has no clicks, and the most visible position
+becomes the reference instead. Theta and kappa can exceed 1. Rankings use them without a cap, because values capped at 1
+would tie.
 """
 
 from enum import IntEnum
@@ -20,9 +21,10 @@ _TOLERANCE = 1e-6  # relative
 
 
 class Fill(IntEnum):
-    """The entry of M for an item never shown at a position: 1, which is optimistic, or the click rate of all cells.
+    """The entry of M for an item at a position where it was never shown: 1, or the click rate of all cells.
 
-    The authors' public code has M = (S + p) / (V + p), which is 1 there too, and scales to a largest kappa of 1.
+    1 is optimistic. The authors' public code uses M = (S + p) / (V + p), which is 1 for such a cell too. It scales the
+    largest kappa to 1.
     """
 
     ONE = 0
@@ -33,21 +35,21 @@ class Fill(IntEnum):
 def svd(
     clicks: Floats, skips: Floats, fill: int = Fill.ONE, pseudo_count: float = PSEUDO_COUNT
 ) -> tuple[Floats, Floats]:
-    """theta (..., N) and kappa (..., L) of any number of queries at once, with counts stacked as (..., N, L).
+    """Return theta (..., N) and kappa (..., L) of any number of queries, whose counts are stacked as (..., N, L).
 
-    `pseudo_count` is the p of the fill of the authors.
+    `pseudo_count` is p in the authors' fill.
     """
     u, zeta, vt = np.linalg.svd(filled_rates(clicks, skips, fill, pseudo_count), full_matrices=False)
     # M has no negative entries, so |u| and |v| are leading vectors too, even if zeta is not unique
     u, v, zeta = np.abs(u[..., :, 0]), np.abs(vt[..., 0, :]), zeta[..., :1]
-    v = np.where(zeta > 0.0, v, 1.0)  # no clicks at all: theta = 0, and every kappa fits equally well
+    v = np.where(zeta > 0.0, v, 1.0)  # without any click, theta = 0 and every kappa fits equally well
     largest = v.max(axis=-1, keepdims=True)
     reference = np.where((v[..., :1] > _TINY) & (fill != Fill.AUTHORS), v[..., :1], largest)
     return reference * zeta * u, v / reference
 
 
 def filled_rates(clicks: Floats, skips: Floats, fill: int, pseudo_count: float = PSEUDO_COUNT) -> Floats:
-    """M of stacked queries; `click_rates` computes the same for one query."""
+    """M of stacked queries. `click_rates` computes the same for one query."""
     views = clicks + skips
     if fill == Fill.AUTHORS:
         return np.asarray((clicks + pseudo_count) / (views + pseudo_count))
@@ -71,7 +73,7 @@ def click_rates(counts: CountArrays, fill: int, pseudo_count: float, rates: Floa
 
 @kernel(inline=True)
 def _mean_rate(counts: CountArrays) -> float:
-    """The click rate of all cells together; 1/2 without any count."""
+    """The click rate of all cells together, or 1/2 if there are no counts."""
     clicks, skips = counts.clicks, counts.skips
     total_clicks, total_views = 0.0, 0.0
     for item in range(clicks.shape[0]):
@@ -83,11 +85,11 @@ def _mean_rate(counts: CountArrays) -> float:
 
 @kernel(inline=True)
 def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, kappa: Floats) -> int:
-    """Improve (theta, kappa) by power iterations on `rates` that start at theta, until they converge.
+    """Improve (theta, kappa) by power iterations on `rates` until they converge. They start at `theta`.
 
-    `iterations` limits their number, which is returned; online, a few are enough. `by_largest` scales to a largest
-    kappa of 1 instead of kappa_1 = 1. M has no negative entries, so its leading vectors have none either, and their
-    signs are determined.
+    Returns the number of iterations, which is at most `iterations`. During a run, a few are enough. With `by_largest`,
+    the largest kappa is scaled to 1 instead of kappa_1. M has no negative entries, so its leading vectors have none
+    either, and their signs are determined.
     """
     n_items, n_positions = rates.shape
     largest = 0.0
@@ -100,7 +102,7 @@ def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, ka
         done += 1
         for position in range(n_positions):
             kappa[position] = 0.0
-        for item in range(n_items):  # along memory
+        for item in range(n_items):  # in this order, reads are contiguous
             for position in range(n_positions):
                 kappa[position] += rates[item, position] * theta[item]
         length = 0.0
@@ -114,7 +116,7 @@ def rank_one(rates: Floats, iterations: int, by_largest: bool, theta: Floats, ka
             total = 0.0
             for position in range(n_positions):
                 total += rates[item, position] * kappa[position]
-            # relative: what starts near 0 may have to grow by many orders of magnitude
+            # the change is relative, because a value that starts near 0 may have to grow by orders of magnitude
             converged = converged and abs(total - theta[item]) <= _TOLERANCE * total
             theta[item] = total
     # kappa is v now and theta is M v = zeta u

@@ -1,8 +1,8 @@
-"""Logarithms and cube roots of ratios near 1 at the cost of a few divisions.
+"""Compute logarithms and cube roots of ratios near 1 at the cost of a few divisions.
 
 log(u / v) = 2 artanh(z) = 2 (z + z^3/3 + z^5/5 + ...) with z = (u - v) / (u + v). A Metropolis-Hastings step only needs
 to know on which side of log u its log-ratio lies. Three terms and a bound on the remainder nearly always decide this.
-If they do not, the step computes the logarithms themselves. The law stays the same.
+If they do not, the step computes the logarithms themselves. So the law of the chain stays the same.
 """
 
 from slotwise.jit import kernel
@@ -16,13 +16,13 @@ def beyond_first(square: float) -> float:
 
 @kernel(inline=True)
 def remainder(widest: float) -> float:
-    """An upper bound of the omitted terms of 2 artanh(z) / z for z^2 <= widest < 1, by a geometric series."""
+    """A bound on the sum of the omitted terms of 2 artanh(z) / z for z^2 <= widest < 1, by a geometric series."""
     return 2.0 / 7.0 * widest * widest * widest / (1.0 - widest)
 
 
 @kernel(inline=True)
 def cube_root(r: float) -> float:
-    """The cube root of r > 0: near 1 a fraction that is correct to the fourth order, then one cubic step of Halley."""
+    """The cube root of r > 0. Near 1, one step of Halley's method improves a fraction correct to the fourth order."""
     if not 0.5 < r < 2.0:
         return float(r ** (1.0 / 3.0))
     root = (14.0 * r * r + 35.0 * r + 5.0) / (5.0 * r * r + 35.0 * r + 14.0)

@@ -35,9 +35,9 @@ class Target:
     """The posterior to be sampled: counts, prior and reference."""
 
     counts: CountArrays
-    beta: tuple[float, float]  # a and b of the prior of theta; their initial values where they are learnt
+    beta: tuple[float, float]  # a and b of the prior of theta, or their initial values if they are learnt
     learnt: Learnt
-    free_from: int  # 1 when kappa_1 = 1 is fixed
+    free_from: int  # index of the first kappa that is not fixed: 1 if kappa_1 = 1 is fixed, else 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -47,7 +47,7 @@ class Target:
 
 
 class Draws(NamedTuple):
-    """Recorded states of a chain, one in each row."""
+    """Recorded states of a chain. Each row is one state."""
 
     theta: Floats  # draws x N
     kappa: Floats  # draws x L
@@ -61,7 +61,7 @@ class Draws(NamedTuple):
 
 
 class Chain:
-    """One chain. It starts at a random point, so chains that agree have not merely started alike."""
+    """One chain. It starts at a random point, so chains do not agree merely because they start at the same point."""
 
     def __init__(self, target: Target, sampler: Sampler, width: float, rng: np.random.Generator) -> None:
         self.target, self.sampler, self.rng = target, sampler, rng
@@ -74,7 +74,7 @@ class Chain:
         self.stopped = False  # another thread sets this to end a recording early
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without recording it, by steps that work from any start."""
+        """Update the state without recording it. The steps work from any starting point."""
         self._record(sweeps, 1, Draws.empty(1, self.target.shape))
 
     def record(self, draws: int, thin: int) -> None:
@@ -85,8 +85,8 @@ class Chain:
     def accepted(self, sweeps: int) -> dict[str, float]:
         """The acceptance rate of each kind of step over this number of sweeps.
 
-        The kinds of the mixing sampler are `matched`, steps of single coordinates whose proposal matches the
-        conditional law, and `slide`.
+        The mixing sampler has two kinds of steps: `matched` steps change one coordinate by a proposal that matches its
+        conditional law, and `slide` steps move along a ridge.
         """
         target, state = self.target, self.state
         if self.sampler is Sampler.MIXING:
@@ -98,7 +98,7 @@ class Chain:
         return {"walk": float(sum(changes)) / (steps * max(sweeps - 1, 1))}
 
     def _record(self, thin: int, slice_every: int, draws: Draws) -> None:
-        """Fill `draws` in compiled calls of less than a second, so that an interrupt takes effect between two calls."""
+        """Fill `draws` in compiled calls of less than a second each. An interrupt takes effect between two calls."""
         most_sweeps = max(BATCH_SIZE // self.target.counts.clicks.size, 1)
         rows = max(most_sweeps // thin, 1)
         for start in range(0, len(draws.theta), rows):
@@ -169,7 +169,7 @@ def _acceptance_rates(
     sweeps: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """The shares of matched steps, and of slides, that changed a value; NaN when there is no slide."""
+    """The share of matched steps and the share of slides that changed a value. Without slides, their share is NaN."""
     theta, kappa, beta = state.theta, state.kappa, state.beta
     clicks, skips, main_positions = counts.clicks, counts.skips, ridges.main_positions
     of_theta, of_kappa = given_kappa(counts, kappa), given_theta(counts, theta)

@@ -1,8 +1,8 @@
-"""A chain on the observed items and positions. Unobserved ones are drawn from their prior.
+"""A chain on the observed items and positions. All other thetas and kappas are drawn from their prior.
 
 Given a and b, a theta without counts is Beta(a, b) and a kappa without counts is uniform, whatever the data are. So
-they can be drawn directly. In a chain they would slow down mixing if a and b are learnt, because all thetas depend on a
-and b, and these depend on all thetas.
+these values can be drawn directly. As coordinates of the chain, they would slow down mixing if a and b are learnt: all
+thetas depend on a and b, which depend on all thetas.
 """
 
 import numpy as np
@@ -14,12 +14,15 @@ from slotwise.inference.sampling.learnt_prior import Learnt
 
 
 class ChainOnObserved:
-    """Its draws have the law of a `Chain` on all items and positions. If all are observed, they are the same draws."""
+    """A chain whose draws have the law of a `Chain` on all items and positions.
+
+    If all items and positions are observed, the draws are those of that `Chain`.
+    """
 
     def __init__(self, target: Target, rng: np.random.Generator) -> None:
         observed = (target.counts.clicks + target.counts.skips) > 0.0
         self._items, self._positions = np.array(observed.any(axis=1)), np.array(observed.any(axis=0))
-        self._positions[: target.free_from] = True  # the reference position fixes the scale, observed or not
+        self._positions[: target.free_from] = True  # the reference position fixes the scale, even if it is not observed
         self._target, self._rng = target, rng
         self._chain = Chain(self._observed_target(), Sampler.MIXING, 1.0, rng) if self._items.any() else None
         self.draws = Draws.empty(0, target.shape)
@@ -31,7 +34,7 @@ class ChainOnObserved:
             self._chain.stopped = True
 
     def burn_in(self, sweeps: int) -> None:
-        """Update the state without recording it, by steps that work from any start."""
+        """Update the state without recording it. The steps work from any starting point."""
         if self._chain is not None:
             self._chain.burn_in(sweeps)
             self.sweeps += sweeps
@@ -63,7 +66,7 @@ class ChainOnObserved:
         beta = np.tile(np.array(self._target.beta), (draws, 1))
         if self._target.learnt is not Learnt.NOTHING:
             first = 0 if self._target.learnt is Learnt.BOTH else 1
-            beta[:, first:] = 1.0 / (1.0 - self._rng.random((draws, 2 - first)))  # 1/a and 1/b are in ]0, 1]
+            beta[:, first:] = 1.0 / (1.0 - self._rng.random((draws, 2 - first)))  # 1/a and 1/b are in (0, 1]
         return beta
 
     def _from_prior(self, draws: int, beta: Floats) -> Draws:

@@ -1,7 +1,7 @@
 """The one-dimensional posterior of an item's theta given kappa (Eq. 5): its mode, an upper bound, and draws from it.
 
-Its logarithm h(q) = clicks log q + sum_l skips[l] log(1 - kappa[l] q) is concave in q, so every loop here is short.
-A row is passed as (matrix, row number), since in numba slicing a row out of a matrix costs more than reading it.
+The log-density h(q) = clicks log q + sum_l skips[l] log(1 - kappa[l] q) is concave in q, so every loop here is short. A
+row is passed as (matrix, row number), because in numba it costs more to slice a row out of a matrix than to read it.
 """
 
 import math
@@ -13,9 +13,9 @@ from slotwise.inference.sampling.log_bound import log_bound
 from slotwise.jit import kernel
 
 _MOST = 1.0 - 1e-12  # h can be infinite at 1 itself
-_GAIN = 1e-12  # h at the computed mode lies below its maximum by about this much at most
+_GAIN = 1e-12  # h at the computed mode is at most about this much below its maximum
 _NEWTON_STEPS = 100
-_TRIES = 10_000  # a try succeeds with a probability above 1/2: the limit is never reached, it only bounds the loop
+_TRIES = 10_000  # bounds the loop; it is never reached, because a try succeeds with a probability above 1/2
 
 
 @kernel(inline=True)
@@ -30,7 +30,7 @@ def log_density(q: float, clicks: float, skips: Floats, item: int, kappa: Floats
 
 @kernel(inline=True)
 def rise_bound(q: float, p: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
-    """An upper bound of h(q) - h(p) without a logarithm, tight where q is near p."""
+    """An upper bound of h(q) - h(p) without a logarithm. It is tight if q is near p."""
     total = clicks * log_bound(q, p) if clicks > 0.0 else 0.0
     for position in range(kappa.size):
         total += skips[item, position] * log_bound(1.0 - kappa[position] * q, 1.0 - kappa[position] * p)
@@ -48,7 +48,7 @@ def slope(q: float, clicks: float, skips: Floats, item: int, kappa: Floats) -> f
 
 @kernel(inline=True)
 def mode(clicks: float, skips: Floats, item: int, kappa: Floats) -> float:
-    """The maximiser of h on [0, 1]: Newton's method in log q, kept inside a shrinking bracket."""
+    """The maximiser of h on [0, 1], by Newton's method in log q. The iterates stay inside a shrinking bracket."""
     weighted, skipped = 0.0, 0.0
     for position in range(kappa.size):
         weighted += skips[item, position] * kappa[position]
@@ -88,8 +88,8 @@ def upper_bound(peak: float, drop: float, clicks: float, skips: Floats, item: in
     target = log_density(peak, clicks, skips, item, kappa) - drop
     if log_density(_MOST, clicks, skips, item, kappa) >= target:
         return 1.0
-    # h is concave, so a tangent reaches the target at the root or to its right: after one step Newton's method
-    # approaches the root from the right and never crosses it
+    # h is concave, so a tangent reaches the target at the root or to its right. So after one step, Newton's method
+    # approaches the root from the right and never crosses it.
     q = min(peak + math.sqrt(2.0 * drop / _curvature(peak, clicks, skips, item, kappa)), 0.5 * (1.0 + peak))
     for _ in range(_NEWTON_STEPS):
         fall = slope(q, clicks, skips, item, kappa)
@@ -113,23 +113,23 @@ def _curvature(q: float, clicks: float, skips: Floats, item: int, kappa: Floats)
 
 @kernel(inline=True)
 def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.random.Generator) -> float:
-    """An exact draw: rejection under a flat top and two exponential tails that touch h.
+    """Draw theta exactly, by rejection under a flat top and two exponential tails that touch h.
 
     If the density is close to Gaussian, 88 % of the tries succeed. The proposal of Lagree et al. is a Beta at the
-    position with the most data. It needed 4 to 8 tries on average, and up to 100 for an item whose data are spread over
-    positions. The law is the same.
+    position with the most data. With it, draws have the same law, but needed 4 to 8 tries on average, and up to 100 for
+    an item whose data are spread over positions.
     """
     peak = mode(clicks, skips, item, kappa)
     weighted = 0.0
     for position in range(kappa.size):
         weighted += skips[item, position] * kappa[position]
     if weighted <= 0.0:
-        return rng.beta(clicks + 1.0, 1.0)  # no skips with a positive weight: the density is q^clicks
+        return rng.beta(clicks + 1.0, 1.0)  # without skips of positive weight, the density is q^clicks
     peak = min(peak, _MOST)
-    reach = 1.0 / weighted  # without clicks h falls from q = 0 on at the rate `weighted`
+    reach = 1.0 / weighted  # without clicks, h falls from q = 0 at the rate `weighted`
     if clicks > 0.0:
         reach = math.sqrt(2.0 / _curvature(peak, clicks, skips, item, kappa))
-    # the tails: tangents at two points where h is about 1 below its maximum, from an upper bound of h there
+    # the tails are tangents at two points where h is about 1 below its maximum; they start from an upper bound of h
     left, left_rate, left_area = 0.0, 1.0, 0.0
     if clicks > 0.0:
         near = max(peak - reach, 0.5 * peak)
@@ -169,6 +169,6 @@ def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.r
 
 @kernel
 def draw_thetas(item_clicks: Floats, skips: Floats, kappa: Floats, rng: np.random.Generator, theta: Floats) -> None:
-    """Draw every item's theta. It is not inlined: the draw is long and takes numba seconds to compile."""
+    """Draw every item's theta. This kernel is not inlined, because it is long and takes numba seconds to compile."""
     for item in range(theta.size):
         theta[item] = draw_theta(item_clicks[item], skips, item, kappa, rng)

@@ -1,13 +1,13 @@
-"""One step for one coordinate of a PBM's posterior, drawn almost independently of its current value.
+"""Update one coordinate of a PBM's posterior. The new value is almost independent of the current one.
 
 The conditional law of a theta or kappa (Eq. 5 and 6) is close to a Gamma law when the products theta kappa are small,
 and the cube root of a Gamma variable is close to a Gaussian. So the proposal is a Gaussian for the cube root, matched
 to the mode and the curvature of the conditional: y = m (1 + c z)^3. For a Gamma law at least 95 % of the proposals are
 accepted. If the conditional has its mass close to 1, or if Newton's method has not come near the mode, a slice step is
 taken instead. The choice depends only on the other coordinates and the counts, so both kinds of step leave the
-posterior invariant. Every `slice_every`-th step is a slice step too. After a bad start, a chain is far from the bulk of
-the posterior. There the tails of the proposal can be so much lighter than those of the conditional that no proposal is
-ever accepted. A slice step always moves.
+posterior invariant. Every `slice_every`-th step is a slice step too, because after a bad start a chain may be far from
+the bulk of the posterior. There the tails of the proposal can be so much lighter than those of the conditional that no
+proposal is ever accepted. A slice step always moves.
 """
 
 import math
@@ -23,9 +23,9 @@ from slotwise.jit import kernel
 
 _NEWTON_STEPS = 4
 _NEAR = 0.05  # how far from the mode, in squared standard deviations, the last Newton step may have begun
-_WIDEST = 0.5  # above this the series does not help
-_ROOM = 3.0  # standard deviations that must fit between the mode and 1
-_TRIES = 200  # of a slice step: each try shrinks the bracket, so the limit is never reached
+_WIDEST = 0.5  # if z^2 may exceed this, the series does not help
+_ROOM = 3.0  # this many standard deviations must fit between the mode and 1
+_TRIES = 200  # bounds the loop of a slice step; it is never reached, because each try shrinks the bracket
 
 
 class Scan(NamedTuple):
@@ -33,7 +33,7 @@ class Scan(NamedTuple):
 
     first: int
     stride: int
-    slice_every: int  # counted from a random step on
+    slice_every: int  # the count begins at a random step
 
 
 @kernel(inline=True)
@@ -52,10 +52,10 @@ def redraw(values: Floats, laws: Conditionals, prior: BetaFactor, scan: Scan, rn
             term = skips[i, j] * others[j]
             weighted += term
             twice_weighted += term * others[j]
-        if weighted <= 0.0:  # no skips with a positive weight: the density is x^clicks
+        if weighted <= 0.0:  # without skips of positive weight, the density is x^clicks
             values[i] = rng.random() ** (1.0 / (1.0 + clicks[i] + more_clicks))
             continue
-        power = clicks[i] + more_clicks + 2.0 / 3.0  # 2/3: the Jacobian of the cube root
+        power = clicks[i] + more_clicks + 2.0 / 3.0  # 2/3 comes from the Jacobian of the cube root
         # correct to the second order in x; exact when all skips are at one position
         mode = power / (weighted + power * (twice_weighted / weighted))
         distance, curvature = math.inf, 1.0
@@ -63,7 +63,7 @@ def redraw(values: Floats, laws: Conditionals, prior: BetaFactor, scan: Scan, rn
             if not mode < 1.0:
                 distance = math.inf
                 break
-            # in log x: the slope is `gap`, and it falls at the rate `curvature`
+            # as a function of log x, the slope is `gap`, and it falls at the rate `curvature`
             share = more_skips * mode / (1.0 - mode)
             gap, curvature = power - share, share / (1.0 - mode)
             for j in range(others.size):
@@ -92,7 +92,7 @@ def redraw(values: Floats, laws: Conditionals, prior: BetaFactor, scan: Scan, rn
         z_now = (cube_root(x / mode) - 1.0) * sharpness
         proposed = 0.5 * (z * z - z_now * z_now)  # the ratio of the proposal's densities in the cube root
         log_u = -rng.standard_exponential()
-        # the log-ratio as series; all terms of a sum have one sign
+        # the log-ratio as a series; all terms of a sum have the same sign
         up = (y - x) / (y + x)
         widest = up * up
         down, rest = 0.0, power * up * beyond_first(widest)
@@ -121,9 +121,9 @@ def redraw(values: Floats, laws: Conditionals, prior: BetaFactor, scan: Scan, rn
 
 @kernel
 def _slice(x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats, rng: np.random.Generator) -> float:
-    """A slice step: a bracket of a suitable width, stepped out, then shrunk (Neal 2003, figures 3 and 5).
+    """Take a slice step: widen a bracket by stepping out, then shrink it (Neal 2003, figures 3 and 5).
 
-    The density is `factor` times the skips' factors of the conditional law of value i.
+    The density is `factor` times the factors of the skips in the conditional law of value i.
     """
     least = -rng.standard_exponential()
     width = _width(factor, skips, i, others)
@@ -144,7 +144,7 @@ def _slice(x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats, 
 
 @kernel(inline=True)
 def _width(factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
-    """Four standard deviations of a Beta law with these clicks and skips; wider if the skips were less visible."""
+    """Four standard deviations of a Beta law with these clicks and skips. Less visible skips make it wider."""
     weighted, skipped = 1.0 + factor.skips, 1.0 + factor.skips
     for j in range(others.size):
         weighted += skips[i, j] * others[j]

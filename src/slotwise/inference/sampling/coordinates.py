@@ -1,4 +1,4 @@
-"""The coordinates of a PBM's posterior, theta and kappa, and the conditional law of each given all others."""
+"""The coordinates of a PBM's posterior, and the conditional law of each coordinate given all others."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ from slotwise.checks import Floats
 from slotwise.counts import CountArrays
 from slotwise.jit import kernel
 
-# samplers read a value as no nearer to 0 and 1 than this: at 0 and 1 themselves a logarithm would be infinite
+# samplers move a value at least this far from 0 and 1, because a logarithm would be infinite at 0 and 1 themselves
 LEAST, MOST = 1e-200, 1.0 - 2.0**-53
 
 
 class ChainState(NamedTuple):
-    """The current values of a Markov chain; samplers change the arrays in place."""
+    """The current values of a Markov chain. Samplers change the arrays in place."""
 
     theta: Floats
     kappa: Floats

@@ -1,4 +1,4 @@
-"""Convergence diagnostics of a sampler on given counts, by ArviZ: effective sample size, acceptance, R-hat."""
+"""Diagnose the convergence of a sampler with ArviZ: effective sample sizes, acceptance rates and R-hat."""
 
 import math
 import time
@@ -24,23 +24,23 @@ from slotwise.inference.sampling.posterior import (
 )
 
 SAMPLERS = {sampler.name.lower(): sampler for sampler in Sampler}
-AGREE, DISAGREE = 1.01, 1.1  # chains agree when every R-hat is below the first, and disagree from the second on
+AGREE, DISAGREE = 1.01, 1.1  # chains agree if every R-hat is below AGREE, and disagree if one is at least DISAGREE
 ACCEPTANCE_SWEEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """Diagnostics of the chains of one sampler. Arrays have one number for each theta, then one for each kappa."""
+    """Diagnostics of the chains of one sampler. An array has one number for each theta, then one for each kappa."""
 
     sampler: str
     names: list[str]
-    draws: Floats  # chains x draws of each x variables, scaled as in `Posterior`
+    draws: Floats  # chains x draws per chain x variables, scaled as in `Posterior`
     ess_bulk: Floats  # NaN for a variable that is 1 by convention
     ess_tail: Floats
     r_hat: Floats
     mean: Floats
     error: Floats  # Monte Carlo standard error of the mean
-    ranks: Floats  # like draws: the ranks of each variable over all chains
+    ranks: Floats  # the same shape as draws: the ranks of each variable over all chains
     accepted: dict[str, float]  # the acceptance rate of each kind of step
     sweeps: int  # the sweeps of all chains, without the burn-in
     burn_in: int
@@ -73,7 +73,7 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """Whether the chains agree, as a predicate that follows "the chains"."""
+        """Whether the chains agree, as text that continues a sentence beginning with "the chains"."""
         if self.agree:
             return f"agree (every R-hat is below {AGREE})"
         if self._largest_r_hat < DISAGREE:
@@ -104,7 +104,7 @@ def diagnose(
 
     The samplers are `mixing`, the paper's `random_walk`, and `log_odds`, which the paper's conclusion suggests. The two
     walks take steps of width / sqrt(t), where t is the number of displays, and support the uniform prior only. Every
-    chain starts at a random point; its burn-in is half as many sweeps as it then records, and at least 500.
+    chain starts at a random point. Its burn-in is half as long as its recording, but at least 500 sweeps.
     """
     arviz = _arviz()
     kind = SAMPLERS[one_of("sampler", sampler, SAMPLERS)]
@@ -162,7 +162,7 @@ def _statistics(arviz: Any, draws: Floats) -> dict[str, Any]:
 
 
 def _accepted(target: Target, kind: Sampler, chain: Chain, width: float) -> dict[str, float]:
-    """The acceptance rates of a chain, starting at its current state."""
+    """Run a chain from its current state, and return its acceptance rates."""
     copy = Chain(target, kind, float(width), np.random.default_rng(0))
     for values, current in zip(copy.state, chain.state, strict=True):
         values[:] = current

@@ -1,4 +1,4 @@
-"""An ensemble: some draws from the posterior that are kept, and are drawn again when the counts have changed enough."""
+"""An ensemble keeps some draws from the posterior. It draws them again when the counts have changed enough."""
 
 from typing import NamedTuple
 
@@ -11,18 +11,18 @@ from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.jit import kernel
 
-BURN_IN = 3  # sweeps before the first draw, when the counts have changed a little since the last refill
+BURN_IN = 3  # sweeps before the first draw, if the counts have changed little since the last refill
 LONG_BURN_IN = (
-    100  # the same when they have changed by more than a factor of 1 + LONG_FROM: the chain may start anywhere
+    100  # sweeps if the counts have changed by more than a factor of 1 + LONG_FROM: the chain may start anywhere
 )
 LONG_FROM = 0.5
 _NEVER = -1.0
 
 
 class Ensemble(NamedTuple):
-    """M draws from the posterior. In every draw the kappas sum to 1: only the products theta kappa are identified."""
+    """M draws from the posterior. Only the products theta kappa are identified, so the kappas of a draw sum to 1."""
 
-    theta: Floats  # M x N, so scaled that theta kappa is a click probability; a theta may exceed 1
+    theta: Floats  # M x N; theta kappa is a click probability, so a theta may exceed 1
     kappa: Floats  # M x L
     mean_theta: Floats  # N
     mean_kappa: Floats  # L
@@ -43,7 +43,7 @@ def empty_ensemble(draws: int, n_items: int, n_positions: int) -> Ensemble:
 
 @kernel(inline=True)
 def needs_refill(counts: CountArrays, drawn_at: Floats, growth: float) -> bool:
-    """Whether the displays or the clicks have changed by this share, in either direction, since the draws were made."""
+    """Whether the displays or the clicks have grown or shrunk by the share `growth` since the draws were made."""
     displays, clicks, position_clicks = counts.displays[0], 0.0, counts.position_clicks
     for position in range(position_clicks.size):
         clicks += position_clicks[position]
@@ -59,7 +59,7 @@ def _changed(before: float, now: float, growth: float) -> bool:
 def refill(
     counts: CountArrays, ridges: Ridges, chain: ChainState, ensemble: Ensemble, learnt: int, rng: np.random.Generator
 ) -> None:
-    """Draw the ensemble again: a short burn-in from the chain's last state, then one draw after each sweep."""
+    """Draw the ensemble again. After a short burn-in from the chain's last state, each sweep gives one draw."""
     theta, kappa = chain.theta, chain.kappa
     thetas, kappas = ensemble.theta, ensemble.kappa
     mean_theta, mean_kappa = ensemble.mean_theta, ensemble.mean_kappa

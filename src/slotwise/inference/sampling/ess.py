@@ -1,12 +1,12 @@
 """Effective sample size and R-hat of a set of chains.
 
 Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat",
-Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables; the results have one number for
+Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables. The results have one number for
 each variable.
 
-The results agree with ArviZ, with one exception: for a variable that never changes the result is NaN, not the number of
-its draws, so that a stuck chain does not look perfect. Chains with fewer than four draws or with a NaN, and R-hat of a
-single chain, give NaN as well.
+The results agree with ArviZ, with one exception. For a variable that never changes, the result is NaN instead of the
+number of its draws, so that a stuck chain does not look perfect. The result is also NaN if the chains have fewer than
+four draws or contain a NaN, and for R-hat of a single chain.
 """
 
 import numpy as np
@@ -24,7 +24,10 @@ def ess(draws: Floats) -> Floats:
 
 
 def tail_ess(draws: Floats) -> Floats:
-    """Tail effective sample size: the precision of intervals. It is the smaller value of the 5 % and 95 % quantiles."""
+    """Tail effective sample size: the precision of intervals.
+
+    It is the smaller one of the effective sample sizes of the 5 % and the 95 % quantile.
+    """
     if draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
     low, high = np.quantile(draws, (0.05, 0.95), axis=(0, 1))
@@ -34,7 +37,7 @@ def tail_ess(draws: Floats) -> Floats:
 
 
 def r_hat(draws: Floats) -> Floats:
-    """R-hat: 1 if the chains agree in location and in spread. Above 1.01 they do not agree."""
+    """R-hat. It is 1 if the chains agree in location and in spread. Above 1.01 they do not agree."""
     if draws.shape[0] < 2 or draws.shape[1] < _FEWEST:
         return np.full(draws.shape[2:], np.nan)
     halves = _split(draws)
@@ -55,7 +58,7 @@ def _split(draws: Floats) -> Floats:
 
 
 def _normalised(draws: Floats) -> Floats:
-    """Normal scores of the ranks over all chains: robust to heavy tails, even to laws without a mean."""
+    """Normal scores of the ranks over all chains. They are robust to heavy tails, even to laws without a mean."""
     from scipy.special import ndtri  # type: ignore[import-untyped] # slow to load
 
     count = draws.shape[0] * draws.shape[1]
@@ -70,14 +73,14 @@ def _normalised(draws: Floats) -> Floats:
 def _reduction(draws: Floats) -> Floats:
     """R-hat: the factor by which the spread might still shrink with more draws."""
     n = draws.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):  # constant chains give infinity, or NaN when all are equal
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant chains give infinity, or NaN if all are equal
         ratio = draws.mean(axis=1).var(axis=0, ddof=1) / draws.var(axis=1, ddof=1).mean(axis=0)
     factor: Floats = np.sqrt(ratio + (n - 1) / n)
     return factor
 
 
 def _effective_sample_size(draws: Floats) -> Floats:
-    """Effective sample size (section 3.2): draws divided by their autocorrelation time, at most n log10(n)."""
+    """Effective sample size (section 3.2): n draws divided by their autocorrelation time, but at most n log10(n)."""
     chains, n = draws.shape[:2]
     autocovariance = _autocovariance(draws)
     within = autocovariance[0] * n / (n - 1)
@@ -106,9 +109,11 @@ def _autocovariance(draws: Floats) -> Floats:
 
 
 def _correlation_time(correlation: Floats) -> Floats:
-    """Geyer's initial monotone sequence: sums of pairs of lags, as long as they are positive, made non-increasing.
+    """The autocorrelation time by Geyer's initial monotone sequence.
 
-    The even lag of the first omitted pair is included, because otherwise the time of an antithetic chain is too short.
+    The sequence consists of sums of pairs of lags. It ends before the first sum that is not positive, and is made
+    non-increasing. The even lag of the first omitted pair is included, because otherwise the time of an antithetic
+    chain is too short.
     """
     last = max((len(correlation) - 3) // 2, 0)
     even, odd = correlation[0 : 2 * last + 1 : 2], correlation[1 : 2 * last + 2 : 2]

@@ -1,7 +1,7 @@
-"""A Beta(a, b) prior of theta whose a and b are learnt from the items: a priori 1/a and 1/b are uniform on ]0, 1].
+"""A Beta(a, b) prior of theta whose a and b are learnt from the items. A priori, 1/a and 1/b are uniform on (0, 1].
 
-So a, b >= 1. These Beta laws have no pole, the uniform law is among them, and every conditional law stays log-concave.
-With a fixed at 1, the density decreases from 0 on or is flat, so attractive items can be rare, but not the rule.
+So a, b >= 1. These Beta laws have no pole, the uniform law is one of them, and every conditional law stays log-concave.
+If a is fixed at 1, the density decreases or is flat. Then attractive items can be rare, but not the rule.
 """
 
 import math
@@ -16,7 +16,7 @@ from slotwise.jit import kernel
 
 _TRIES = 200
 _SMALL = 1e-100  # far above the smallest float, so that one more factor cannot underflow
-_SMALLEST = 1e-9  # of 1/a and 1/b: below it the logarithms of Gamma lose their digits
+_SMALLEST = 1e-9  # the least 1/a and 1/b: below this, logarithms of the gamma function lose their digits
 
 
 class Learnt(IntEnum):
@@ -29,7 +29,7 @@ class Learnt(IntEnum):
 
 @kernel
 def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) -> None:
-    """One slice step for b given a and theta. If both are learnt, the step is for a or b, chosen at random."""
+    """Take one slice step for b given a and theta. If both a and b are learnt, one of them is chosen at random."""
     which = 0 if learnt == Learnt.BOTH and rng.random() < 0.5 else 1
     log_sum, product = 0.0, 1.0
     for item in range(theta.size):
@@ -43,7 +43,7 @@ def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) ->
 
 @kernel
 def _slice(a: float, b: float, log_sum: float, n_items: int, rng: np.random.Generator) -> float:
-    """A slice step for a by shrinking (Neal 2003, figure 5). By symmetry it serves for b too.
+    """Take a slice step for a by shrinking (Neal 2003, figure 5). By symmetry, the same function serves for b.
 
     The density in 1/a is B(a, b)^-n exp((a - 1) log_sum).
     """

@@ -1,4 +1,4 @@
-"""An upper bound of the logarithm at the cost of one division, which is precise enough for most decisions."""
+"""An upper bound of the logarithm that costs one division and is precise enough for most decisions."""
 
 from slotwise.jit import kernel
 

@@ -1,4 +1,4 @@
-"""Metropolis-Hastings on the posterior of a PBM by a random walk on log-odds, as the paper's conclusion suggests.
+"""Metropolis-Hastings by a random walk on log-odds, as the conclusion of the paper suggests.
 
 Log-odds are unbounded, so the proposal is not truncated as in Algorithm 2. Instead, the acceptance ratio includes the
 Jacobian of the change of variable. Steps are small near 0 and near 1.
@@ -13,14 +13,15 @@ from slotwise.inference.sampling.coordinates import Conditionals
 from slotwise.inference.sampling.random_walk import sample_by_steps
 from slotwise.jit import kernel
 
-# The walk stays between these values, log-odds of -34.7 to 34.7. The posterior's mass beyond them matters only from
-# 1e14 counts on. Closer to 1, a float has too few digits for its log-odds. Closer to 0, the walk would never return.
+# The walk stays between these values, that is, between log-odds of -34.7 and 34.7. The posterior's mass beyond them
+# matters only with 1e14 counts or more. Closer to 1, a float has too few digits for its log-odds. Closer to 0, the walk
+# would never return.
 _LEAST, _MOST = 2.0**-50, 1.0 - 2.0**-50
 
 
 @kernel(inline=True)
 def step_all(values: Floats, first: int, laws: Conditionals, sigma: float, rng: np.random.Generator) -> None:
-    """One random-walk step for each of `values[first:]`: logit(y) = logit(x) + sigma N(0, 1)."""
+    """Take one random-walk step for each of `values[first:]`: logit(y) = logit(x) + sigma N(0, 1)."""
     clicks, skips, others = laws.clicks, laws.skips, laws.others
     for i in range(first, values.size):
         x = min(max(values[i], _LEAST), _MOST)

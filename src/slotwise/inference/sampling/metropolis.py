@@ -21,17 +21,17 @@ _LOG_2 = math.log(2.0) + 1e-6
 
 @kernel(inline=True)
 def step_all(values: Floats, first: int, laws: Conditionals, sigma: float, rng: np.random.Generator) -> None:
-    """One random-walk step for each of `values[first:]`.
+    """Take one random-walk step for each of `values[first:]`.
 
-    This is one long function on purpose: `jit.kernel` explains what calls cost.
+    This is one long function because calls are slow, as `jit.kernel` explains.
     """
     clicks, skips, others = laws.clicks, laws.skips, laws.others
     for i in range(first, values.size):
         x = min(max(values[i], LEAST), MOST)
         y = draw(x, sigma, rng)  # Alg. 2 lines 5-7
         log_u = -rng.standard_exponential()
-        # first bound: one dot product. As a function of o = others[j], log((1-yo)/(1-xo)) lies below its
-        # tangent at 0 when y > x, and below its chord on [0, 1] when y < x
+        # The first bound takes one dot product. As a function of o = others[j], log((1-yo)/(1-xo)) lies below its
+        # tangent at 0 if y > x, and below its chord on [0, 1] if y < x.
         weighted_skips = 0.0
         for j in range(others.size):
             weighted_skips += skips[i, j] * others[j]
@@ -39,7 +39,7 @@ def step_all(values: Floats, first: int, laws: Conditionals, sigma: float, rng: 
         bound = clicks[i] * log_bound(y, x) + _LOG_2
         if bound + weighted_skips * slope < log_u:
             continue
-        # second bound: one division for each term
+        # The second bound takes one division for each term.
         for j in range(others.size):
             bound += skips[i, j] * log_bound(1.0 - y * others[j], 1.0 - x * others[j])
         if bound < log_u:

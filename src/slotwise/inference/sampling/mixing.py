@@ -1,4 +1,4 @@
-"""A sampler of the PBM's posterior that mixes well: a step for each coordinate, then moves along the ridges."""
+"""A sampler of the PBM's posterior that mixes well. A sweep updates single coordinates, then moves along ridges."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class Schedule(NamedTuple):
     """Which coordinates the sampler updates, and how often."""
 
     sweeps: int
-    stride: int  # a sweep updates every stride-th item and position, starting from a random one
+    stride: int  # a sweep updates every stride-th item and position, and begins with a random one
     slice_every: int  # SLICE_EVERY, or 1 if the chain may start far from the bulk of the posterior
     free_from: int  # the first position whose kappa is not fixed
     learnt: int  # which of the prior's a and b are updated: a `Learnt`
@@ -30,8 +30,8 @@ def sample(
 ) -> None:
     """Update the state in place.
 
-    A priori kappa is uniform and theta ~ Beta(a, b). The kernel is not inlined, because it is long: one compiled copy
-    serves all callers, and the cost of a call is small in comparison.
+    A priori, kappa is uniform and theta is Beta(a, b). This kernel is not inlined, because it is long. One compiled
+    copy serves all callers, and the cost of a call is small in comparison.
     """
     theta, kappa, beta = state.theta, state.kappa, state.beta
     clicks, skips, skips_by_position = counts.clicks, counts.skips, counts.skips_by_position

@@ -1,4 +1,4 @@
-"""The posterior of theta and kappa given counts: draws, credible intervals, effective sample sizes."""
+"""The posterior of theta and kappa given counts: draws, credible intervals and effective sample sizes."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ from slotwise.jit import kernel
 from slotwise.notebook import Estimates, format_numbers, html_estimates, plural
 
 CHAINS = 4
-BURN_IN = 500  # sweeps of each chain; the slowest design that was measured took 450, with starts drawn from the prior
-MOST_SWEEPS = 100  # the default budget, per draw
-MOST_NUMBERS = 200_000_000  # the limit over all draws
+BURN_IN = 500  # sweeps of each chain; from starts drawn from the prior, the slowest design measured needed 450
+MOST_SWEEPS = 100  # the default budget in sweeps per draw
+MOST_NUMBERS = 200_000_000  # the largest number of values in all draws together
 _VARIABLES_AT_ONCE = 500  # for effective sample sizes, which take ten times the memory of the draws
 REFERENCES = {"none": 0, "first": 1}
 PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FALLING}
@@ -34,7 +34,7 @@ PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FA
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Posterior draws: theta is draws x N, kappa is draws x L, the chains one after another.
+    """Posterior draws: theta is draws x N, and kappa is draws x L. The draws of one chain follow those of another.
 
     Every draw is scaled so that the largest kappa is 1 in each component of the item-position graph. With
     `reference="first"`, the component of the first position has kappa_1 = 1 instead.
@@ -50,9 +50,9 @@ class Posterior:
 
     theta: Floats
     kappa: Floats
-    displays: Ints  #: draws x L: the best display under each draw; -1 where there are fewer items than positions
+    displays: Ints  #: draws x L: the best display under each draw; -1 at empty positions, if there are too few items
     beta: Floats  #: draws x 2: a and b of the prior of theta
-    by_chain: Floats  #: chains x draws of each x variables: every theta, then every kappa
+    by_chain: Floats  #: chains x draws per chain x variables: every theta, then every kappa
     sweeps: int  #: the sweeps of all chains, including discarded ones
     budget: int  #: the limit of sweeps
     target_ess: float  #: the requested effective sample size
@@ -64,9 +64,9 @@ class Posterior:
 
     @cached_property
     def effective_sample_sizes(self) -> Floats:
-        """The smaller of the bulk and tail value for each theta, then each kappa.
+        """The smaller one of the bulk and tail effective sample sizes of each theta, then of each kappa.
 
-        NaN for a value that is 1 by convention.
+        It is NaN for a theta or kappa that is 1 by convention.
         """
         blocks = np.array_split(self.by_chain, -(-self.by_chain.shape[2] // _VARIABLES_AT_ONCE), axis=2)
         return np.concatenate([np.fmin(ess(block), tail_ess(block)) for block in blocks])
@@ -78,7 +78,7 @@ class Posterior:
 
     @property
     def ess(self) -> float:
-        """The smallest effective sample size over all thetas and kappas; 0 when it cannot be computed."""
+        """The smallest effective sample size of all thetas and kappas, or 0 if it cannot be computed."""
         sizes = self.effective_sample_sizes[np.isfinite(self.effective_sample_sizes)]
         return float(sizes.min()) if sizes.size else 0.0
 
@@ -104,9 +104,9 @@ class Posterior:
         return [f"theta[{name}]" for name in self.items] + [f"kappa[{name}]" for name in self.positions]
 
     def intervals(self, level: float = 0.9) -> Intervals:
-        """Central credible intervals: each contains its theta or kappa with probability `level`.
+        """Central credible intervals. Each contains its theta or kappa with probability `level`.
 
-        Those of `unlinked` positions are NaN: their draws are all 1, which says nothing about their visibility.
+        The intervals of `unlinked` positions are NaN, because their draws are 1 whatever their visibility is.
         """
         ends = [(1.0 - check_level(level)) / 2.0, (1.0 + level) / 2.0]
         kappa = np.where(self.unlinked, np.nan, np.quantile(self.kappa, ends, axis=0))
@@ -145,7 +145,10 @@ class Posterior:
         return np.asarray((self.displays[:, None, :] == items[None, :, None]).mean(axis=0))
 
     def best(self, display: Mapping[str, str] | Sequence[int]) -> float:
-        """The probability that `display`, a mapping of positions to items or a list of item indices, is the best."""
+        """The probability that `display` is the best display.
+
+        `display` maps names of positions to names of items, or is a list of item indices.
+        """
         indices = self._item_indices(display)
         return float((self.displays == indices).all(axis=1).mean())
 
@@ -207,12 +210,12 @@ def posterior(
 ) -> Posterior:
     """Draw theta and kappa given counts until the effective sample size is at least `ess` or the budget is spent.
 
-    A priori every kappa is uniform on [0, 1]. `prior` is the prior of theta: `"uniform"`; a pair (a, b) with a, b >= 1
+    A priori, every kappa is uniform on [0, 1]. `prior` is the prior of theta: `"uniform"`; a pair (a, b) with a, b >= 1
     for Beta(a, b); `"learnt"` for a Beta whose a and b are learnt from all items together; or `"falling"` for a = 1 and
-    b learnt. `reference="first"` fixes kappa_1 = 1. `ess` is half of the draws by default. `budget` is the limit of
-    sweeps over all chains, by default a hundred times the draws. The burn-in (`burn_in` sweeps of each of four chains)
-    and one sweep per draw always run, whatever the budget. The chains run on `threads` threads (None: one per core),
-    which does not change the draws.
+    b learnt. `reference="first"` fixes kappa_1 = 1. `ess` is half of the draws by default. `budget` limits the total
+    number of sweeps of all chains. By default it is a hundred times the number of draws. Each of the four chains always
+    runs its `burn_in` sweeps and one sweep per draw, even if this exceeds the budget. The chains run on `threads`
+    threads, by default one per core. The number of threads does not change the draws.
 
     >>> result = posterior(Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]]), draws=1000)
     >>> result.reached, result.best([0, 1]) > 0.9
@@ -239,7 +242,7 @@ def posterior(
 def _sample(
     target: Target, chains: list[ChainOnObserved], burn_in: int, goal: Goal, labels: Labels, workers: int | None
 ) -> Posterior:
-    """Record again with up to twice the thinning, replacing the earlier record, until the goal is reached."""
+    """Record again, with up to twice the thinning, until the goal is reached. Each record replaces the earlier one."""
     draws, thin = -(-goal.draws // len(chains)), 1
     with ThreadPoolExecutor(workers, thread_name_prefix="slotwise") as pool:
         try:
@@ -263,7 +266,7 @@ def collect(
 ) -> Posterior:
     """The draws that the chains recorded. Each draw is scaled on its own."""
     theta, kappa, beta = (np.concatenate(arrays) for arrays in zip(*(chain.draws for chain in chains), strict=True))
-    # this comes before scaling, which changes the order of items of different components
+    # before scaling, because scaling changes the order of items of different components
     displays = _best_displays(theta, kappa, labels.allowed)
     group_displays = tuple(
         _best_displays(theta, kappa[:, positions], allowed)[: goal.draws] for allowed, positions in labels.groups
@@ -305,7 +308,7 @@ def _arrange_all(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], displ
 
 
 def check_size(draws: int, target: Target) -> None:
-    """Raise BadInput when the draws would not fit into memory."""
+    """Raise BadInput if the draws would not fit into memory."""
     size = draws * sum(target.shape)
     if size > MOST_NUMBERS:
         raise BadInput(
@@ -314,7 +317,7 @@ def check_size(draws: int, target: Target) -> None:
 
 
 def target_of(counts: Counts, prior: Any, reference: str) -> Target:
-    """The posterior for these arguments, validated."""
+    """Validate the arguments and return the posterior that they describe."""
     if not isinstance(counts, Counts):
         raise BadInput(f"counts = {format_value(counts)} is {type(counts).__name__}; Counts(clicks, skips) are needed")
     beta, learnt = (1.0, 1.0), Learnt.NOTHING
@@ -332,6 +335,6 @@ def target_of(counts: Counts, prior: Any, reference: str) -> Target:
 
 
 def index_labels(target: Target) -> Labels:
-    """Indices as names; every item may be displayed."""
+    """Labels that use indices as names. Every item may be displayed."""
     n_items, n_positions = target.shape
     return Labels([str(k) for k in range(n_items)], [str(k) for k in range(n_positions)], np.ones(n_items, np.bool_))

@@ -24,8 +24,8 @@ Sample = Callable[[CountArrays, Floats, Floats, RandomWalk, np.random.Generator]
 
 
 def sample_by_steps(module_name: str) -> Sample:
-    """Build the kernel that updates (theta, kappa) in place by sweeps of `step_all` of this module."""
-    steps = sys.modules[module_name]  # a closure over the module, not over the kernel: see docs/numba.md
+    """Build the kernel that updates (theta, kappa) in place by sweeps of the module's `step_all`."""
+    steps = sys.modules[module_name]  # a closure over the module, not over the kernel (docs/numba.md says why)
 
     @kernel(inline=True, depends=(steps,))
     def sample(counts: CountArrays, theta: Floats, kappa: Floats, walk: RandomWalk, rng: np.random.Generator) -> None:

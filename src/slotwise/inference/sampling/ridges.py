@@ -1,10 +1,10 @@
-"""Moves along the ridges theta kappa = constant of a PBM's posterior, where steps of single coordinates are slow.
+"""Moves along the ridges of a PBM's posterior, on which theta kappa is constant and single-coordinate steps are slow.
 
 Clicks determine products. If an item was nearly always displayed at one position, the product of its theta and the
 position's kappa is well known. While this product stays fixed, neither of the two can change alone. The main position
-of an item is the one with most of its clicks. `slide` changes the kappa of a position, and the thetas of all items
-whose main position it is, in opposite directions. `rescale` changes all thetas and kappas of a connected component. No
-product changes, so the likelihood stays the same, and the scale can be drawn from its exact law.
+of an item is the one with most of its clicks. `slide` changes the kappa of a position and the thetas of all items with
+this main position in opposite directions. `rescale` changes all thetas and kappas of a connected component. It changes
+no product, so the likelihood stays the same, and the scale can be drawn from its exact law.
 """
 
 import math
@@ -26,7 +26,8 @@ _TRIES = 200
 class Ridges(NamedTuple):
     """The directions of the ridges.
 
-    They depend on the counts alone. The moves are valid for any directions; those that follow the counts mix better.
+    They depend on the counts alone. The moves are valid for any directions, but directions that follow the counts mix
+    better.
     """
 
     main_positions: Ints  # N: the position with most of an item's clicks, or NO_POSITION
@@ -35,7 +36,7 @@ class Ridges(NamedTuple):
 
 
 class PositionScan(NamedTuple):
-    """The positions that one pass of `slide` takes."""
+    """The positions that one pass of `slide` updates."""
 
     first: int
     stride: int
@@ -90,11 +91,11 @@ def slide(
     prior: BetaFactor,
     rng: np.random.Generator,
 ) -> None:
-    """For each position of the scan: log kappa - delta, and log theta + delta for the items with this main position.
+    """For each position of the scan, subtract delta from log kappa, and add delta to log theta of its items.
 
-    This is a random walk in log coordinates, so the density is taken in log coordinates (an extra 1 in every exponent).
-    The width of a step depends on the counts and the prior alone. If kappa is fixed, the rest of its component moves in
-    the opposite direction instead, which changes the same products.
+    The items are those with this main position. This is a random walk in log coordinates, so the density is taken in
+    log coordinates: every exponent is larger by 1. The width of a step depends on the counts and the prior alone. If
+    kappa is fixed, the rest of its component moves in the opposite direction instead, which changes the same products.
 
     The arrays are separate arguments, because tuples of arrays made a round of `slot_ts` 3 % slower.
     """
@@ -159,7 +160,7 @@ def _exponents(
 def _rise_by_series(
     proposal: Slide, skips: Floats, theta: Floats, kappa: Floats, main_positions: Ints
 ) -> tuple[float, float]:
-    """`_rise` without a logarithm, and an upper bound of its error."""
+    """Approximate `_rise` without a logarithm. Also returns an upper bound of the error."""
     position, up, down = proposal.position, proposal.up, proposal.down
     total, size, widest = 0.0, 0.0, 0.0
     for item in range(theta.size):
@@ -211,9 +212,9 @@ def _rise(proposal: Slide, skips: Floats, theta: Floats, kappa: Floats, main_pos
 def _slide_rest(
     proposal: Slide, log_u: float, skips: Floats, theta: Floats, kappa: Floats, ridges: Ridges, prior: BetaFactor
 ) -> None:
-    """The slide at a position with a fixed kappa.
+    """Slide at a position with a fixed kappa.
 
-    In its component the thetas of items with other main positions go down, and the kappas of other positions go up.
+    In its component, the thetas of items with other main positions go down, and the kappas of other positions go up.
     """
     main_positions, items, positions = ridges.main_positions, ridges.items, ridges.positions
     position, delta, up, down = proposal.position, proposal.delta, proposal.up, proposal.down
@@ -250,11 +251,11 @@ def rescale(
     prior: BetaFactor,
     rng: np.random.Generator,
 ) -> None:
-    """For each connected component without a fixed kappa: log theta + delta and log kappa - delta.
+    """In each component without a fixed kappa, add delta to every log theta and subtract delta from every log kappa.
 
-    delta follows its exact law. With n items and l positions in the component its density is
-    exp((n (1 + prior.clicks) - l) delta), times the prior's factors (1 - theta)^prior.skips, where no theta and no
-    kappa exceeds 1.
+    delta follows its exact law. With n items and l positions in the component, its density is
+    exp((n (1 + prior.clicks) - l) delta), times the prior's factors (1 - theta)^prior.skips. No theta and no kappa may
+    exceed 1.
     """
     for label in range(free_from, kappa.size):
         if positions[label] != label:
@@ -300,9 +301,9 @@ def _truncated_exponential(law: ScaleLaw, rng: np.random.Generator) -> float:
 def _scale_slice(
     law: ScaleLaw, theta: Floats, items: Ints, label: int, skips: float, rng: np.random.Generator
 ) -> float:
-    """A slice step from delta = 0 (Neal 2003, figure 5).
+    """Take a slice step from delta = 0 (Neal 2003, figure 5).
 
-    With a factor (1 - theta)^skips there is no simple direct draw.
+    If the density has a factor (1 - theta)^skips, there is no simple way to draw delta directly.
     """
     low, high, rate = law.low, law.high, law.rate
     fall = rng.standard_exponential()

@@ -5,5 +5,5 @@ from slotwise.jit import kernel
 
 @kernel(inline=True)
 def shrink(low: float, high: float, rejected: float, current: float) -> tuple[float, float]:
-    """The bracket, cut off at the rejected proposal. The current value stays inside (Neal 2003, figure 5)."""
+    """Cut the bracket off at the rejected proposal. The current value stays inside (Neal 2003, figure 5)."""
     return (rejected, high) if rejected < current else (low, rejected)

@@ -1,6 +1,6 @@
-"""The Gaussian around x of width sigma, truncated to ]0, 1[: drawn in constant time for every sigma.
+"""Draw from the Gaussian around x of width sigma, truncated to (0, 1). The time is constant for every sigma.
 
-This is the proposal of Algorithm 2, lines 5-7. Its plain rejection loop needs about 2.5 sigma tries.
+This is the proposal of Algorithm 2, lines 5-7. The plain rejection loop of Algorithm 2 needs about 2.5 sigma tries.
 """
 
 import math
@@ -17,7 +17,7 @@ _SQRT_HALF = math.sqrt(0.5)
 
 @kernel(inline=True)
 def draw(x: float, sigma: float, rng: np.random.Generator) -> float:
-    """One draw in ]0, 1[, never exactly 0 or 1."""
+    """One draw in (0, 1). It is never exactly 0 or 1."""
     if sigma > UNIFORM_FROM:
         steepness = 0.5 / (sigma * sigma)
         while True:
@@ -33,6 +33,6 @@ def draw(x: float, sigma: float, rng: np.random.Generator) -> float:
 
 @kernel(inline=True)
 def mass(x: float, sigma: float) -> float:
-    """Twice the Gaussian's mass on [0, 1], that is 2 Delta Phi_sigma(x). Callers only use ratios of it."""
+    """Twice the Gaussian's mass on [0, 1], that is, 2 Delta Phi_sigma(x). Callers use only ratios of masses."""
     scale = _SQRT_HALF / sigma
     return math.erf((1.0 - x) * scale) + math.erf(x * scale)

@@ -1,4 +1,4 @@
-"""Engines, which count logs. Each reads files into a table; the expressions on this table are always the same."""
+"""Engines that count logs. Each engine reads files into a table. The expressions on this table are always the same."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -27,18 +27,18 @@ class Engine(Protocol):
     def readings(self, log_files: LogFiles) -> "Iterator[ir.Table]":
         """Ways to read the lines, the fastest first. Each is more tolerant of malformed lines than the one before.
 
-        A table has the columns that are read, by internal name. Where a line can have the wrong number of columns, it
-        also has the boolean column `wrong_columns`.
+        A table has the columns that are read, under their internal names. If lines can have the wrong number of
+        columns, the table also has the boolean column `wrong_columns`.
         """
 
     def materialize(self, expression: "ir.Table", progress: Progress | None) -> "ir.Table":
         """Compute a table once and keep it, so that other tables can be computed from it."""
 
     def to_arrow(self, expression: "ir.Table") -> "pa.Table":
-        """A table that fits into memory."""
+        """Compute a table that fits into memory."""
 
     def batches(self, expression: "ir.Table") -> "Iterator[pa.RecordBatch]":
-        """A table of any size, batch by batch."""
+        """Compute a table of any size, batch by batch."""
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def report_progress(fraction_done: Callable[[], float | None], progress: Progres
 
 
 def start_engine(name: str, memory: str | None, master: str | None) -> AbstractContextManager[Engine]:
-    """Start an engine by name; it stops when the context ends."""
+    """Start the engine with this name. It stops when the context ends."""
     one_of("engine", name, ENGINES)
     if name == "spark":
         if memory is not None:

@@ -1,4 +1,4 @@
-"""The DuckDB engine: it uses all cores of this machine and bounded memory, and spills other data to disk."""
+"""The DuckDB engine. It uses all cores of this machine, and spills to disk whatever exceeds its memory limit."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ from slotwise.logs.engines import Progress, Unreadable, report_progress
 from slotwise.logs.log_files import LogFiles, check_complete, check_quotes, may_have_fractions, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process needs about 200 MB more
-_NULL = "\x01"  # stands for null in csv, so that an empty field differs from a missing one
+_NULL = "\x01"  # stands for null in csv, so that an empty field differs from a missing field
 _BATCH_ROWS = 100_000
 
 
@@ -46,7 +46,7 @@ class DuckDBEngine:
 
     def _connect(self) -> Any:
         connection = ibis.duckdb.connect(temp_directory=str(self._folder), preserve_insertion_order=False)
-        with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets: the bar is disabled already
+        with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar
             connection.raw_sql("SET enable_progress_bar = false")
         try:
             connection.raw_sql(f"SET memory_limit = {_text(self._memory)}")
@@ -58,12 +58,12 @@ class DuckDBEngine:
         self._connection.disconnect()
 
     def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
-        """Views of the files; the counting reads them.
+        """Views of the files. The files are read only when the lines are counted.
 
-        CSV is first read with typed numbers, which is fast but fails at the first malformed line. The second reading
+        The first reading of CSV has typed numbers. It is fast but fails at the first malformed line. The second reading
         takes everything as text and fails only on invalid UTF-8. The third reads a copy in which invalid bytes are
-        replaced. DuckDB rounds 1.5 when it reads an integer column, so number columns are read as floats unless no file
-        contains a character of a fraction.
+        replaced. DuckDB rounds 1.5 when it reads an integer column. So number columns are read as floats if any file
+        contains a character that only fractions have.
         """
         for file in log_files.files:
             if file.endswith((".gz", ".zst")):
@@ -92,7 +92,7 @@ class DuckDBEngine:
         return expression.to_pyarrow()
 
     def batches(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        # DuckDB's own method: the one that Ibis 12 calls is deprecated
+        # DuckDB's own method, because the method that Ibis 12 calls is deprecated
         yield from self._connection.con.sql(self._connection.compile(expression)).to_arrow_reader(_BATCH_ROWS)
 
     def _view(self, select: str) -> ir.Table:
@@ -112,7 +112,7 @@ class DuckDBEngine:
     @staticmethod
     @contextmanager
     def _errors_as_bad_input() -> Iterator[None]:
-        """Raise DuckDB's errors as one line."""
+        """Turn DuckDB's errors into errors of one line."""
         try:
             yield
         except duckdb.OutOfMemoryException as error:
@@ -127,14 +127,17 @@ class DuckDBEngine:
 
 
 def _strict_csv(files: list[str], log_files: LogFiles, number: str) -> str:
-    """Read numbers as this type. Text in their columns is an error."""
+    """Read numbers as the type `number`. Text in a number column is an error."""
     kinds = {name: number if name in log_files.schema.number_fields else "VARCHAR" for name in log_files.read.values()}
     read = ", ".join(_name(name) for name in kinds)
     return f"SELECT {read} FROM {_csv_reader(files, log_files, kinds)})"
 
 
 def _csv(files: list[str], log_files: LogFiles) -> str:
-    """Read all columns as text. A surplus column, or null in a missing one, reveals a wrong number of columns."""
+    """Read all columns as text.
+
+    The number of columns of a line is wrong if there is a surplus column, or if the last column is missing.
+    """
     read, last = ", ".join(map(_name, log_files.read.values())), _name(_csv_names(log_files)[-1])
     reader = _csv_reader(files, log_files, {"surplus": "VARCHAR"})
     return (
@@ -160,7 +163,7 @@ def _csv_reader(files: list[str], log_files: LogFiles, kinds: dict[str, str]) ->
 
 
 def _ndjson(files: list[str], log_files: LogFiles) -> str:
-    """Read values as text. A line that is not a JSON object becomes all null."""
+    """Read values as text. If a line is not a JSON object, all its values are null."""
     columns = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in log_files.read)
     read = ", ".join(f"{_name(column)} AS {_name(name)}" for column, name in log_files.read.items())
     all_null = " AND ".join(f"{_name(column)} IS NULL" for column in log_files.read)
@@ -176,7 +179,7 @@ def _parquet(files: list[str], log_files: LogFiles) -> str:
 
 
 def _list(files: list[str]) -> str:
-    """Files by name, with glob characters escaped."""
+    """The list of file names for SQL, with glob characters escaped."""
     return "[" + ", ".join(_text(re.sub(r"([*?\[\]])", r"[\1]", file)) for file in files) + "]"
 
 
@@ -193,6 +196,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _first_lines(error: Exception) -> str:
-    """The first two lines of DuckDB's message, with location and problem. Many lines of advice follow them."""
+    """The first two lines of DuckDB's message, which say what is wrong and where. Many lines of advice follow."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("Original Line")]
     return ": ".join(lines[:2])

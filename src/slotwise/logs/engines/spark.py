@@ -23,7 +23,7 @@ _BATCH_ROWS = 100_000
 
 @contextmanager
 def spark_engine(master: str | None) -> Iterator["SparkEngine"]:
-    """An engine on the active Spark session, which keeps running. Without one, a new session stops with the context."""
+    """An engine on the active Spark session, or on a new one. Only a new session stops when the context ends."""
     active = _session_class().getActiveSession()
     new = None if active else start_session(master)
     try:
@@ -34,7 +34,7 @@ def spark_engine(master: str | None) -> Iterator["SparkEngine"]:
 
 
 def start_session(master: str | None = None) -> Any:
-    """A Spark session that logs almost nothing, on this machine unless `master` is an address."""
+    """Start a Spark session that logs almost nothing. It runs on this machine unless `master` is an address."""
     builder = _session_class().builder
     settings = {
         "spark.ui.enabled": "false",
@@ -72,7 +72,7 @@ class SparkEngine:
         self._connection = ibis.pyspark.connect(session)
 
     def readings(self, log_files: LogFiles) -> Iterator[ir.Table]:
-        """One reading: everything as text."""
+        """There is one reading, which takes everything as text."""
         unsupported = [file for file in log_files.files if file.endswith((".zst", ".xz"))]
         if unsupported:
             raise BadInput(f"Spark cannot read {unsupported[0]!r}; compressed files must be .gz or .bz2")
@@ -86,7 +86,7 @@ class SparkEngine:
     def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
         with _errors_as_bad_input(), report_progress(self._fraction_done, progress):
             frame = self._frame(expression).persist()  # in memory, and on disk where memory is short
-            frame.count()  # Spark is lazy: this computes the table
+            frame.count()  # this computes the table, because Spark is lazy
             frame.createOrReplaceTempView("materialized")
             return self._connection.table("materialized")
 
@@ -166,7 +166,7 @@ def _renamed(frame: Any, log_files: LogFiles) -> list[Any]:
 
 @contextmanager
 def _errors_as_bad_input() -> Iterator[None]:
-    """Raise Spark's errors as one line: the innermost cause."""
+    """Turn Spark's errors into errors of one line, which is the innermost cause."""
     try:
         yield
     except BadInput:

@@ -1,4 +1,4 @@
-"""A claim of the paper and its judgement: a claim is judged by criteria, each of which holds or does not."""
+"""A claim of the paper and its judgement. A claim is judged by criteria, and each criterion holds or does not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold"
 class Criterion:
     """One test of a claim: where it was applied, whether it holds, and what was measured.
 
-    If runs decide, `test` is the rule and `rows` is its data; their power is computed when it is needed.
+    If runs decide, `test` is the rule and `rows` is its data. The power of the test is computed when it is needed.
     """
 
     where: str
@@ -44,7 +44,7 @@ class Claim(NamedTuple):
     rule: str
     evaluate: Callable[[Results], list[Criterion]]
     remark: str = ""
-    uses_times: bool = False  # judged by measured times, which differ between reproductions
+    uses_times: bool = False  # whether it is judged by measured times, which differ between reproductions
 
 
 class Judgement(NamedTuple):
@@ -56,7 +56,7 @@ class Judgement(NamedTuple):
 
     @property
     def remark(self) -> str:
-        """The claim's remark, or nothing when the claim holds."""
+        """The claim's remark, or an empty string if the claim holds."""
         return "" if self.verdict == HOLDS else self.claim.remark
 
 

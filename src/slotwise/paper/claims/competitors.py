@@ -119,7 +119,7 @@ def _early(results: Results) -> list[Criterion]:
 
 
 def _until(result: Result, last: int) -> Result:
-    """The same runs, up to an earlier round."""
+    """The same runs up to the round `last`."""
     keep = int(np.searchsorted(result.rounds, last, side="right"))
     return replace(result, rounds=result.rounds[:keep], regret=result.regret[:, :keep])
 

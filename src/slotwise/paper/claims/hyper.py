@@ -21,7 +21,7 @@ OTHERS = [k for k, (c, m) in enumerate(PAIRS) if not (c < SMALL_WIDTH and m == S
 
 
 def _grid(results: Results, setting: str) -> list[Result]:
-    """The result of each of PAIRS. The tests below have their final regrets as rows."""
+    """The result of each pair in PAIRS. The rows of the tests below are the final regrets of these results."""
     return [results.result("fig-hyper", setting, hyper(*pair).label) for pair in PAIRS]
 
 
@@ -32,13 +32,13 @@ def _high(rows: Floats) -> list[int]:
 
 
 def _above_lowest(rows: Floats, pair: int) -> tuple[float, float]:
-    """The lower limit of how far the regret of a pair is above the smallest, and the smallest."""
+    """A lower limit of how far the regret of a pair exceeds the smallest regret, and the smallest regret itself."""
     lowest = int(rows.mean(axis=1).argmin())
     return row_difference(rows[[pair, lowest]]).low, float(rows[lowest].mean())
 
 
 def _equal_but(pairs: Sequence[int], times: float, description: str) -> World:
-    """All pairs have the same mean regret, but these have `times` as much."""
+    """A world where all pairs have the same mean regret, except that `pairs` have `times` as much."""
 
     def change(rows: Floats) -> Floats:
         equal = rows / rows.mean(axis=1, keepdims=True)

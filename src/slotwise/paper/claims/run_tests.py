@@ -1,6 +1,6 @@
-"""The tests that several claims share: each decides from the numbers of runs, and has worlds for its power.
+"""The tests that several claims share. Each test decides from the regrets of runs, and has worlds for its power.
 
-A world scales regrets by a factor, so that runs differ by as many per cent as the measured ones.
+A world scales regrets by a factor, so that its runs differ from each other by as many per cent as the measured runs.
 """
 
 import numpy as np
@@ -9,12 +9,12 @@ from slotwise.checks import Floats
 from slotwise.paper.power import RunTest, World
 from slotwise.paper.statistics import exponent, mean_ratio, median_ratio, row_difference
 
-LINEAR = 0.8  # smallest growth exponent of the last decade that counts as linear
-MORE = 1.25  # if a policy loses more, the power is that of noticing this factor
+LINEAR = 0.8  # smallest growth exponent over the last factor of 10 of the rounds that counts as linear
+MORE = 1.25  # the power is the probability of noticing that a policy loses this many times as much
 
 
 def with_exponent(p: float) -> World:
-    """Increments of the last decade whose mean grows like t^p."""
+    """A world whose mean regret grows like t^p over the last factor of 10 of the rounds."""
 
     def change(increments: Floats) -> Floats:
         factor = 10 ** ((p - exponent(increments)) / 2)
@@ -24,7 +24,7 @@ def with_exponent(p: float) -> World:
 
 
 def with_ratio(times: float, *, median: bool = False) -> World:
-    """Two rows whose means (or medians) have this ratio."""
+    """A world with two rows whose means (with `median`, whose medians) have this ratio."""
     statistic = np.median if median else np.mean
 
     def change(rows: Floats) -> Floats:
@@ -34,7 +34,7 @@ def with_ratio(times: float, *, median: bool = False) -> World:
 
 
 def grows_linearly() -> RunTest:
-    """Whether p is at least LINEAR; the data is that of `last_decade`."""
+    """Whether p is at least LINEAR. The data is that of `last_decade`."""
     return RunTest(lambda rows: bool(exponent(rows) >= LINEAR), with_exponent(1.0), with_exponent(0.5))
 
 

@@ -23,7 +23,7 @@ def _result(results: Results, label: str) -> Result:
 
 
 def _unlucky_share(share: float) -> World:
-    """This share of the runs is unlucky. The data has one row: 1 for an unlucky run, 0 for the others."""
+    """A world where this share of the runs is unlucky. The data has one row: 1 for an unlucky run, 0 for the others."""
     return World(
         f"{100 * share:g} % of the runs are unlucky",
         lambda rows: (np.arange(rows.shape[1])[None] < share * rows.shape[1]).astype(float),
@@ -41,7 +41,7 @@ def _has_no_high_run(rows: Floats) -> bool:
 
 
 def _lucky(rows: Floats) -> Floats:
-    """The regret of the lucky runs of a greedy version, from data with the rows of IN_BETWEEN."""
+    """The regret of the lucky runs of a greedy version. `rows` are those of IN_BETWEEN."""
     return np.asarray(rows[1, rows[2] == 0])
 
 
@@ -51,7 +51,7 @@ def _above_lucky(rows: Floats) -> bool:
 
 
 def _lucky_at(times: float) -> Callable[[Floats], Floats]:
-    """The median lucky run loses `times` what 95 % of the runs of PB-MHB exceed."""
+    """Change the runs so that the median lucky run loses `times` the 5 % quantile of PB-MHB."""
 
     def change(rows: Floats) -> Floats:
         lucky = _lucky(rows)
@@ -70,7 +70,7 @@ NONE_HIGH = RunTest(
     World("no run is high", lambda rows: np.minimum(rows, MAX_SPREAD / 2 * np.median(rows[0]))),
     World("1 % of the runs lose 20 times the median", _one_in_a_hundred_high),
 )
-# rows: the regret of PB-MHB and of a greedy version, and 1 where the latter is unlucky
+# rows: the regret of PB-MHB, the regret of a greedy version, and 1 if the run of the greedy version is unlucky
 IN_BETWEEN = RunTest(
     _above_lucky,
     World("lucky runs lose 0.8 times the 5 % quantile of PB-MHB", _lucky_at(0.8)),

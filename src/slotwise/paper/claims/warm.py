@@ -25,14 +25,15 @@ def _random(results: Results, sweeps: int) -> Result:
 
 
 def _gaps(results: Results, sweeps: int) -> Floats:
-    """The regret of a random start minus that of the warm start: a row for each checkpoint, a column for each run."""
+    """The regret of a random start minus that of the warm start, as checkpoints x runs."""
     return (_random(results, sweeps).regret - _warm(results).regret).T
 
 
 def _diverging_from(rounds: Ints, starts: Sequence[float], description: str) -> World:
-    """Gaps of one or several curves, stacked, whose means are 0 until their start and then grow as steeply as measured.
+    """A world with the stacked gaps of one or several curves. Each curve has its own start.
 
-    The differences between runs are those measured.
+    The mean gap of a curve is 0 until its start, and then grows as steeply as measured. Runs differ from each other as
+    much as the measured runs.
     """
 
     def change(rows: Floats) -> Floats:

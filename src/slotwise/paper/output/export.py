@@ -25,8 +25,10 @@ TIMES = "times"  # a separate folder: these numbers differ between reproductions
 
 
 def write_data(reproduction: Reproduction, folder: Path) -> None:
-    """Write every table, as Parquet only where pyarrow is installed. Times, and claims judged by them, go into a
-    separate folder."""
+    """Write every table as CSV and, if pyarrow is installed, as Parquet.
+
+    Times, and claims judged by times, go into a separate folder.
+    """
     (folder / TIMES).mkdir(parents=True, exist_ok=True)
     for name, rows in tables(reproduction):
         if rows:
@@ -36,7 +38,7 @@ def write_data(reproduction: Reproduction, folder: Path) -> None:
 
 
 def tables(reproduction: Reproduction) -> Iterator[tuple[str, list[Row]]]:
-    """All tables, by file name."""
+    """All tables as pairs of a file name and rows."""
     results = reproduction.results
     for experiment in reproduction.experiments:
         yield experiment.name, curve_rows(experiment, results)

@@ -1,4 +1,4 @@
-"""The figures of each experiment, drawn from the results."""
+"""Draw the figures of each experiment from the results."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file, with interactive charts on a screen and images when printed."""
+"""The report: one self-contained HTML file. Its charts are interactive on a screen, and images in print."""
 
 import base64
 import json

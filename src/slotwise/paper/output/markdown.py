@@ -12,7 +12,7 @@ FIGURES = "figures"
 
 
 def render_markdown(reproduction: Reproduction, sections: list[Section], provenance: Provenance) -> str:
-    """The page. It links to the figures in a folder next to it."""
+    """The Markdown page. It links to the figures in a folder next to it."""
     lines = ["# The paper, reproduced", ""]
     if reproduction.scope.quick:
         lines += [

@@ -1,4 +1,4 @@
-"""Rows of numbers on the power of the tests on runs."""
+"""The power of the tests on runs, as rows."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from slotwise.paper.output.result_rows import Row
 
 
 def power_rows(judgements: Sequence[Judgement]) -> list[Row]:
-    """How often each test on runs says that its claim holds: where the claim is true, false, and as measured."""
+    """How often each test says that its claim holds: if the claim is true, if it is false, and as measured."""
     rows = []
     for judgement in judgements:
         for criterion in judgement.criteria:

@@ -15,7 +15,7 @@ DRAFT_SCALE, FULL_SCALE = 1.0, 2.0
 
 
 def publish(reproduction: Reproduction, out: Path, command: str) -> None:
-    """Write all files. The report is written last: when it exists, everything that it refers to exists too."""
+    """Write all files. The report is written last, so if it exists, everything that it refers to exists too."""
     sections = make_sections(reproduction)
     provenance = make_provenance(command)
     folder = out / FIGURES
@@ -23,7 +23,7 @@ def publish(reproduction: Reproduction, out: Path, command: str) -> None:
     figures = [figure for section in sections for figure in section.figures]
     for figure in figures:
         save_chart(figure.chart, folder / f"{figure.name}.svg")
-        if not (reproduction.scope.quick and figure.view):  # half a second each: too long for a quick trial
+        if not (reproduction.scope.quick and figure.view):  # half a second each, too long for a quick trial
             save_chart(
                 figure.chart, folder / f"{figure.name}.png", DRAFT_SCALE if reproduction.scope.quick else FULL_SCALE
             )

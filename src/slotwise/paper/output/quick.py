@@ -1,11 +1,11 @@
-"""What a quick reproduction cannot decide: the warning at the top of its report."""
+"""A warning for reports of quick reproductions: what a quick reproduction cannot decide."""
 
 from slotwise.paper.experiments import Experiment, RunSet, select_experiments
 from slotwise.paper.reproduce import Reproduction
 
 
 def quick_warning(reproduction: Reproduction) -> str:
-    """Why the verdicts of a quick reproduction are weaker than those of a full one; empty for a full one."""
+    """Why the verdicts of a quick reproduction are weaker than those of a full one. A full one gets an empty string."""
     if not reproduction.scope.quick:
         return ""
     names = [experiment.name for experiment in reproduction.experiments]

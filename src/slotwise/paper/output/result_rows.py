@@ -1,4 +1,4 @@
-"""The results as rows: the data of every figure and export, and the paper's tables next to our measurements."""
+"""The results as rows: the data of every figure and export, and our measurements next to the paper's tables."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def choice_rows(experiment: Experiment, results: Results) -> list[Row]:
 
 
 def final_rows(experiment: Experiment, results: Results, run_set: str = "curves") -> list[Row]:
-    """Regret at the last round, smallest first: means, medians, tails."""
+    """Regret at the last round, smallest first: means, medians and tails."""
     rows = []
     for setting in panels(experiment.run_sets[run_set]):
         panel = results.panel(experiment.name, setting, run_set)

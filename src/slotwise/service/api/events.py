@@ -1,4 +1,4 @@
-"""Events: clicks, views and discards, in batches. The response is sent after they are committed to disk."""
+"""Events: clicks, views and discards, in batches. The response is sent after the events are committed to disk."""
 
 from typing import Annotated, Literal
 

@@ -5,7 +5,7 @@ from slotwise.service.pages.insights import Insights
 
 
 async def get(call: Call[None]) -> Response:
-    """Insights, computed in the background and cached for a few seconds."""
+    """Return insights. They are computed in the background and cached for a few seconds."""
     model = await call.service.model(call.path["page"])
     return Response(200, await call.service.insights(model))
 

@@ -46,7 +46,7 @@ async def get(call: Call[None]) -> Response:
 
 
 async def put(call: Call[ItemSpec]) -> Response:
-    """Add an item or replace its definition; the next recommendation uses it."""
+    """Add an item or replace its definition. The next recommendation uses the new definition."""
     model, spec = await call.service.model(call.path["page"]), call.body
     raise_field_errors(check_item(spec))
     name, condition = call.path["item"], call.if_match()
@@ -79,7 +79,7 @@ async def delete(call: Call[None]) -> Response:
 
 
 async def put_batch(call: Call[ItemBatch]) -> Response:
-    """Add or change many items; an invalid one does not prevent the others."""
+    """Add or change many items. If one item is invalid, the others are still saved."""
     model = await call.service.model(call.path["page"])
     rows = call.body.items
     invalid = {k: problems[0].detail for k, row in enumerate(rows) if (problems := check_item(row))}
@@ -94,7 +94,7 @@ def _item_response(item: StoredItem) -> Response:
 
 
 def _result(item: str, saved: bool | str) -> ItemResult:
-    """`saved` is whether the item is new, or why it was not saved."""
+    """The result for one item. `saved` says whether the item is new, or why it was not saved."""
     if isinstance(saved, str):
         return ItemResult(item, "invalid", saved)
     return ItemResult(item, "created" if saved else "changed")

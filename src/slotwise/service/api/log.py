@@ -1,4 +1,4 @@
-"""The log of a page: one line for each item and position of a display, streamed as NDJSON or Parquet."""
+"""The log of a page, as NDJSON or Parquet. Each item of a display has its own line."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from slotwise.service.errors import FormatNotAvailable
 from slotwise.service.service import Service
 from slotwise.service.store.interface import LogRow
 
-CHUNK = 1_000  # displays read at a time: memory does not grow with the log
+CHUNK = 1_000  # displays read at a time, so that memory does not grow with the log
 _FILE_CHUNK = 1 << 16  # bytes
 _encode = msgspec.json.Encoder().encode
 _FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is the default")
@@ -37,7 +37,7 @@ class LogLine(Struct):
 
 
 async def get(call: Call[None]) -> Response:
-    """Stream the log, oldest display first."""
+    """Stream the log. The oldest display comes first."""
     model = await call.service.model(call.path["page"])
     chunks = _chunks(call.service, model.page.name, model.page.number)
     if call.query.get("format") == "parquet":
@@ -78,7 +78,7 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
 
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
-    """Write the whole log to a temporary file first: Parquet ends with its index, so it cannot be streamed."""
+    """Write the whole log to a temporary file first. Parquet ends with its index, so it cannot be streamed."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""Operations: liveness, readiness, metrics, version."""
+"""Operations: liveness, readiness, metrics and version."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""Pages: define, read, change and archive them; pin items to positions."""
+"""Define, read, change and archive pages, and pin items to positions."""
 
 from typing import Any
 
@@ -49,10 +49,10 @@ class Pin(Struct, forbid_unknown_fields=True):
 
 
 async def put(call: Call[PageSpec]) -> Response:
-    """Define a page, or redefine it; its counts are kept."""
+    """Define a page, or define it again. Its counts are kept."""
     name, spec = call.path["page"], call.body
     _check(spec)
-    await call.service.prepare(spec)  # until this returns, the page is served by its old definition
+    await call.service.prepare(spec)  # until this returns, the old definition of the page is used
     saved, is_new = await call.service.save_page(name, lambda page: _body(page).with_spec(spec), call.if_match())
     return await _page_response(call, saved, 201 if is_new else 200)
 
@@ -67,7 +67,7 @@ async def patch(call: Call[PagePatch]) -> Response:
     def change(page: StoredPage | None) -> PageBody:
         body = _current_body(page)
         spec = changes.applied(body.spec)
-        _check(spec)  # again: another request may have changed the page meanwhile
+        _check(spec)  # check again, because another request may have changed the page meanwhile
         return body.with_spec(spec)
 
     saved, _ = await call.service.save_page(model.page.name, change, call.if_match())

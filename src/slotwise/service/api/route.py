@@ -1,4 +1,4 @@
-"""A route as data: what it takes, what it returns, and the function that handles it. OpenAPI is made from these."""
+"""A route as data: its parameters, its responses and its handler. The OpenAPI document is made from the routes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ from slotwise.service.preconditions import EXISTS, Precondition
 if TYPE_CHECKING:
     from slotwise.service.service import Service
 
-SMALL, LARGE = 1 << 20, 32 << 20  # bytes of a body
+SMALL, LARGE = 1 << 20, 32 << 20  # limits of the size of a body, in bytes
 JSON = "application/json"
 MERGE_PATCH = (JSON, "application/merge-patch+json")  # media types of a patch
-OPERATIONS = "operations"  # the tag of routes that are about the service itself
-PATH_TYPES: dict[str, Any] = {"page": Name, "item": ItemName, "layout": Name, "position": Name}  # by parameter
+OPERATIONS = "operations"  # the tag of routes about the service itself
+PATH_TYPES: dict[str, Any] = {"page": Name, "item": ItemName, "layout": Name, "position": Name}  # parameter -> type
 Body = TypeVar("Body")
 
 
 class Response(NamedTuple):
     """A response.
 
-    Bytes are sent as they are, an async generator of bytes is streamed, and any other content becomes JSON.
+    Bytes are sent unchanged. An async generator of bytes is streamed. Any other content becomes JSON.
     """
 
     status: int
@@ -32,7 +32,7 @@ class Response(NamedTuple):
 
 
 class Call(NamedTuple, Generic[Body]):
-    """One request, validated: `body` is of the route's type, and declared query parameters have valid values."""
+    """One validated request. `body` has the route's type, and declared query parameters have valid values."""
 
     service: "Service"
     path: dict[str, str]
@@ -43,7 +43,7 @@ class Call(NamedTuple, Generic[Body]):
     def if_match(self) -> Precondition | None:
         """The If-Match header, if there is one. An entry that is not one of our ETags matches no version.
 
-        A weak ETag counts like a strong one: proxies that compress responses weaken the ETags in them.
+        A weak ETag counts as a strong one, because proxies that compress responses weaken the ETags in them.
         """
         value = self.headers.get(b"if-match")
         if value is None:
@@ -56,7 +56,7 @@ class Call(NamedTuple, Generic[Body]):
 
 
 def etag(version: int) -> dict[str, str]:
-    """The header that names a version; `If-Match` sends it back."""
+    """The header with the ETag of a version. Clients send it back as `If-Match`."""
     return {"etag": f'"{version}"'}
 
 
@@ -86,10 +86,10 @@ class Route(Generic[Body]):
     parameters: tuple[Parameter, ...] = ()
     max_bytes: int = SMALL
     body_optional: bool = False  # without a body, the handler gets `body()`
-    names_new: str = ""  # the path parameter that may name something new: it must be a valid name
+    names_new: str = ""  # the path parameter that may name something new, so it must be a valid name
     has_etag: bool = False  # successful responses have an ETag header
     tag: str = "pages"
-    hot: bool = False  # called for every page view: the router tries it first
+    hot: bool = False  # called for every page view, so the router tries it first
 
 
 IF_MATCH = Parameter("if-match", "header", str, "the ETag that was read; 412 if it is not the current one")

@@ -1,4 +1,4 @@
-"""State: the counts of a page, exported and imported by names of items and positions."""
+"""State: export and import the counts of a page. They are keyed by the names of items and positions."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

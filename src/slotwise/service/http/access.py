@@ -1,4 +1,4 @@
-"""Access control of `--dev` mode, which has no keys: only this machine is allowed, and no other website."""
+"""Access control of `--dev` mode, which has no keys. Only this machine is allowed, and no other website."""
 
 from functools import lru_cache
 from urllib.parse import urlsplit

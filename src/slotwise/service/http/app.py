@@ -1,4 +1,4 @@
-"""The ASGI application: every route behind one router."""
+"""The ASGI application: one router for all routes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _FILES = (pages, items, recommendations, events, insights, state, log, operation
 
 
 def make_app(service: Service, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:
-    """The application of a running service; benchmarks add their own routes."""
+    """The application of a running service. Benchmarks add their own routes."""
     routes = [*(route for file in _FILES for route in file.ROUTES), *extra_routes]
     routes += [*_description_routes(routes), _ROOT]
     routes.sort(key=lambda route: not route.hot)  # the router tries the paths in order
@@ -27,7 +27,7 @@ def make_app(service: Service, extra_routes: Sequence[Route[Any]] = ()) -> ASGIA
         by_path.setdefault(route.path, []).append(route)
     resources = [Resource(path, listed, service) for path, listed in by_path.items()]
     router = Router(resources, redirect_slashes=False, default=not_found)
-    return router.app  # not `router` itself, which adds a layer for middleware, and there is none
+    return router.app  # `router` itself would add a layer for middleware, which does not exist
 
 
 async def _redirect_to_docs(call: Call[None]) -> Response:

@@ -16,13 +16,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from slotwise.service.http.problems import MEDIA_TYPE, Problem
 
 HEAD_SECONDS = 10.0  # the time in which the request line and the headers must arrive
-MAX_HEAD_BYTES = 64 << 10  # the limit of request line, headers, and anything else outside a body, such as trailers
+MAX_HEAD_BYTES = 64 << 10  # limits the request line, the headers, and anything else outside a body, such as trailers
 RESERVED_FILES = 100  # file descriptors for everything except connections: the store and its readers
 _UPGRADE_HEADERS = (b"connection", b"upgrade", b"http2-settings")
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn makes one for every accepted connection."""
+    """One connection. Uvicorn creates an object of this class for every connection that it accepts."""
 
     _head_timer: asyncio.TimerHandle | None = None  # runs while a head is awaited
     _in_head = False
@@ -57,12 +57,12 @@ class Connection(HttpToolsProtocol):
                 self._reject(Problem(431, f"the request line and headers exceed {MAX_HEAD_BYTES:,} bytes"))
 
     def on_message_begin(self) -> None:
-        self._unset_keepalive_if_required()  # here, not in data_received: an empty line must not keep a connection open
+        self._unset_keepalive_if_required()  # not in data_received: an empty line must not keep a connection open
         super().on_message_begin()
         self._in_head = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # trailers are ignored: they could contradict headers that were checked, such as Host
+        if self._in_head:  # trailers are ignored, because they could contradict headers that were checked, such as Host
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -85,10 +85,10 @@ class Connection(HttpToolsProtocol):
         return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"
 
     def _feed(self, data: memoryview) -> memoryview:
-        """Feed the parser, and return what it has not read.
+        """Feed the parser, and return the data that it has not read.
 
-        After a head that offers a protocol upgrade, the parser treats the body as data of the other protocol. The offer
-        is declined: a new parser reads the same head without the offer, and then the body.
+        After a head that offers a protocol upgrade, the parser treats the body as data of the other protocol. To
+        decline the offer, a new parser reads the same head without the offer, and then the body.
         """
         try:
             self.parser.feed_data(data)
@@ -121,7 +121,7 @@ class Connection(HttpToolsProtocol):
             self._start_head_timer()  # uvicorn may have paused reading until the previous request is answered
 
     def _reject(self, problem: Problem) -> None:
-        """Close the connection. Send the problem first, unless it would end up inside or after another response."""
+        """Close the connection. First send the problem, unless it would become part of another response."""
         self._stop_head_timer()
         if not self._is_idle() or (self.cycle is not None and not self._in_head):
             self.transport.close()

@@ -1,4 +1,4 @@
-"""The HTTP interface as a web page: one file without scripts, made from the OpenAPI document."""
+"""Describe the HTTP interface as a web page. It is one file without scripts, made from the OpenAPI document."""
 
 import base64
 import hashlib
@@ -55,7 +55,7 @@ def docs_page(document: dict[str, Any]) -> bytes:
 
 
 def _inlined(schema: Any, components: dict[str, Any]) -> Any:
-    """A schema with its references replaced by what they refer to; no schema refers to itself."""
+    """A schema with its references replaced by the schemas that they refer to. No schema refers to itself."""
     if isinstance(schema, list):
         return [_inlined(entry, components) for entry in schema]
     if not isinstance(schema, dict):

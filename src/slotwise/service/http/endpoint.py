@@ -1,4 +1,4 @@
-"""One route as an endpoint: access control, reading and validation of the request, the handler, errors and metrics."""
+"""Serve one route: check access, read and validate the request, call the handler, and turn errors into responses."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ class Endpoint:
             response = await self._handle(Call(self._service, path, query, headers, body))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
                 response = Response(response.status, _encode(response.content), response.headers, response.media_type)
-        except asyncio.CancelledError:  # the server stops, and the request did not finish within its shutdown timeout
+        except asyncio.CancelledError:  # the server stops, and the request did not finish in time
             detail = "the service is stopping: the request may have been carried out, or not"
             response = Problem(503, detail, headers={"connection": "close"}).response()
         except Exception as error:

@@ -27,7 +27,7 @@ _ETAG = {
     "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
 }
 _REF = "#/components/schemas/{name}"
-Schemas = dict[Any, Any]  # by type
+Schemas = dict[Any, Any]  # type -> schema
 
 
 def openapi_document(routes: list[Route[Any]]) -> dict[str, Any]:

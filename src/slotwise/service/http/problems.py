@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details (application/problem+json), and the HTTP status of each domain error."""
+"""Errors as RFC 9457 problem details (application/problem+json), and the HTTP status of each error of the service."""
 
 import logging
 import secrets
@@ -49,7 +49,7 @@ class ProblemBody(Struct):
 class Problem(Exception):
     """An HTTP error.
 
-    Only code in `http` raises it, for errors of the transport. All other code raises domain errors.
+    Only code in `http` raises it, for errors in HTTP itself. All other code raises errors of the service.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Problem(Exception):
         return msgspec.json.encode(body)
 
     def response(self) -> Response:
-        """The problem as it is sent."""
+        """The response that reports the problem."""
         return Response(self.status, self.content(), self.headers, MEDIA_TYPE)
 
 

@@ -1,4 +1,4 @@
-"""Reading a request's body: its media type, its size, and the time it may take to arrive."""
+"""Read the body of a request, and check its media type, its size, and how long it takes to arrive."""
 
 import asyncio
 
@@ -7,8 +7,8 @@ from starlette.types import Message, Receive
 from slotwise.service.http.problems import Problem
 from slotwise.service.http.timeout import SharedTimeout
 
-TIMEOUT_SECONDS = 10.0  # for the whole body to arrive
-MAX_DRAINED = 64 << 20  # bytes of a body that is too large, read before the connection is closed
+TIMEOUT_SECONDS = 10.0  # within this time, the whole body must arrive
+MAX_DRAINED = 64 << 20  # of a body that is too large, at most so many bytes are read before the connection is closed
 
 
 class BodyReader:
@@ -20,7 +20,7 @@ class BodyReader:
         self._timeout = SharedTimeout(TIMEOUT_SECONDS)
 
     async def read(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
-        """Read the whole body. Raises 400, 408, 413 or 415 if it is not acceptable."""
+        """Read the whole body. Raises a Problem with status 400, 408, 413 or 415 if the body is not acceptable."""
         length = headers.get(b"content-length", b"0")
         if len(length) > 7 and length.isdigit() and int(length) > MAX_DRAINED:
             raise self._too_large()
@@ -46,8 +46,8 @@ class BodyReader:
     async def _receive_rest(self, message: Message, receive: Receive) -> bytes:
         """Read the rest of a body that starts with this message.
 
-        A body that is too large is also read to its end, because a client that is disconnected while it still sends
-        would not see the response.
+        A body that is too large is also read to its end. If the connection were closed while the client still sends,
+        the client would not see the response.
         """
         chunks, size = [], 0
         while True:

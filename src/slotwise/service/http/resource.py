@@ -1,4 +1,4 @@
-"""All routes of one path, as a route of Starlette's router."""
+"""All routes with the same path, as one route of Starlette's router."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from slotwise.service.http.problems import Problem
 from slotwise.service.http.send_response import send_response
 from slotwise.service.service import Service
 
-_FULL = Match.FULL  # looked up once: access to members of an Enum is slow
+_FULL = Match.FULL  # looked up once, because access to members of an Enum is slow
 _NO_MATCH: tuple[Match, Scope] = (Match.NONE, {})
 
 
 class Resource(BaseRoute):
-    """One path with an endpoint for each method. It also responds to OPTIONS; other methods get 405."""
+    """One path with an endpoint for each method. It also responds to OPTIONS. Other methods get 405."""
 
     def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service) -> None:
         pattern = "".join(
@@ -29,7 +29,7 @@ class Resource(BaseRoute):
         options: Route[Any] = Route("OPTIONS", path, "options", "The allowed methods.", self._respond_to_options, {})
         self._endpoints = {route.method: Endpoint(route, service) for route in [*routes, options]}
         if any(route.method == "GET" and route.tag == OPERATIONS for route in routes):
-            self._endpoints["HEAD"] = self._endpoints["GET"]  # health checks use it
+            self._endpoints["HEAD"] = self._endpoints["GET"]  # health checks use HEAD
         self._allow = {"allow": ", ".join(sorted(self._endpoints))}
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

@@ -1,7 +1,7 @@
-"""Sending a response: the only place where ASGI response messages are made.
+"""Send a response. No other module makes ASGI response messages.
 
-Starlette's response classes are not used, because they take 2.3 us for a response of 560 bytes, and this function takes
-1.2 us. In comparison, everything that happens to a request before its handler takes about 8 us.
+Starlette's response classes are not used, because they take 2.3 us for a response of 560 bytes, while this module takes
+1.2 us. For comparison, the work on a request before its handler takes about 8 us.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ _SAFETY_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b
 
 
 async def send_response(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a response. Its content is bytes, or an async generator of bytes, which is streamed."""
+    """Send a response. Its content is bytes or an async generator of bytes. A generator is streamed."""
     status, content, headers, media_type = response
     is_stream = type(content) is not bytes
     if status == 204:

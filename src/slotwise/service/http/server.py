@@ -1,4 +1,4 @@
-"""The server: it runs uvicorn in this process until a signal stops it."""
+"""The server. It runs uvicorn in this process until a signal stops it."""
 
 import asyncio
 import errno
@@ -22,16 +22,16 @@ from slotwise.service.http.connection import Connection
 from slotwise.service.service import Service, running
 
 BACKLOG = 1024  # connections that wait to be accepted
-ACCEPTED_AT_ONCE = 16  # asyncio accepts this many before it handles the first one, which may reject it as one too many
-KEEP_ALIVE_SECONDS = 75  # longer than the timeout of most proxies, so that the proxy closes idle connections
+ACCEPTED_AT_ONCE = 16  # asyncio accepts so many connections before it handles the first of them
+KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes idle connections
 COMPILE_NOTICE_SECONDS = 2.0  # the service reports that it compiles if this takes longer
 SHUTDOWN_SECONDS = 5  # the time that requests in progress get when the service stops
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
-GC_THRESHOLD = (10_000, 20, 20)  # allocations between collections; requests leave no cycles
+GC_THRESHOLD = (10_000, 20, 20)  # collections are rare, because requests leave no cycles
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket on this port; 0 selects a free one."""
+    """A listening socket on this port. Port 0 selects a free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the protocol of the socket is given; without it, small responses are delayed
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -92,9 +92,9 @@ async def serve(
     extra_routes: Sequence[Route[Any]] = (),
     seed: int | None = None,
 ) -> None:
-    """Serve this store until SIGTERM or SIGINT, then commit every issued display.
+    """Serve this store until SIGTERM or SIGINT. Then commit every issued display.
 
-    `report` is called with progress lines.
+    `report` is called with each line about the progress.
     """
     with bind(host, port) as listener:
         async with running(path, seed=seed) as service:
@@ -113,7 +113,7 @@ async def _report_when_ready(service: Service, report: Callable[[str], None]) ->
 
 
 async def _serve_until_stopped(app: ASGIApp, listener: socket.socket, report: Callable[[str], None]) -> None:
-    gc.freeze()  # imported modules stay: the collector need not visit them again
+    gc.freeze()  # imported modules stay in memory, so the collector need not visit them again
     gc.set_threshold(*GC_THRESHOLD)
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()

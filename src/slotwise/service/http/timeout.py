@@ -1,10 +1,10 @@
-"""One timer that limits many short waits: a timer for each wait would cost more than the wait itself."""
+"""One timer that limits many short waits, because a timer for each wait would cost more than the wait itself."""
 
 import asyncio
 
 
 class SharedTimeout:
-    """Cancels tasks that wait longer than `seconds`. It is late by at most `seconds` / 10."""
+    """Cancels tasks that wait longer than `seconds`. A task may be cancelled too late by up to `seconds` / 10."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -21,7 +21,7 @@ class SharedTimeout:
         return task
 
     def stop(self, task: "asyncio.Task[object]") -> bool:
-        """Stop timing a task. False if this timeout has already cancelled it, or if it was stopped before."""
+        """Stop timing a task. Returns False if the task was already cancelled by this timeout, or already stopped."""
         return self._started.pop(task, None) is not None
 
     def _cancel_expired(self) -> None:

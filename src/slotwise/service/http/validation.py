@@ -1,4 +1,4 @@
-"""Validation of request bodies and names: msgspec says what is wrong, this module adds what would be right."""
+"""Validate request bodies and names. msgspec says what is wrong, and this module adds what would be right."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,9 +15,9 @@ Decoded = TypeVar("Decoded")
 
 
 class ValidationFailure(NamedTuple):
-    """What is wrong, and msgspec's path to it, such as `$.positions[0]`.
+    """What is wrong, and msgspec's path to the invalid value, such as `$.positions[0]`.
 
-    For a mapping's key it starts with "key in".
+    If the key of a mapping is invalid, the path starts with "key in".
     """
 
     detail: str
@@ -27,7 +27,7 @@ class ValidationFailure(NamedTuple):
 def body_decoder(type_: type[Decoded], is_optional: bool) -> Callable[[bytes], Decoded]:
     """A function that decodes request bodies of this type. If the body is optional, an empty body becomes `type_()`.
 
-    It raises 400 for a body that is not JSON, and `DoesNotFit` for JSON of another type.
+    The function raises Problem 400 if the body is not JSON, and `DoesNotFit` if the JSON has another type.
     """
     decode_json = msgspec.json.Decoder(type_).decode
     empty_body = type_() if is_optional else None
@@ -57,7 +57,7 @@ def check_value(name: str, value: str, type_: Any) -> None:
 
 
 def describe_failure(error: msgspec.ValidationError, type_: Any, other_fields: Iterable[str] = ()) -> ValidationFailure:
-    """Describe why a value is not of this type; `other_fields` are allowed too, but decoded elsewhere."""
+    """Describe why a value is not of this type. `other_fields` are allowed too, but they are decoded elsewhere."""
     detail, _, path = str(error).partition(" - at ")
     if detail.startswith(("Invalid enum value", "Object contains unknown field", "Expected `str` matching regex")):
         for candidate in _types_at(inspect.type_info(type_), path):
@@ -80,7 +80,7 @@ def _with_allowed_values(detail: str, candidate: inspect.Type, other_fields: Ite
 
 
 def _types_at(root: inspect.Type, path: str) -> list[inspect.Type]:
-    """The types that a path of msgspec may refer to. With a union there are several."""
+    """The types that a path of msgspec may refer to. A union has several types."""
     candidates = _members(root)
     for field, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", path):
         inner = [_inner_type(_without_metadata(candidate), field, index) for candidate in candidates]
@@ -109,6 +109,9 @@ def _without_metadata(type_: inspect.Type) -> inspect.Type:
 
 
 def _pointer(path: str) -> str:
-    """`$.positions[0]` as the JSON pointer /positions/0; msgspec does not name a mapping's keys, so they become -."""
+    """Turn `$.positions[0]` into the JSON pointer /positions/0.
+
+    msgspec does not name the keys of a mapping, so they become "-".
+    """
     inside = path.rpartition("$")[2].replace("[...]", "/-")
     return re.sub(r"\[(\d+)\]", r"/\1", inside).replace(".", "/")

@@ -1,4 +1,4 @@
-"""Compiles the kernels of each policy once, in the background."""
+"""Compile the kernels of each policy once, in the background."""
 
 import asyncio
 
@@ -19,11 +19,11 @@ class Compiler:
     """Compiles each policy once. Create it inside a running event loop."""
 
     def __init__(self) -> None:
-        self._compiled: dict[str, asyncio.Future[None]] = {}  # by policy; a failed one is removed, and tried again
+        self._compiled: dict[str, asyncio.Future[None]] = {}  # policy -> its compilation; removed if it fails
         self._one_at_a_time = asyncio.Lock()
 
     def kernels(self, spec: PageSpec) -> "asyncio.Future[None]":
-        """A future that completes when the kernels of the page's policy are compiled, on another thread."""
+        """A future for the kernels of the page's policy. It completes when another thread has compiled them."""
         if spec.policy not in self._compiled:
             self._compiled[spec.policy] = asyncio.ensure_future(self._compile(spec))
         return self._compiled[spec.policy]
@@ -38,7 +38,7 @@ class Compiler:
 
 
 def compile_kernels(like: PageSpec = TRIAL) -> None:
-    """Compile, or load from the cache, the kernels of a policy; they do not depend on the values of its params."""
+    """Compile the kernels of a policy, or load them from the cache. They do not depend on the values of its params."""
     spec = msgspec.structs.replace(TRIAL, policy=like.policy, params=like.params)
     page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))

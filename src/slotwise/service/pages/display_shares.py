@@ -1,4 +1,4 @@
-"""Which items the displays of a page have at each position: the best displays, and those that visitors see now."""
+"""Which items displays have at each position: the best displays, and the displays that visitors see now."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -40,7 +40,7 @@ class ShownItem(Struct):
 
 
 class DisplayGroup(NamedTuple):
-    """The displays of one layout for one segment, around these pins."""
+    """The displays of one layout for one segment, with these pins."""
 
     segment: str
     layout: str
@@ -49,7 +49,7 @@ class DisplayGroup(NamedTuple):
 
 
 def display_groups(inputs: InsightInputs) -> list[DisplayGroup]:
-    """The displays that are arranged under each draw: without pins, and around the pins of the page."""
+    """The groups of displays that are arranged for each draw: without pins, and with the pins of the page."""
     groups = [
         DisplayGroup(segment, layout, pins, [position for position in positions if position not in pins])
         for segment in inputs.segments
@@ -60,7 +60,7 @@ def display_groups(inputs: InsightInputs) -> list[DisplayGroup]:
 
 
 def rows_and_columns(inputs: InsightInputs, active: Bools, group: DisplayGroup) -> tuple[Bools, Ints]:
-    """The rows that may be arranged, and the columns to fill."""
+    """The rows whose items may be shown, and the columns to fill."""
     pinned = set(group.pins.values())
     rows = [segment == group.segment and item not in pinned for segment, item, _ in inputs.rows]
     return active & np.array(rows), np.array(
@@ -69,7 +69,7 @@ def rows_and_columns(inputs: InsightInputs, active: Bools, group: DisplayGroup) 
 
 
 def best_items(inputs: InsightInputs, group_displays: Sequence[Ints]) -> list[PositionProbability]:
-    """The best displays without pins; `group_displays` are those of `display_groups` under each draw."""
+    """The best displays without pins. `group_displays` has the displays of each of `display_groups` under each draw."""
     return [
         PositionProbability(group.segment, group.layout, *entry)
         for group, displays in zip(display_groups(inputs), group_displays, strict=True)
@@ -105,7 +105,7 @@ def shown_items(inputs: InsightInputs, group_displays: Sequence[Ints]) -> list[S
 
 
 def _shares(inputs: InsightInputs, group: DisplayGroup, displays: Ints) -> Iterator[tuple[str, str, float]]:
-    """(position, item, share) of the items that the displays have at each free position."""
+    """The share of each item at each free position of the displays, as (position, item, share)."""
     for k, position in enumerate(group.free):
         rows, times = np.unique(displays[:, k], return_counts=True)
         for row, share in zip(rows.tolist(), (times / len(displays)).tolist(), strict=True):

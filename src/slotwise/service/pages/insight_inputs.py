@@ -9,14 +9,14 @@ from slotwise.service.store.interface import StoredPage
 
 
 class InsightInputs(NamedTuple):
-    """A copy of a page, made on the event loop's thread, for use on another thread."""
+    """A copy of a page. It is made on the thread of the event loop and used on another thread."""
 
     page: StoredPage
-    counts: Counts | None  # None: no items yet
+    counts: Counts | None  # None if the page has no items yet
     rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
     segments: list[str]
-    pins: dict[str, dict[str, str]]  # those in effect: layout -> position -> item
-    default_displays: dict[str, dict[str, str]]  # layout -> position -> item; none in the mode `learn`
+    pins: dict[str, dict[str, str]]  # the pins in effect: layout -> position -> item
+    default_displays: dict[str, dict[str, str]]  # layout -> position -> item; empty in the mode `learn`
     now: float
 
     @property

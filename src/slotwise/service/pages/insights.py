@@ -1,4 +1,4 @@
-"""The insights of a page: estimates with intervals, the best displays, counts, click rates by variant."""
+"""The insights of a page: estimates with intervals, the best displays, counts, and the click rates of variants."""
 
 from collections import defaultdict
 from typing import Any
@@ -25,11 +25,11 @@ from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import HourlyRate
 
 DRAWS, LEAST_DRAWS = 1000, 20
-LEAST_ESS = 400.0  # an interval is given if the effective sample size is at least this
+LEAST_ESS = 400.0  # an estimate with a smaller effective sample size has no interval
 LEVEL = 0.9
-_CELLS_SWEPT = 50_000_000  # of the count matrix: the budget of one computation, about a second
-_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, which get fewer draws: a few seconds
-_NUMBERS_DRAWN = 12_000_000  # thetas and kappas: 100 MB and a few copies; a page with more rows gets fewer draws
+_CELLS_SWEPT = 50_000_000  # cells of the count matrix x sweeps: the budget of one computation, about a second
+_MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, a few seconds; they get fewer draws
+_NUMBERS_DRAWN = 12_000_000  # thetas and kappas in all draws, 100 MB and a few copies; large pages get fewer draws
 
 
 class IntervalEstimate(Struct):
@@ -151,7 +151,7 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
     labels = Labels(names, columns, active, tuple(groups))
-    burn_in = min(BURN_IN, draws)  # shorter only on pages so large that they have too few draws for intervals anyway
+    burn_in = min(BURN_IN, draws)  # only a page so large that it has no intervals anyway has a shorter one
     ess = min(LEAST_ESS, draws / 2)
     return posterior(counts, draws, "falling", ess=ess, budget=budget, labels=labels, burn_in=burn_in)
 
@@ -170,9 +170,9 @@ def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
 def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[KappaEstimate]:
     """The estimates of the positions that the page has now.
 
-    An effective sample size of NaN means that kappa is 1 by convention, for one of two reasons. The position is the
-    most visible one of its component: then 1 is an estimate like any other. Or no count links the position to another
-    one: then nothing is known about it.
+    An effective sample size of NaN means that kappa is 1 by convention, for one of two reasons. If the position is the
+    most visible one of its component, 1 is an estimate like any other. If no count links the position to another
+    position, nothing is known about its visibility.
     """
     intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective_sample_sizes[len(inputs.rows) :]
     _, component = components(counts.arrays())

@@ -1,4 +1,4 @@
-"""The compiled loops of a page in memory, built once for each policy from its `score`."""
+"""The compiled loops of a page in memory. They are built once for each policy, from its `score`."""
 
 from collections.abc import Callable
 from functools import cache
@@ -21,7 +21,7 @@ class RngHandleType(types.StructRef):
 
 
 class RngHandle(structref.StructRefProxy):
-    """A random generator that is unpacked once. Unpacking it for every call takes as long as drawing the sample.
+    """A random generator that is unpacked once. Unpacking it in every call would take as long as drawing the sample.
 
     `rng` is the generator itself, not a copy.
     """
@@ -48,7 +48,7 @@ def rng_handle(rng: np.random.Generator) -> Any:
 
 
 class SamplerArguments(NamedTuple):
-    """What a kernel passes to the policy: settings, state, generator and output arrays; and the number of segments."""
+    """What a kernel passes to the policy (settings, state, generator, output arrays), and the number of segments."""
 
     params: Any
     state: Any
@@ -67,7 +67,7 @@ class LayoutArrays(NamedTuple):
 
 @cache
 def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel that draws a sample, arranges a display of one layout for one segment, and counts its skips."""
+    """Build a kernel that draws a sample, arranges a display of one layout for one segment, and counts its skips."""
 
     @kernel(depends=(policy,), nogil=False)
     def serve(arguments, layout, segment, allowed, pinned, count):  # type: ignore[no-untyped-def]
@@ -88,7 +88,7 @@ def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...
 
 @cache
 def build_warm_up(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel that advances a chain by a number of sweeps."""
+    """Build a kernel that advances a chain by a number of sweeps."""
 
     @kernel(depends=(policy,))
     def warm_up(arguments, sweeps):  # type: ignore[no-untyped-def]

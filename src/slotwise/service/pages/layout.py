@@ -1,4 +1,4 @@
-"""A layout of a page: the names of its positions, and their columns in the count matrix."""
+"""A layout of a page: its positions, and their columns in the count matrix."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Layout(NamedTuple):
     numbers: list[int]  # columns as the store numbers them
     arrays: LayoutArrays  # columns as the matrix numbers them, and a display that is filled for every request
     no_pins: Ints
-    in_order: Floats  # decreasing scores: positions sorted as they were defined
+    in_order: Floats  # decreasing scores, with which positions are filled in the order of their definition
 
     @classmethod
     def of(cls, page: StoredPage, name: str) -> "Layout":

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-# in Python `$` also matches before a final newline; with the lookahead it means the same there as in JSON Schema
+# in Python `$` also matches before a final newline; with the lookahead it means the same as in JSON Schema
 Name = Annotated[
     str,
     Meta(
@@ -33,13 +33,13 @@ Identifier = Annotated[
     ),
 ]
 
-MOST_POSITIONS = 50  # of a layout
+MOST_POSITIONS = 50  # in one layout
 MOST_LAYOUTS = 10
 MOST_SEGMENTS = 50
-MOST_ITEMS = 10_000  # of a page, including retired ones
+MOST_ITEMS = 10_000  # on one page, including retired items
 MOST_COLUMNS = 2_000  # positions of all layouts that a page ever had, because their counts are kept
 MOST_SEGMENTS_EVER = 200
 MOST_COUNTS = 1_000_000  # items x segments x columns: 50 MB, 20 ms for each display, 3 seconds to load the page
 MOST_NAMED = 2_000  # items that one recommendation may name
-MOST_ROWS = 1_000  # of a batch of items
-MOST_EVENTS = 500  # of a batch of events
+MOST_ROWS = 1_000  # in one batch of items
+MOST_EVENTS = 500  # in one batch of events

@@ -17,7 +17,7 @@ from slotwise.service.pages.limits import (
 )
 
 DAY = 86400.0
-MOST_HALF_LIVES = 16.0  # that the log is kept: the weight of older counts is below 2^-16
+MOST_HALF_LIVES = 16.0  # how long the log is kept at most; older counts have a weight below 2^-16
 DEFAULT_LAYOUT = "default"
 
 Positions = Annotated[list[Name], Meta(min_length=1, max_length=MOST_POSITIONS)]
@@ -48,7 +48,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     half_life: Seconds | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
-        """Every layout by name. A request that names no layout gets the first one."""
+        """The positions of every layout, as {layout: positions}. A request that names no layout gets the first one."""
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
@@ -61,7 +61,10 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         return max(longest, self.click_window)
 
     def epochs_since(self, began: float, now: float) -> tuple[int, float]:
-        """How many epochs have passed since `began`, and when the current one began. Without a half-life, none pass."""
+        """How many epochs have passed since `began`, and when the current epoch began.
+
+        Without a half-life, no epoch passes.
+        """
         if self.half_life is None:
             return 0, began
         step = self.half_life / EPOCHS_PER_HALF_LIFE
@@ -138,7 +141,7 @@ class ItemPatch(Struct, forbid_unknown_fields=True):
 
 
 class PageBody(Struct):
-    """What the store keeps of a page besides its items. Columns and segments are never removed: counts use them."""
+    """What the store keeps of a page besides its items. Columns and segments are never removed, as counts use them."""
 
     spec: PageSpec
     columns: list[tuple[str, str]]  # (layout, position)
@@ -146,7 +149,10 @@ class PageBody(Struct):
     pins: dict[str, dict[str, str]] = {}  # layout -> position -> item
 
     def with_spec(self, spec: PageSpec) -> "PageBody":
-        """The page with a new definition. Columns and segments keep their numbers; pins of removed positions go."""
+        """The page with a new definition. Columns and segments keep their numbers.
+
+        Pins of positions that no longer exist are removed.
+        """
         layouts = spec.all_layouts()
         wanted = {(layout, position): None for layout, listed in layouts.items() for position in listed}
         columns = list(dict.fromkeys(self.columns) | wanted)

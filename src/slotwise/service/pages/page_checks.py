@@ -1,4 +1,4 @@
-"""Checks of definitions beyond the types of their fields: pages, items, and the size of a page."""
+"""Check the definitions of pages and items, and the size of a page. Types of fields are checked elsewhere."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -10,11 +10,11 @@ from slotwise.service.errors import FieldError
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec
 
-MOST_SWEEPS = 100  # of a sampler for one display: they block the event loop
+MOST_SWEEPS = 100  # sweeps of a sampler for one display; they block the event loop
 
 
 def check_page(spec: PageSpec) -> list[FieldError]:
-    """Problems of a definition beyond the types of its fields."""
+    """The problems of a page's definition, except wrong types of fields."""
     problems: list[FieldError] = []
     if (spec.positions is None) == (spec.layouts is None):
         problems.append(FieldError("/positions", "either positions or layouts are needed, and not both"))
@@ -48,12 +48,15 @@ def _half_life_problems(spec: PageSpec, half_life: float) -> list[str]:
 
 
 def _plain_number(number: float) -> str:
-    """Without an exponent: seconds have many digits."""
+    """The number without an exponent, because seconds have many digits."""
     return f"{number:.14g}"
 
 
 def check_limits(body: PageBody, items: int) -> str | None:
-    """Which limit a page with this many items exceeds. All counts are held in memory and swept for every display."""
+    """An error message if a page with this many items exceeds a limit, else None.
+
+    There are limits because all counts are held in memory and swept for every display.
+    """
     needed = items * len(body.segments) * body.n_columns
     for number, most, what in (
         (items, MOST_ITEMS, "items"),
@@ -67,7 +70,7 @@ def check_limits(body: PageBody, items: int) -> str | None:
 
 
 def check_item(spec: ItemSpec, given: Collection[str] = ItemSpec.__struct_fields__) -> list[FieldError]:
-    """Problems of an item beyond the types of its fields; they point to fields that are `given` in the request."""
+    """The problems of an item, except wrong types. Each points to a field that is `given` in the request."""
     problems: list[FieldError] = []
     if spec.prior is not None and spec.prior.clicks > spec.prior.views:
         clicks, views = _plain_number(spec.prior.clicks), _plain_number(spec.prior.views)

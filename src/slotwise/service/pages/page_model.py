@@ -1,4 +1,4 @@
-"""A page in memory: its items, its constraints, and the displays that it chooses."""
+"""A page in memory. It has items and constraints, and chooses displays."""
 
 import math
 import sys
@@ -26,14 +26,14 @@ from slotwise.service.store.interface import (
     StoredPage,
 )
 
-DROP_MARGIN = 7200.0  # seconds: a clock that jumps by an hour must not drop displays that can still be clicked
+DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
 _DEFAULT_SPEC = ItemSpec()
 _ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
 
 
 class _Constraints(NamedTuple):
-    """Which items may be shown, and the pins: an item or EMPTY for each position, and the same as {position: item}."""
+    """Which items may be shown, and the pins. Pins are an array with an item or EMPTY for each position, and a dict."""
 
     allowed: NDArray[np.bool_]
     pins: Ints
@@ -65,7 +65,7 @@ class PageModel:
     def choose(
         self, request: RecommendationRequest, id: str, nonce: int, now: float, degraded: bool = False
     ) -> Display:
-        """Choose a display for one request. If displays count when they are issued, its skips are counted at once.
+        """Choose a display for one request. If displays count when they are issued, count its skips at once.
 
         A degraded display never counts.
         """
@@ -92,7 +92,7 @@ class PageModel:
         )
 
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
-        """Raise TooFewItems if a display for this request would leave positions out."""
+        """Raise TooFewItems if a display for this request would not fill all positions."""
         layout = self._layout(request.layout)
         allowed, _, pinned = self._constraints(layout, request, now)
         available = int(allowed.sum()) - sum(bool(allowed[item]) for item in pinned.values()) + len(pinned)
@@ -101,7 +101,7 @@ class PageModel:
             raise TooFewItems(line, [FieldError("", line)])
 
     def left_out(self, display: Display) -> list[str]:
-        """The positions without an item, in the display's layout as it is now."""
+        """The positions for which the display has no item. The layout is that of the current definition."""
         layout = self._layouts.get(display.layout)
         shown = [entry.position for entry in display.entries]
         if layout is None or shown == layout.positions:
@@ -109,20 +109,20 @@ class PageModel:
         return [position for position in layout.positions if position not in shown]
 
     def effective_pins(self, layout: str, now: float) -> dict[str, str]:
-        """The page's pins of a layout whose items may be shown now, as {position: item}."""
+        """The pins that apply now in a layout, as {position: item}. A pin applies if its item may be shown."""
         known = self._layouts[layout]
         pinned = self._constraints(known, _ANY_DISPLAY, now).pinned
         return {known.positions[k]: self.names[item] for k, item in pinned.items()}
 
     def default_display(self, layout: str, now: float) -> dict[str, str]:
-        """The default order around the page's pins, as {position: item}."""
+        """The display in default order, as {position: item}. The page's pins stay in place."""
         known = self._layouts[layout]
         constraints = self._constraints(known, _ANY_DISPLAY, now)
         self._fill(known, 0, "default", constraints, count=False)
         return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
-        """Which items may be shown now; recomputed only when the validity of an item begins or ends."""
+        """Which items may be shown now. This is computed again only when the validity of an item begins or ends."""
         if not self._active_from <= now < self._active_until:
             self._active = np.array([spec.is_active(now) for spec in self.specs], np.bool_)
             limits = [
@@ -144,7 +144,7 @@ class PageModel:
         return self.page.body.spec.holdout_order if variant == "holdout" else "default"
 
     def _fill(self, layout: Layout, segment: int, variant: str, constraints: _Constraints, count: bool) -> None:
-        """Fill the display of the layout by the rule of the variant, and count its skips."""
+        """Fill the display of the layout by the rule of the variant. If `count` is set, count its skips."""
         if not self.specs:
             layout.arrays.display.fill(EMPTY)
         elif variant == "learnt":
@@ -157,7 +157,7 @@ class PageModel:
                 self._sampler.count_skips(layout.arrays, segment)
 
     def _default_scores(self) -> Floats:
-        """The default order as scores. Items that it does not name follow in the order they were added."""
+        """The default order as scores. Items that it does not name follow in the order in which they were added."""
         scores = -np.arange(len(self.specs), dtype=np.float64)
         for rank, name in enumerate(reversed(self.page.body.spec.default_order)):
             if name in self.items:
@@ -237,7 +237,7 @@ class PageModel:
         self._sampler.apply_changes(changes, self.page.epoch)
 
     def begin_epoch(self, epoch: int, began: float) -> None:
-        """Let the past lose weight. Priors do not fade."""
+        """Begin an epoch, in which earlier counts weigh less. Priors do not fade."""
         passed = epoch - self.page.epoch
         if passed > 0:
             self.page = self.page._replace(epoch=epoch, epoch_began=began)
@@ -270,7 +270,7 @@ class PageModel:
         if size_before == 0:
             self._start(PageCounts([], 0.0, self.revision))
             return
-        if len(self.specs) > size_before:  # once for all of them, because growing copies all counts
+        if len(self.specs) > size_before:  # once for all new items, because growing copies all counts
             self._sampler.grow(len(self.specs))
         for number, prior in priors_before.items():
             self._sampler.change_prior(number, prior, self.specs[number].prior)
@@ -281,12 +281,12 @@ class PageModel:
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:
-    """One object for all items with default settings, which most items of most pages have: it saves memory."""
+    """Use one object for all items with default settings. This saves memory, because most items have them."""
     return _DEFAULT_SPEC if spec == _DEFAULT_SPEC else spec
 
 
 def _unknown(what: str, name: object, names: Iterable[str]) -> str:
-    """An error line for an unknown name, with at most 20 of the known ones."""
+    """An error message of one line for an unknown name. It lists at most 20 of the known names."""
     options = sorted(names)
     try:
         one_of(what, name, options[:20])

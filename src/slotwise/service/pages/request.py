@@ -1,4 +1,4 @@
-"""A request for a display: the body of the HTTP call, and what a page model takes."""
+"""A request for a display. It is the body of the HTTP call and the argument of a page model."""
 
 from typing import Annotated
 

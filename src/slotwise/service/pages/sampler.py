@@ -1,8 +1,8 @@
 """The count matrix of a page, and the policy that samples from it.
 
-Rows of the matrix are (item, segment), columns are (layout, position), so one sampler serves the whole page: layouts
-share thetas, segments share kappas. Column 0 holds the priors of items. It acts as an extra position of unknown
-visibility; it exists only in memory, not in the store.
+Rows of the matrix are (item, segment), and columns are (layout, position). So one sampler serves the whole page:
+layouts share thetas, and segments share kappas. Column 0 holds the priors of items. It acts as an extra position of
+unknown visibility. It exists only in memory, not in the store.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,13 +21,13 @@ from slotwise.service.pages.kernels import LayoutArrays, SamplerArguments, build
 from slotwise.service.pages.page import ItemPrior, ItemSpec, PageBody
 from slotwise.service.store.interface import CellCounts, DisplayChange, PageCounts
 
-WARM_UP_SWEEPS, LEAST_SWEEPS = 200, 20  # before the first display, because the chain itself is not stored
-_CELLS_SWEPT = 10_000_000  # the budget of the warm-up, which blocks the event loop for about 0.1 s
+WARM_UP_SWEEPS, LEAST_SWEEPS = 200, 20  # sweeps before the first display, because the chain itself is not stored
+_CELLS_SWEPT = 10_000_000  # the budget of the warm-up; it blocks the event loop for about 0.1 s
 PRIOR = 0  # the column of the priors
 
 
 class PageSampler:
-    """The policy of a page and its state. `start` creates the state, and needs at least one item."""
+    """The policy of a page and its state. `start` creates the state. It needs at least one item."""
 
     def __init__(self, body: PageBody, rng: np.random.Generator) -> None:
         self._rng, self._rng_handle = rng, rng_handle(rng)
@@ -64,7 +64,7 @@ class PageSampler:
         shift_many(self._state.counts, rows, columns[filled], np.zeros(n), np.ones(n), float(n > 0))
 
     def apply_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
-        """Apply changes of counts that the store has committed, weighted as of this epoch."""
+        """Apply changes of counts that the store has committed. Their weights are those of this epoch."""
         cells, displays = [], 0.0
         for display, entry_changes, counted in changes:
             faded = weight(epoch - display.epoch)
@@ -85,12 +85,12 @@ class PageSampler:
             )
 
     def fade(self, epochs: int, specs: Sequence[ItemSpec]) -> None:
-        """Lower the weight of all counts by this many epochs. Priors do not fade."""
+        """Lower the weight of all counts as if this many epochs passed. Priors do not fade."""
         fade(self._state.counts, weight(epochs))
         self._set_priors(specs)
 
     def grow(self, n_items: int) -> None:
-        """Add rows for new items. Copies all counts."""
+        """Add rows for new items. This copies all counts."""
         self._state = self._policy.grow(
             self._params, self._state, n_items * self._n_segments, self._n_columns, self._rng
         )
@@ -110,7 +110,7 @@ class PageSampler:
         return Counts.of(self._state.counts)
 
     def cells(self) -> list[CellCounts]:
-        """The counts above zero in the store's form: without priors, and with the store's column numbers."""
+        """The counts above zero in the store's form, that is, without priors and with the store's column numbers."""
         clicks, skips = self._state.counts.clicks, self._state.counts.skips
         return [
             CellCounts(
@@ -137,7 +137,7 @@ class PageSampler:
         self._arguments = SamplerArguments(self._params, self._state, self._rng_handle, theta, kappa, self._n_segments)
 
     def _compiled_serve(self, n_items: int, layout: LayoutArrays) -> Callable[..., None]:
-        """The serving kernel. One call here compiles it for the types of all later calls."""
+        """The kernel of `serve`. One call here compiles it for the types of all later calls."""
         serve = build_serve(self._policy, self._policy.score)
         serve(self._arguments, layout, 0, np.ones(n_items, np.bool_), np.full(layout.display.size, EMPTY), False)
         return direct(serve)

@@ -1,1 +1,1 @@
-"""Stores: where the service keeps pages, the log and counts. Every store implements `interface`."""
+"""Stores keep the pages, the log and the counts of the service. Every store implements `interface`."""

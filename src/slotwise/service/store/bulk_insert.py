@@ -1,14 +1,14 @@
 """Insert many rows with few SQL statements.
 
 sqlite3 releases Python's lock for every statement, and needs milliseconds to get it back while the event loop is busy.
-One statement for many rows waits once, and runs in parallel to the loop.
+One statement for many rows waits only once, and runs in parallel with the loop.
 """
 
 from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
-_CHUNK_SIZES = tuple(2**k for k in reversed(range(11)))  # few statements for any number of rows, and few to compile
+_CHUNK_SIZES = tuple(2**k for k in reversed(range(11)))  # few statements to run, and few to compile, for any number
 
 
 def insert(connection: Connection, table: str, rows: Sequence[Sequence[Any]], on_conflict: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The changes that the displays and events of one group make to the counts, summed up before they are written."""
+"""Sum the changes that the displays and events of one group make to the counts, before the sums are written."""
 
 from collections import defaultdict
 from sqlite3 import Connection
@@ -12,7 +12,7 @@ CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
 
 
 class Deltas:
-    """Sums of changes; `write` adds them to the tables."""
+    """Sums of changes. `write` adds the sums to the tables."""
 
     def __init__(self) -> None:
         self.clear()
@@ -35,7 +35,7 @@ class Deltas:
     def change(self, display: Display, changes: list[EntryChange], displays: int, rated: bool = True) -> None:
         """Add the changes of one display.
 
-        Without `rated`, the hourly click rates do not change, because pruning keeps them.
+        If `rated` is false, the hourly click rates do not change. Pruning uses this to keep them.
         """
         page, epoch, segment, cells, entries = display.page, display.epoch, display.segment, self.cells, display.entries
         clicked = shown = 0

@@ -1,4 +1,4 @@
-"""The log in the SQLite store: displays and the events about them, and how they change the counts."""
+"""The log in the SQLite store: displays, their events, and how both change the counts."""
 
 import sqlite3
 from collections import OrderedDict
@@ -22,7 +22,7 @@ from slotwise.service.store.interface import (
 )
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
-IDS_PER_EVENT = 4  # ids kept for each possible event of a display: a click on each entry, a view, a discard
+IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard
 _DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, counting, entries"
 _entries = msgspec.json.Decoder(list[DisplayEntry])
 _encode = msgspec.json.Encoder().encode
@@ -30,7 +30,7 @@ _TOO_MANY_IDS = "too many event ids for this display; repeat the event with the 
 
 
 class _Target(msgspec.Struct, frozen=True, gc=False):
-    """The display that an event is about, and the index of the entry, or -1."""
+    """The display that an event is about, and the index of its entry, or -1 if the event is about no entry."""
 
     display: Display
     entry: int
@@ -60,14 +60,14 @@ class DisplayLog(Definitions):
         return self._last
 
     def flush(self) -> None:
-        """Write the changes of counts summed so far."""
+        """Write the changes of counts that were summed so far."""
         self._deltas.write(self._connection)
 
     def add(self, displays: list[Display]) -> None:
         """Add displays to the log. Count those whose page counts displays when they are issued.
 
-        If the log already has a display with the same id, the new display is dropped. This can happen when the caller's
-        cache has evicted the first one.
+        If the log already has a display with the same id, the new display is dropped. This can happen if the caller's
+        cache has evicted the older display.
         """
         first = self._last_number() + 1
         for number, display in enumerate(displays, first):
@@ -92,7 +92,7 @@ class DisplayLog(Definitions):
                 self._deltas.issue(display)
 
     def take_dropped(self) -> list[Display]:
-        """The displays dropped since the last call."""
+        """The displays that `add` has dropped since the last call of this method."""
         dropped, self._dropped = self._dropped, []
         return dropped
 
@@ -133,7 +133,7 @@ class DisplayLog(Definitions):
                 elif status != "duplicate":
                     rows.append((*key, status == "accepted", now))
             recorded.outcomes.append(EventOutcome(status, detail, display.page))
-        insert(  # a late event that is repeated in time, because the clock was set back, is accepted after all
+        insert(  # if the clock is set back, a late event may be repeated in time; then it is accepted
             self._connection,
             "events",
             rows,
@@ -143,7 +143,7 @@ class DisplayLog(Definitions):
         return recorded
 
     def _find_target(self, event: Event) -> _Target | EventOutcome:
-        """The target of an event, or its outcome if there is no such target."""
+        """The target of an event, or the outcome of the event if it has no target."""
         display = self.display(event.display)
         if display is None or event.nonce not in (None, display.nonce):
             return EventOutcome("unknown", "no such display", None)
@@ -179,7 +179,7 @@ class DisplayLog(Definitions):
             self._cached.popitem(last=False)
 
     def load(self, where: str, arguments: tuple[object, ...]) -> list[Display]:
-        """Displays from the tables, with their registers recomputed from the log."""
+        """Load displays from the tables, and recompute their registers from the log."""
         rows = self._run(f"SELECT {_DISPLAY} FROM displays {where}", arguments)
         displays = {row[0]: _display(row) for row in rows}
         if not displays:
@@ -198,7 +198,7 @@ class DisplayLog(Definitions):
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
         (body,) = self._run("SELECT body FROM pages WHERE page = ?", (page,)).fetchone()
         segments = decode_body(body).segments
-        # displays without entries are left out: `most` of them would give no rows and look like the end of the log
+        # displays without entries are left out, because `most` of them would give no rows, as at the end of the log
         displays = self.load(
             "WHERE page = ? AND number > ? AND entries != '[]' ORDER BY number LIMIT ?", (page, after, most)
         )

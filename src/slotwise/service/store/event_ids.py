@@ -1,4 +1,4 @@
-"""The ids of events: each identifies one event for as long as its display is in the log."""
+"""The ids of events. Each identifies one event as long as the display of the event is in the log."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -7,11 +7,11 @@ from sqlite3 import Connection, Cursor
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.interface import Display
 
-EventKey = tuple[int, int, int]  # the display's number, the kind of the event, and the entry it is about or -1
+EventKey = tuple[int, int, int]  # the display's number, the kind of the event, and its entry or -1
 
 
 class EventIds:
-    """The ids in one batch of events, looked up with one statement; `write` stores the new ones."""
+    """The ids in one batch of events. One statement looks them up. `write` stores the new ids."""
 
     def __init__(self, connection: Connection, events: list[tuple[str | None, Display]]) -> None:
         self._connection = connection
@@ -30,9 +30,9 @@ class EventIds:
         return self._keys.get(id, key) != key
 
     def claim(self, id: str, key: EventKey, most: int | None) -> bool:
-        """Let an id identify this event from now on. False if the id is new and its display already has `most` ids.
+        """Let an id identify this event from now on. Returns False if the id is new but its display has `most` ids.
 
-        Without this limit, repeating one event endlessly, each time with another id, would fill the disk.
+        The limit is needed because a client that repeats one event with ever new ids would fill the disk.
         """
         if id in self._keys:
             return True

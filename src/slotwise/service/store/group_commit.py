@@ -1,4 +1,4 @@
-"""Group commit: one thread owns the connection and commits everything that waits, in one transaction.
+"""Group commit: one thread owns the connection. It commits everything that waits in one transaction.
 
 Callers get their results only after the commit.
 """
@@ -19,8 +19,8 @@ from slotwise.service.store.interface import Display, Operation, ResultT, StoreC
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
-LINGER_SECONDS = 0.1  # displays are collected this long: no caller waits for them, and waking the thread is costly
-PROBE_SECONDS = 0.5  # the interval at which a store that failed is tried again
+LINGER_SECONDS = 0.1  # displays are collected this long, because no caller waits for them and waking the thread is slow
+PROBE_SECONDS = 0.5  # the time after which a store that failed is tried again
 MOST_WAITING = 50_000
 
 Complete = Callable[[Any, Exception | None], None]  # called with the result of an operation, or with its exception
@@ -42,7 +42,7 @@ class _Completion(NamedTuple):
 class GroupCommit:
     """Takes displays and operations from the event loop, and delivers the results on the event loop.
 
-    All callbacks and completions run there, in the order of the groups.
+    All callbacks and completions run on the event loop, in the order of the groups.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class GroupCommit:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Display | _WaitingOperation] = deque()
-        self._wake = threading.Event()  # set at once for an operation, after LINGER_SECONDS for displays
+        self._wake = threading.Event()  # set at once for an operation, and after LINGER_SECONDS for displays
         self._timer: asyncio.TimerHandle | None = None
         self._open_ledger, self._callbacks = open_ledger, callbacks
         self._down, self._closing, self._probe_at = False, False, 0.0
@@ -149,7 +149,7 @@ class GroupCommit:
             ]
             self._call_on_loop(lambda: _complete(failed))
             return
-        wrote = self._connection.total_changes > changes  # reading alone does not prove that the store can be written
+        wrote = self._connection.total_changes > changes  # only a write proves that the store can be written
         recovered = self._down and wrote
         self._down = self._down and not recovered
         size, seconds, dropped = len(group), time.perf_counter() - began, self._ledger.take_dropped()
@@ -167,7 +167,7 @@ class GroupCommit:
     def _apply(self, group: list[Display | _WaitingOperation]) -> list[_Completion]:
         """Run everything in order.
 
-        An operation that raises BadInput or ServiceError must not have changed anything; the others are committed.
+        An operation that raises BadInput or ServiceError must not have changed anything. The others are committed.
         """
         completions: list[_Completion] = []
         displays: list[Display] = []
@@ -201,7 +201,7 @@ class GroupCommit:
         return down
 
     def _call_on_loop(self, callback: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop has ended, and with it everything that waited for a result
+        with suppress(RuntimeError):  # the loop has ended, and nothing waits for a result any more
             self._loop.call_soon_threadsafe(callback)
 
 

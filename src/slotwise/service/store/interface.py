@@ -1,6 +1,6 @@
-"""The interface of every store: what it keeps, and the operations that transactions consist of.
+"""The interface of every store: the data that it keeps, and the operations that make up a transaction.
 
-A store commits in groups: everything that waits is committed together, and callers get their results only after the
+A store commits in groups. Everything that waits is committed together, and callers get their results only after the
 commit. An operation is a function of a `Ledger`. It runs inside the group's transaction, after every display that was
 added before it.
 """
@@ -28,7 +28,7 @@ class DisplayEntry(Struct, array_like=True, gc=False):
     reason: str
 
 
-class Display(Struct, gc=False):  # without reference cycles, so the garbage collector can skip the thousands in caches
+class Display(Struct, gc=False):  # no reference cycles, so the garbage collector can skip the thousands in caches
     """A display that was issued, and its registers. The store assigns `number` when the display is added."""
 
     id: str
@@ -44,7 +44,7 @@ class Display(Struct, gc=False):  # without reference cycles, so the garbage col
     registers: Registers
     entries: list[DisplayEntry]
     number: int = -1
-    degraded: bool = False  # issued while the store was down: the store does not know this display
+    degraded: bool = False  # issued while the store was down, so the store does not know this display
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -59,14 +59,14 @@ class Event(Struct, frozen=True, gc=False):
 
     kind: EventKind
     display: str
-    nonce: int | None  # None: any display with that id
-    page: int | None  # None: any page
+    nonce: int | None  # None allows any display with that id
+    page: int | None  # None allows any page
     position: str | None
     id: str | None
 
 
 class EventOutcome(Struct, frozen=True, gc=False):
-    """The result of one event; `page` is None where the display is not known."""
+    """The result of one event. `page` is None if the display is not known."""
 
     status: EventStatus
     detail: str
@@ -82,7 +82,7 @@ class DisplayChange(NamedTuple):
 
 
 class RecordedEvents(NamedTuple):
-    """The results of a batch of events, one outcome per event, and the changes of counts that follow from them."""
+    """The outcome of each event of a batch, and the changes of counts that follow from the events."""
 
     outcomes: list[EventOutcome]
     changes: list[DisplayChange]
@@ -157,7 +157,7 @@ class Ledger(Protocol):
     """The operations of one transaction."""
 
     def page(self, name: str) -> StoredPage | None:
-        """A page by its name, archived or not."""
+        """The page with this name, even if it is archived, or None."""
 
     def page_names(self) -> list[str]:
         """The names of all pages that are not archived, sorted."""
@@ -171,15 +171,15 @@ class Ledger(Protocol):
         """Every item of a page, in the order of their numbers."""
 
     def item(self, page: int, name: str) -> StoredItem | None:
-        """An item of a page by its name."""
+        """The item of a page with this name, or None."""
 
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
         """Add or change items. For each item, returns its number and whether it is new.
 
-        An item whose definition stays the same keeps its version. Items are numbered in the order they are added, and a
-        number never changes. A new item beyond `most` is not added; its result is None.
+        An item whose definition stays the same keeps its version. Items are numbered in the order in which they are
+        added, and a number never changes. A new item beyond `most` is not added. Its result is None.
         """
 
     def counts(self, page: int) -> PageCounts:
@@ -195,7 +195,7 @@ class Ledger(Protocol):
         """Count new displays in this epoch. Earlier epochs lose weight."""
 
     def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
-        """Replace all counts by a snapshot, and return the new revision. Displays issued before no longer count.
+        """Replace all counts by a snapshot, and return the new revision. Earlier displays no longer count.
 
         `expected` applies to the revision before the import.
         """
@@ -204,16 +204,16 @@ class Ledger(Protocol):
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""
 
     def rates(self, page: int) -> list[HourlyRate]:
-        """Click rates by hour and variant."""
+        """The click rates of each variant in each hour."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
-        """The registers of the next `most` displays with entries whose number is above `after`, in order."""
+        """The registers of the next `most` displays with entries. Their numbers are above `after`, in order."""
 
     def check_writable(self) -> None:
-        """Write to the store. Raises an exception if it cannot be written."""
+        """Write to the store. Raises an exception if that fails."""
 
     def secrets(self) -> list[tuple[float, str]]:
-        """The secrets that sign tokens, oldest first, each with the time of its creation."""
+        """The secrets that sign tokens, as (time of creation, secret). The oldest comes first."""
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
         """Replace all secrets by these."""
@@ -228,7 +228,7 @@ class StoreCallbacks(NamedTuple):
     committed: Callable[[int, float], None] = lambda _size, _seconds: None  # a group of this size, and its duration
     failed: Callable[[], None] = lambda: None
     recovered: Callable[[], None] = lambda: None
-    dropped: Callable[[list[Display]], None] = lambda _displays: None  # another display already had their id
+    dropped: Callable[[list[Display]], None] = lambda _displays: None  # displays whose id another display already had
 
 
 NO_CALLBACKS = StoreCallbacks()
@@ -244,10 +244,10 @@ class Store(Protocol):
         """Run an operation in the next group. The future completes after the commit, or fails with StoreDown."""
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
-        """Run a read-only operation on the committed data, in parallel to the groups."""
+        """Run a read-only operation on the committed data, in parallel with the groups."""
 
     def peek(self, id: str) -> Display | None:
-        """A committed display, looked up at once on the calling thread."""
+        """A committed display. It is looked up at once, on the calling thread."""
 
     @property
     def waiting(self) -> int:
@@ -258,7 +258,10 @@ class Store(Protocol):
 
 
 async def commit_and_apply(store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
-    """Commit an operation, then apply its result to memory, in commit order and even if the caller is cancelled."""
+    """Commit an operation, then apply its result to memory. Results are applied in the order of the commits.
+
+    The result is applied even if the caller is cancelled.
+    """
     future = store.do(operation)
     future.add_done_callback(lambda done: None if done.exception() else apply(done.result()))
     return await asyncio.shield(future)

@@ -1,6 +1,6 @@
 """The tables of the SQLite store, as an ordered list of migrations.
 
-A migration is never edited after a release: stores in use have already run it. New ones are appended.
+A migration is never edited after a release, because stores in use have already run it. New migrations are appended.
 """
 
 import sqlite3
@@ -73,7 +73,7 @@ MIGRATIONS = [
 
 
 def check_ours(connection: sqlite3.Connection, where: str) -> None:
-    """Raise BadInput for a database that another program made."""
+    """Raise BadInput if another program made the database."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == APPLICATION:
         return
@@ -85,7 +85,7 @@ def check_ours(connection: sqlite3.Connection, where: str) -> None:
 
 
 def check_current(connection: sqlite3.Connection, where: str) -> None:
-    """Raise BadInput unless the tables have the current version: a read-only connection cannot migrate them."""
+    """Raise BadInput unless the tables have the current version. A read-only connection cannot migrate them."""
     version = _version(connection, where)
     if version < len(MIGRATIONS):
         raise BadInput(
@@ -95,14 +95,14 @@ def check_current(connection: sqlite3.Connection, where: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
-    """Bring the tables to the current version, each migration in its own transaction."""
+    """Migrate the tables to the current version. Each migration has its own transaction."""
     for step in range(_version(connection, where), len(MIGRATIONS)):
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
 
 
 def _version(connection: sqlite3.Connection, where: str) -> int:
-    """The version of the tables, 0 for an empty database. Raises BadInput if a newer slotwise wrote it."""
+    """The version of the tables, or 0 if the database is empty. Raises BadInput for a newer version than ours."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise BadInput(

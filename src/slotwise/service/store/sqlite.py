@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file, owned by one process."""
+"""The embedded store: one SQLite file that one process owns."""
 
 import asyncio
 import fcntl
@@ -29,7 +29,7 @@ def path_of(address: str) -> Path:
 class SqliteStore:
     """A store in one file.
 
-    Create it inside a running event loop, which runs its callbacks. `Store` describes the methods.
+    Create it inside a running event loop. The loop runs its callbacks. `Store` describes the methods.
     """
 
     def __init__(self, path: Path, callbacks: StoreCallbacks = NO_CALLBACKS) -> None:
@@ -72,7 +72,7 @@ class SqliteStore:
 
     async def close(self) -> None:
         if self._reader is not None:
-            self._reader.close()  # first: the last connection to close checkpoints the WAL, which a reader cannot do
+            self._reader.close()  # before the writer, because the last connection checkpoints the WAL
         await self._writer.close()
         self._lock.close()
 
@@ -88,7 +88,7 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A read-only connection, which may be open while another process owns the store."""
+    """A read-only connection. It may be open while another process owns the store."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
@@ -104,8 +104,8 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """A lock that the operating system releases when the process ends, even by a crash."""
-    file = path.resolve()  # a store has one lock, even if several links lead to it
+    """A lock that the operating system releases when the process ends, even if it crashes."""
+    file = path.resolve()  # a store has one lock, even if several links point to it
     try:
         handle = file.with_name(file.name + ".lock").open("wb")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The operations of the SQLite store. They run inside a group's transaction, on the thread that owns the connection."""
+"""The operations of the SQLite store. They run in a group's transaction, on the thread that owns the connection."""
 
 from slotwise.service.fading import weight
 from slotwise.service.preconditions import Precondition
@@ -89,7 +89,7 @@ class SqliteLedger(DisplayLog):
         return len(expired)
 
     def _fold(self, folded: Deltas) -> None:
-        """Add counts to the snapshot, weighted as of the current epoch of each page."""
+        """Add counts to the snapshot. Their weights are those of the current epoch of each page."""
         epochs: dict[int, int] = {}
         for page in {page for page, _ in folded.epochs}:
             epoch, base = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()

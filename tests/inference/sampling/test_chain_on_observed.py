@@ -56,7 +56,8 @@ def test_without_counts_draws_follow_the_prior(prior: Any, shape: tuple[int, int
 
     def scaled(x: Floats) -> Floats:  # max(kappa) is the L-th root of a uniform number
         largest = NODES ** (1.0 / shape[1])
-        return np.array([LAWS[prior](np.minimum(value / largest, 1.0)) @ WEIGHTS for value in x])
+        some = np.quantile(x, np.linspace(0.0, 1.0, 401))  # interpolated between them: the error is below 1e-4
+        return np.interp(x, some, [LAWS[prior](np.minimum(value / largest, 1.0)) @ WEIGHTS for value in some])
 
     for k in {0, shape[0] - 1}:
         assert distance(post.theta[:, k], scaled) < 2.5

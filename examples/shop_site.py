@@ -1,6 +1,7 @@
 """A small shop in Flask: it shows the display that slotwise chooses, and sends the clicks back.
 
-Start `slotwise serve --dev` and apply examples/shop.toml, then: pip install flask && python examples/shop_site.py
+Start `slotwise serve --dev --store sqlite:///shop.db` and apply examples/shop.toml, then run
+`pip install flask && python examples/shop_site.py`. After a click, `slotwise pages show shop` counts it.
 """
 
 import json

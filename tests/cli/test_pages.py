@@ -112,6 +112,24 @@ def test_exact_removes_items_and_pins_that_the_file_does_not_name(apply, service
     assert changes(apply(SECOND, "--exact", "--json")) == []
 
 
+def test_states_that_the_file_does_not_give_stay_unless_exact(apply, service: Process, page: str) -> None:
+    apply(SECOND)
+    for item, state in (("hat", "paused"), ("bag", "retired")):
+        service.http.patch(f"/v1/pages/{page}/items/{item}", json={"state": state}).raise_for_status()
+    answer = apply(SECOND.replace("views = 10", "views = 20"), "--json").json()
+    assert [change.split(",")[:2] for change in answer["changes"]] == [["item hat", " prior: {\"clicks\":2.0"]]
+    assert answer["unnamed"] == ['item hat, state: "paused"', 'item bag, state: "retired"']
+    assert states(service, page) == {"hat": "paused", "bag": "retired"}
+    apply(SECOND.replace("bag = {}", 'bag = { state = "active" }'))
+    assert states(service, page) == {"hat": "paused", "bag": "active"}
+    apply(SECOND, "--exact")
+    assert states(service, page) == {"hat": "active", "bag": "active"}
+
+
+def states(service: Process, page: str) -> dict[str, str]:
+    return {row["item"]: row["state"] for row in service.http.get(f"/v1/pages/{page}").json()["items"]}
+
+
 def test_retiring_keeps_what_another_client_changed_meanwhile(service: Process, page: str) -> None:
     with HttpClient(service.address) as client:
         bring(client, page_of({"page": page, "positions": ["hero"], "items": {"hat": {}, "tie": {}}}))

@@ -28,7 +28,7 @@ def apply(
     file: Annotated[Path, typer.Argument(help="TOML file with the settings, items and pins of a page.")],
     url: options.Url = URL,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Also retire items and remove pins that the file does not name.")
+        bool, typer.Option("--exact", help="Also retire items, remove pins and reset states that the file does not name.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing: list the changes, and exit with 1 if there are any.")
@@ -52,7 +52,7 @@ def apply(
             console.print_line(f"page {wanted.page} would change:")
         _print_lines(applied.changes, len(applied.changes) if dry_run else MOST_LINES)
         if applied.unnamed:
-            console.print_line("on the page but not in the file, left as they are (--exact removes them):")
+            console.print_line("on the page but not in the file, left as they are (--exact makes the page match):")
             _print_lines(applied.unnamed)
     if dry_run and applied.changes:
         raise typer.Exit(1)

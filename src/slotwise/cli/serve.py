@@ -38,7 +38,7 @@ def serve(
     if not dev:
         raise BadInput(
             "API keys are not implemented yet, so the service has no access control and serves this machine only; "
-            "confirm that with --dev: slotwise serve --dev"
+            f"confirm that with --dev: slotwise serve --dev --store {store}"
         )
     check_address(host)
     with console.compile_bar(quiet):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from slotwise.checks import BadInput
 from slotwise.client.http_client import HttpClient, error_detail, path_of
 from slotwise.client.page_file import PageFile
-from slotwise.client.page_plan import PagePlan, item_fields, plan
+from slotwise.client.page_plan import PagePlan, plan
 from slotwise.client.pages import fetch_page, save_items
 
 
@@ -32,7 +32,7 @@ def carry_out(client: HttpClient, file: PageFile, planned: PagePlan, etag: str |
     """Make the changes of a plan. `etag` is the ETag of the page that the plan was made for."""
     if planned.spec is not None:
         _save_settings(client, file, etag)
-    rows = [{"item": name, **item_fields(file.items[name])} for name in planned.items]
+    rows = [{"item": name, **fields} for name, fields in planned.items.items()]
     save_items(client, file.page, rows)
     for name in planned.retired:
         client.call("DELETE", path_of("pages", file.page, "items", name))

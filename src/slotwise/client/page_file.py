@@ -26,6 +26,7 @@ class PageFile(msgspec.Struct):
     spec: PageSpec
     items: dict[str, ItemSpec]
     pins: Pins
+    with_state: frozenset[str] = frozenset()  # the items whose state the file gives
 
 
 def read_page(path: Path) -> PageFile:
@@ -57,7 +58,8 @@ def page_of(content: dict[str, Any]) -> PageFile:
         "items", content.get("items", {}), '[items], and below it a line for each, such as "straw hat" = {}'
     )
     items = {name: _item(name, value) for name, value in item_table.items()}
-    return PageFile(page, spec, items, _pins(spec, items, _table("pins", content.get("pins", {}), _PINS_EXAMPLE)))
+    pins = _pins(spec, items, _table("pins", content.get("pins", {}), _PINS_EXAMPLE))
+    return PageFile(page, spec, items, pins, frozenset(name for name in items if "state" in item_table[name]))
 
 
 def _item(name: str, value: Any) -> ItemSpec:

@@ -14,18 +14,19 @@ class PagePlan(NamedTuple):
     """The changes to make, and the same changes as lines of text."""
 
     spec: PageSpec | None  # None: the settings stay
-    items: list[str]  # to create, or to replace with the definition in the file
+    items: dict[str, dict[str, Any]]  # to create or to replace, each with all its fields
     retired: list[str]
     unpinned: list[PinPosition]
     pinned: dict[PinPosition, str]
     lines: list[str]
-    unnamed: list[str]  # items and pins that the file does not name; they stay on the page
+    unnamed: list[str]  # items, states and pins that the file does not name; they stay as they are
 
 
 def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
     """Compare a page, as the service returns it, with a file. `before` is None if the page does not exist.
 
-    With `exact`, items and pins that the file does not name are retired or removed.
+    With `exact`, items and pins that the file does not name are retired or removed, and items whose state the file does
+    not give become active. Otherwise what somebody paused, retired or pinned by hand stays so.
     """
     rows = {row["item"]: row for row in ([] if before is None else before["items"])}
     pins = _current_pins(file.spec, {} if before is None else before["pins"])
@@ -33,7 +34,11 @@ def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
     extra_items = [name for name, row in rows.items() if name not in file.items and row["state"] != "retired"]
     extra_pins = [where for where in pins if where not in wanted_pins]
     settings = _setting_lines(before, file)
-    items = {name: line for name, spec in file.items.items() if (line := _item_line(name, rows.get(name), spec))}
+    wanted = {name: item_fields(spec) for name, spec in file.items.items()}
+    kept_states = [] if exact else _states_to_keep(rows, file)
+    for name in kept_states:
+        wanted[name]["state"] = rows[name]["state"]
+    items = {name: line for name, fields in wanted.items() if (line := _item_line(name, rows.get(name), fields))}
     unpinned = [where for where in pins if (where in extra_pins and exact) or _is_moved(where, pins, wanted_pins)]
     pinned = {where: item for where, item in wanted_pins.items() if pins.get(where) != item}
     lines = [*settings, *items.values()]
@@ -42,9 +47,10 @@ def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
     lines += [f"pin {_pin_name(where)}: {pins[where]} removed" for where in unpinned]
     lines += [f"pin {_pin_name(where)}: {item}" for where, item in pinned.items()]
     unnamed = [f"item {name}" for name in extra_items] + [f"pin {_pin_name(where)}" for where in extra_pins]
+    unnamed += [f"item {name}, state: {_format_json(rows[name]['state'])}" for name in kept_states]
     return PagePlan(
         spec=file.spec if settings else None,
-        items=list(items),
+        items={name: wanted[name] for name in items},
         retired=extra_items if exact else [],
         unpinned=unpinned,
         pinned=pinned,
@@ -65,9 +71,15 @@ def _setting_lines(before: Any, file: PageFile) -> list[str]:
     return [_difference(name, before.get(name), value) for name, value in wanted.items() if before.get(name) != value]
 
 
-def _item_line(name: str, before: Any, spec: ItemSpec) -> str:
+def _states_to_keep(rows: dict[str, Any], file: PageFile) -> list[str]:
+    """The items that are paused or retired on the page, and whose state the file does not give."""
+    return [
+        name for name in file.items if name in rows and name not in file.with_state and rows[name]["state"] != "active"
+    ]
+
+
+def _item_line(name: str, before: Any, wanted: dict[str, Any]) -> str:
     """The differences of an item as one line, or an empty string if there are none."""
-    wanted = item_fields(spec)
     if before is None:
         return ", ".join([f"item {name} created", *_fields(wanted, item_fields(ItemSpec()))])
     differences = [_difference(key, before.get(key), wanted[key]) for key in wanted if before.get(key) != wanted[key]]

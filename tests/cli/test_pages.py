@@ -1,6 +1,7 @@
 """`slotwise pages` on a real service."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,7 +118,7 @@ def test_states_that_the_file_does_not_give_stay_unless_exact(apply, service: Pr
     for item, state in (("hat", "paused"), ("bag", "retired")):
         service.http.patch(f"/v1/pages/{page}/items/{item}", json={"state": state}).raise_for_status()
     answer = apply(SECOND.replace("views = 10", "views = 20"), "--json").json()
-    assert [change.split(",")[:2] for change in answer["changes"]] == [["item hat", " prior: {\"clicks\":2.0"]]
+    assert [change.split(",")[:2] for change in answer["changes"]] == [["item hat", ' prior: {"clicks":2.0']]
     assert answer["unnamed"] == ['item hat, state: "paused"', 'item bag, state: "retired"']
     assert states(service, page) == {"hat": "paused", "bag": "retired"}
     apply(SECOND.replace("bag = {}", 'bag = { state = "active" }'))
@@ -289,6 +290,21 @@ def test_show_has_what_visitors_see_beside_what_would_be_best(apply, show, servi
     service.http.patch(f"/v1/pages/{page}", json={"mode": "shadow", "default_order": ["tie"]}).raise_for_status()
     order = {"hero": "tie (default order)", "left": "hat (default order)"}
     assert positions(show()) == {position: (order[position], best[position]) for position in order}
+
+
+def test_show_fits_into_80_columns_with_a_pin(apply, service: Process, page: str, slotwise) -> None:
+    wide = COUNTED.replace("hero", "bottom-middle").replace("hat = {}", '"linen shirts" = {}')
+    apply(wide + '[pins]\nbottom-middle = "linen shirts"\n')
+    cells = [
+        {"item": item, "layout": "default", "position": position, "segment": None, "clicks": 300, "skips": 700}
+        for item in ("linen shirts", "tie")
+        for position in ("bottom-middle", "left")
+    ]
+    service.http.put(f"/v1/pages/{page}/state", json={"displays": 2000, "counts": cells}).raise_for_status()
+    shown = slotwise("pages", "show", page, "--url", service.address, width=80).stdout.splitlines()
+    (row,) = [line for line in shown if line.startswith(" bottom-middle")]
+    assert re.search(r"\d\.\d\d \[\d\.\d\d, \d\.\d\d\] │ linen shirts \(pinned\) │", row)
+    assert "click_window 1 day," in " ".join(shown[:3])
 
 
 def test_show_names_the_layouts_if_there_are_several(apply, show, service: Process, page: str) -> None:

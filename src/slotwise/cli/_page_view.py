@@ -3,13 +3,14 @@
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from slotwise.cli import _console as console
 from slotwise.client.likely_display import likely_display
 from slotwise.client.pages import why_not_shown
 
 UNKNOWN = "-"
+_DURATIONS = ("click_window", "retention")  # settings in seconds
 PageDict = dict[str, Any]
 Place = tuple[str, str]  # (layout, position)
 
@@ -32,10 +33,17 @@ def _print_settings(page: PageDict) -> None:
         for key, value in page.items()
         if key not in ("page", "layouts", "items", "pins") and value not in ([], {}, None)
     }
-    pairs = ", ".join(
-        f"{key} {value:,.10g}" if isinstance(value, float) else f"{key} {value}" for key, value in settings.items()
-    )
+    pairs = ", ".join(f"{key} {_format_setting(key, value)}" for key, value in settings.items())
     console.stdout.print(f"[bold]{escape(page['page'])}[/]: {escape(pairs)}")
+
+
+def _format_setting(key: str, value: Any) -> str:
+    if key not in _DURATIONS:
+        return f"{value:,.10g}" if isinstance(value, float) else str(value)
+    for unit, seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if value >= seconds and value % seconds == 0:
+            return _format_number(value / seconds, unit)
+    return f"{value:,.10g} seconds"
 
 
 def _print_source(insights: PageDict | None, verbose: bool) -> None:
@@ -60,11 +68,12 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
     observed = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
     seen, best = _seen(page, insights, segment, observed), _best(insights, segment, observed)
     name_columns = ("layout", "position")[len(page["layouts"]) == 1 :]  # the name of an only layout says nothing
-    table = Table(*name_columns, "visibility", "visitors see", "best without pins", show_edge=False)
+    columns = (Column("visibility", no_wrap=True), Column("visitors see"), Column("best without pins"))
+    table = Table(*name_columns, *columns, show_edge=False)
     for layout, positions in page["layouts"].items():
         for position in positions:
             place = layout, position
-            visibility = _format_estimate(kappas.get(place) if place in observed else None)
+            visibility = _format_estimate(kappas.get(place) if place in observed else None, digits=2)
             cells = (*place[-len(name_columns) :], visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
             table.add_row(*map(escape, cells))
     console.stdout.print(table)
@@ -114,7 +123,8 @@ def _pins(page: PageDict) -> dict[Place, str]:
 
 def _print_items(page: PageDict, insights: PageDict, segment: str) -> None:
     thetas = {row["item"]: row for row in insights.get("theta", []) if row["segment"] == segment}
-    table = Table("item", "state", "attractiveness", "clicks", "skips", show_edge=False)
+    numbers = (Column("attractiveness", no_wrap=True), Column("clicks", no_wrap=True), Column("skips", no_wrap=True))
+    table = Table("item", "state", *numbers, show_edge=False)
     for row in page["items"]:
         cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
         sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
@@ -129,11 +139,11 @@ def _format_number(number: float, noun: str) -> str:
     return f"{text} {noun}" + "s" * (text != "1")
 
 
-def _format_estimate(row: PageDict | None) -> str:
+def _format_estimate(row: PageDict | None, digits: int = 3) -> str:
     """A mean with its interval.
 
     Callers pass None where nothing was counted, because the interval would then only repeat the prior.
     """
     if row is None or not row["ready"]:
         return UNKNOWN
-    return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+    return f"{row['mean']:.{digits}f} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"

@@ -28,7 +28,8 @@ def apply(
     file: Annotated[Path, typer.Argument(help="TOML file with the settings, items and pins of a page.")],
     url: options.Url = URL,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Also retire items, remove pins and reset states that the file does not name.")
+        bool,
+        typer.Option("--exact", help="Also retire items, remove pins and reset states that the file does not name."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing: list the changes, and exit with 1 if there are any.")

@@ -264,7 +264,7 @@ class Recommender:
         """Save everything as versioned JSON. A loaded copy continues with exactly the same displays."""
         body = _SavedRecommender(
             policy=self._module.__name__,
-            policy_file=self._module.__file__ or "",
+            policy_file=getattr(self._module, "__file__", None) or "",
             params=plain_params(self._module, self._params),
             items=list(self._items),
             retired=self.retired,

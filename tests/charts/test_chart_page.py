@@ -77,6 +77,14 @@ def test_a_chart_fills_the_window(name: str, browser: Chromium, tmp_path: Path) 
     browser.requests.clear()
 
 
+def test_names_with_html_are_drawn_as_text(browser: Chromium, tmp_path: Path) -> None:
+    title = "<!--<script> </script> <img src=x onerror=document.title='broken'>"
+    save_chart(regret_chart(RESULTS, title=title), tmp_path / "page.html")
+    assert measure(browser, tmp_path / "page.html", 800, 600)["charts"]
+    assert browser.evaluate("document.querySelector('h1').textContent") == title
+    assert browser.evaluate("document.title") == title
+
+
 def test_a_chart_follows_the_window(browser: Chromium, tmp_path: Path) -> None:
     save_chart(regret_chart(RESULTS), tmp_path / "page.html")
     wide = measure(browser, tmp_path / "page.html", 1200, 800)

@@ -20,7 +20,7 @@ def chart_page(chart: Any) -> str:
     return environment.from_string(_asset("chart_page.html")).render(
         title=heading.get("text", ""),
         notes=heading.get("subtitle", []),
-        specification=escape_script(json.dumps(specification)),
+        specification=script_json(specification),
         library=drawing_library(),
         script=_asset("chart_page.js"),
     )
@@ -31,12 +31,12 @@ def drawing_library() -> str:
     import vl_convert
 
     bundle: Any = vl_convert.javascript_bundle  # the type stub requires an argument that is optional
-    return escape_script(bundle())
+    return re.sub("</(script)", r"<\\/\1", bundle(), flags=re.IGNORECASE)
 
 
-def escape_script(text: str) -> str:
-    """Escape text so that it cannot end the script element around it."""
-    return re.sub("</(script)", r"<\\/\1", text, flags=re.IGNORECASE)
+def script_json(value: Any) -> str:
+    """A value as JSON for a script element. Names may contain HTML, so there is no `<` that could begin a tag."""
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def _asset(name: str) -> str:

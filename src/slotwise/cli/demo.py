@@ -106,9 +106,14 @@ def _wait_for_interrupt(url: str) -> None:
     """Keep the service running after the last round, so that the user can look at it."""
     from slotwise.client.load.generator import run_until_interrupted
 
-    console.print_line(f"all rounds are done; the service keeps running at {url} until Ctrl-C")
     interrupted = asyncio.Event()
-    run_until_interrupted(interrupted.wait, interrupted.set)
+
+    async def wait() -> None:
+        # not earlier: a Ctrl-C before the signal handlers are set would end the event loop while it starts
+        console.print_line(f"all rounds are done; the service keeps running at {url} until Ctrl-C")
+        await interrupted.wait()
+
+    run_until_interrupted(wait, interrupted.set)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def set_states(client: HttpClient, page: str, items: Sequence[str], state: str) 
     for name in items:
         _check_item(page, name, rows)
     changes = []
-    for name in items:
+    for name in dict.fromkeys(items):
         path = path_of("pages", page, "items", name)
         if state == "retired":
             client.call("DELETE", path)

@@ -1,13 +1,12 @@
 """The report: one self-contained HTML file. Its charts are interactive on a screen, and images in print."""
 
 import base64
-import json
 from importlib import resources
 from typing import Any
 
 import jinja2
 
-from slotwise.charts.chart_page import drawing_library, escape_script
+from slotwise.charts.chart_page import drawing_library, script_json
 from slotwise.paper.output.figures import QUICK, Figure
 from slotwise.paper.output.quick import quick_warning
 from slotwise.paper.output.sections import SIGNS, Provenance, Section, cost_table, count_verdicts
@@ -35,7 +34,7 @@ def render(reproduction: Reproduction, sections: list[Section], provenance: Prov
         style=_asset("report.css"),
         script=_asset("report.js"),
         library=drawing_library(),
-        specifications=escape_script(json.dumps({figure.name: figure.chart.to_dict() for figure in figures})),
+        specifications=script_json({figure.name: figure.chart.to_dict() for figure in figures}),
     )
 
 

@@ -206,6 +206,14 @@ NOT_COMPILED = {
     "a helper": ("index[0]", "index.first", "attribute 'first' of type array", "index.first"),
     "a name that numpy lacks": ("helper(state.index)", "np.zeors(3)", "no attribute 'zeors'", "np.zeors(3)"),
     "init": ("State(np.zeros(n_items))", "State()", "required argument: 'index'", "State()"),
+    "a field": ("helper(state.index)", "state.index += 1", "in state.index[0] += 1 (", "state.index += 1"),
+    "a field and a text": (
+        "helper(state.index)",
+        "state.index += 'x'",
+        "a field of State cannot be replaced",
+        "+= 'x'",
+    ),
+    "a setting": ("    pass", "    params.unused = True", "params.unused cannot be replaced", "params.unused"),
     "update": ("    pass", "    display.shuffle()", "attribute 'shuffle' of type array", "display.shuffle()"),
 }
 
@@ -225,6 +233,16 @@ def test_a_file_that_cannot_be_compiled_is_reported_with_its_line(mistake: str, 
     assert f"small.py, line {number}: " in reported
     assert "episode.py" not in reported
     assert "\n" not in reported
+
+
+def test_plain_python_reports_an_assignment_to_a_field_in_the_same_words(tmp_path: Path) -> None:
+    text = SMALL.replace("return State(", "state = State(").replace("n_items))\n", "n_items))\n    state.index = 1\n")
+    path = tmp_path / "small.py"
+    path.write_text(text.replace("@kernel\ndef init", "def init"))
+    with pytest.raises(
+        sw.BadInput, match=r"a field of State .* in state\.index\[0\] \+= 1 \(.*line 14: state\.index = 1"
+    ):
+        sw.simulate(str(path), MODEL, rounds=5, runs=1, threads=1)
 
 
 INIT_KERNEL = "@kernel\ndef init"

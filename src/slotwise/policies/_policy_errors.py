@@ -11,6 +11,7 @@ from typing import Any
 from numba.core.errors import NumbaError
 
 from slotwise.checks import BadInput
+from slotwise.policies._field_assignments import assignment_of
 from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
 
 MOST_CHARACTERS = 300
@@ -82,6 +83,9 @@ def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
         return str(problem_at(module, error.function(), error.problem()))
     not_compiled = isinstance(error, NumbaError) or is_compile_error(error)
     what = "cannot be compiled" if not_compiled else "fails"
+    assignment = assignment_of(module, error)
+    if assignment:
+        return f"policy {name_of(module)} {what}: {assignment.problem()} ({assignment.line})"
     line = line_of_error(module, error, calls())
     return f"policy {name_of(module)} {what}: {error_text(error)}" + (f" ({line})" if line else "")
 

@@ -251,6 +251,8 @@ WRONG_FORM = {
     "too few arguments": ("rng, display)", "display)", "choose takes (params, state, display)", "def choose"),
     "not a function": ("    pass", "    pass\nupdate = 3", "update is not a function", "def update"),
     "no state": ("return State(", "State(", "init returns NoneType, not a State", "def init"),
+    "a dict": ("np.zeros(n_items)", "{}", "State.index is of type dict; State holds numbers, arrays", "class State"),
+    "a dict that init can return": ("State(np.zeros(n_items))", "State({'a': 1})", "State.index is of ", "class State"),
     "a failing check": (INIT_KERNEL, f"def check(params):\n    params.used\n{INIT_KERNEL}", "'used'", "params.used"),
     "an odd check": (INIT_KERNEL, f"def check(params):\n    return 3\n{INIT_KERNEL}", "a text or None", "def check"),
     "an unknown type": ("unused: bool", "unused: 'boool'", "NameError: name 'boool' is not defined", ""),

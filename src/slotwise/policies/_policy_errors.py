@@ -13,6 +13,7 @@ from numba.core.errors import NumbaError
 from slotwise.checks import BadInput
 from slotwise.policies._field_assignments import assignment_of
 from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
+from slotwise.policies._state_types import state_problem
 
 MOST_CHARACTERS = 300
 Calls = Callable[[], Iterable[KernelCall]]
@@ -86,7 +87,11 @@ def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
     assignment = assignment_of(module, error)
     if assignment:
         return f"policy {name_of(module)} {what}: {assignment.problem()} ({assignment.line})"
-    line = line_of_error(module, error, calls())
+    made = list(calls())
+    wrong_state = state_problem(module, made) if not_compiled else None
+    if wrong_state:
+        return str(problem_at(module, "State", wrong_state))
+    line = line_of_error(module, error, made)
     return f"policy {name_of(module)} {what}: {error_text(error)}" + (f" ({line})" if line else "")
 
 

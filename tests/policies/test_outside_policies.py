@@ -251,6 +251,14 @@ WRONG_FORM = {
     "too few arguments": ("rng, display)", "display)", "choose takes (params, state, display)", "def choose"),
     "not a function": ("    pass", "    pass\nupdate = 3", "update is not a function", "def update"),
     "no state": ("return State(", "State(", "init returns NoneType, not a State", "def init"),
+    "no default": ("bool = False", "bool", "policy small: Params.unused needs a default", "class Params"),
+    "a text as setting": (
+        "bool = False",
+        "str = 'a'",
+        "unused is of type str; a setting is a float, int,",
+        "class Params",
+    ),
+    "a union": ("bool = False", "float | None = None", "unused is of type float | None; a setting is", "class Params"),
     "a dict": ("np.zeros(n_items)", "{}", "State.index is of type dict; State holds numbers, arrays", "class State"),
     "a dict that init can return": ("State(np.zeros(n_items))", "State({'a': 1})", "State.index is of ", "class State"),
     "a failing check": (INIT_KERNEL, f"def check(params):\n    params.used\n{INIT_KERNEL}", "'used'", "params.used"),
@@ -277,6 +285,21 @@ def test_a_file_of_a_wrong_form_is_reported_with_its_line(mistake: str, tmp_path
     assert says in reported
     assert (f"small.py, line {number}: " if source else "small.py") in reported
     assert "\n" not in reported
+
+
+WHOLE = {
+    "a text": ("x", "'x' is not a whole number"),
+    "too large": (2**63, "9223372036854775808 is not a whole number and below 2^63"),
+    "too small": (-(2**63) - 1, "-9223372036854775809 is not a whole number of at least -2^63"),
+}
+
+
+@pytest.mark.parametrize("value", WHOLE)
+def test_a_wrong_value_of_a_whole_number_names_only_the_limit_that_it_breaks(value: str) -> None:
+    given, says = WHOLE[value]
+    with pytest.raises(sw.BadInput) as caught:
+        sw.simulate(str(FILE), MODEL, rounds=5, runs=1, params={"after": given})
+    assert str(caught.value) == f"after = {says}"
 
 
 # how lines are found

@@ -112,6 +112,22 @@ def test_the_checks_are_not_compiled_into_the_loop_of_a_policy_of_slotwise(monke
     assert "check_display" not in code
 
 
+# division by zero
+
+
+@jit.kernel
+def quotients(x: float, n: int) -> tuple[float, int, int]:
+    return x / 0.0, n // 0, n % 0
+
+
+def test_a_division_by_zero_is_silent_in_compiled_code_and_an_error_in_plain_python() -> None:
+    kernel: Any = quotients
+    assert kernel(1.0, 1) == (np.inf, 0, 0)
+    assert np.isnan(kernel(0.0, 1)[0])
+    with pytest.raises(ZeroDivisionError):
+        kernel.py_func(1.0, 1)
+
+
 # through a recommender
 
 

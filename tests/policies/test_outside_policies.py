@@ -262,6 +262,8 @@ def test_plain_python_reports_an_assignment_to_a_field_in_the_same_words(tmp_pat
 
 
 INIT_KERNEL = "@kernel\ndef init"
+HEAD = "def init(params, n_items, n_positions, rng):\n    return State("
+PLAIN_INIT = f"@kernel\n{HEAD}np.zeros(n_items))", f"{HEAD}{{'a': 1}})"
 WRONG_FORM = {
     "choose is no kernel": ("@kernel\ndef choose", "def choose", "choose is not a kernel; put @kernel", "def choose"),
     "too few arguments": ("rng, display)", "display)", "choose takes (params, state, display)", "def choose"),
@@ -276,7 +278,7 @@ WRONG_FORM = {
     ),
     "a union": ("bool = False", "float | None = None", "unused is of type float | None; a setting is", "class Params"),
     "a dict": ("np.zeros(n_items)", "{}", "State.index is of type dict; State holds numbers, arrays", "class State"),
-    "a dict that init can return": ("State(np.zeros(n_items))", "State({'a': 1})", "State.index is of ", "class State"),
+    "a dict of a plain init": (PLAIN_INIT[0], PLAIN_INIT[1], "State.index is of type dict; ", "class State"),
     "a failing check": (INIT_KERNEL, f"def check(params):\n    params.used\n{INIT_KERNEL}", "'used'", "params.used"),
     "an odd check": (INIT_KERNEL, f"def check(params):\n    return 3\n{INIT_KERNEL}", "a text or None", "def check"),
     "an unknown type": ("unused: bool", "unused: 'boool'", "NameError: name 'boool' is not defined", ""),

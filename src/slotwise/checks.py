@@ -23,9 +23,18 @@ class BadInput(ValueError):
     """
 
 
+def integer(name: str, value: Any) -> int:
+    """`value` as an int of 64 bits. 1e5 and numpy integers are valid; 1.5 and True are not."""
+    too_small = isinstance(value, int | float) and value < -(2**63)
+    return _integer(name, value, -(2**63), "a whole number" + (" of at least -2^63" if too_small else ""))
+
+
 def integer_at_least(name: str, value: Any, least: int) -> int:
-    """`value` as an int of at least `least`. 1e5 and numpy integers are valid; 1.5 and True are not."""
-    wanted = f"a whole number of at least {least}"
+    """`value` as an int of at least `least`, under the same rules."""
+    return _integer(name, value, least, f"a whole number of at least {least}")
+
+
+def _integer(name: str, value: Any, least: int, wanted: str) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise BadInput(f"{name} = {format_value(value)} is not {wanted}")
     if isinstance(value, float | np.floating) and not math.isfinite(value):

@@ -9,6 +9,7 @@ import typer.main
 
 import slotwise as sw
 from slotwise.cli import app
+from slotwise.counts import empty
 from slotwise.paper.experiments import EXPERIMENTS
 from slotwise.paper.named_click_models import SETTINGS
 from slotwise.service.pages.page import PageSpec
@@ -43,12 +44,20 @@ def test_the_commands_of_the_readme_are_in_the_makefile() -> None:
 def test_the_example_policy_runs_as_documented(slotwise_process) -> None:
     page = ROOT / "docs" / "adding_a_policy.md"
     (shown,) = blocks(page, "python")
-    assert shown in (ROOT / "examples" / "click_share.py").read_text()
+    assert shown == (ROOT / "examples" / "click_share.py").read_text()
     (command,) = [line for line in page.read_text().splitlines() if line.startswith("slotwise simulate")]
     arguments = command.replace("--rounds 10000", "--rounds 500 --runs 2").split()[1:]
     result = slotwise_process(*arguments, cwd=ROOT)
     assert result.exit_code == 0, result.stderr
     assert "click_share bonus=1" in result.stdout
+
+
+def test_the_fields_of_the_counts_are_documented_with_their_shapes() -> None:
+    text = (ROOT / "docs" / "adding_a_policy.md").read_text().partition("| field | shape |")[2].partition("\n\n")[0]
+    sizes = {"items": 5, "positions": 3, "1": 1}
+    rows = re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", text, flags=re.MULTILINE)
+    shapes = {name: tuple(sizes[size] for size in shape.split(" x ")) for name, shape in rows}
+    assert shapes == {name: array.shape for name, array in empty(5, 3)._asdict().items()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

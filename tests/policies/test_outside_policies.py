@@ -112,6 +112,22 @@ def test_the_checks_are_not_compiled_into_the_loop_of_a_policy_of_slotwise(monke
     assert "check_display" not in code
 
 
+# division by zero
+
+
+@jit.kernel
+def quotients(x: float, n: int) -> tuple[float, int, int]:
+    return x / 0.0, n // 0, n % 0
+
+
+def test_a_division_by_zero_is_silent_in_compiled_code_and_an_error_in_plain_python() -> None:
+    kernel: Any = quotients
+    assert kernel(1.0, 1) == (np.inf, 0, 0)
+    assert np.isnan(kernel(0.0, 1)[0])
+    with pytest.raises(ZeroDivisionError):
+        kernel.py_func(1.0, 1)
+
+
 # through a recommender
 
 
@@ -206,6 +222,14 @@ NOT_COMPILED = {
     "a helper": ("index[0]", "index.first", "attribute 'first' of type array", "index.first"),
     "a name that numpy lacks": ("helper(state.index)", "np.zeors(3)", "no attribute 'zeors'", "np.zeors(3)"),
     "init": ("State(np.zeros(n_items))", "State()", "required argument: 'index'", "State()"),
+    "a field": ("helper(state.index)", "state.index += 1", "in state.index[0] += 1 (", "state.index += 1"),
+    "a field and a text": (
+        "helper(state.index)",
+        "state.index += 'x'",
+        "a field of State cannot be replaced",
+        "+= 'x'",
+    ),
+    "a setting": ("    pass", "    params.unused = True", "params.unused cannot be replaced", "params.unused"),
     "update": ("    pass", "    display.shuffle()", "attribute 'shuffle' of type array", "display.shuffle()"),
 }
 
@@ -227,12 +251,34 @@ def test_a_file_that_cannot_be_compiled_is_reported_with_its_line(mistake: str, 
     assert "\n" not in reported
 
 
+def test_plain_python_reports_an_assignment_to_a_field_in_the_same_words(tmp_path: Path) -> None:
+    text = SMALL.replace("return State(", "state = State(").replace("n_items))\n", "n_items))\n    state.index = 1\n")
+    path = tmp_path / "small.py"
+    path.write_text(text.replace("@kernel\ndef init", "def init"))
+    with pytest.raises(
+        sw.BadInput, match=r"a field of State .* in state\.index\[0\] \+= 1 \(.*line 14: state\.index = 1"
+    ):
+        sw.simulate(str(path), MODEL, rounds=5, runs=1, threads=1)
+
+
 INIT_KERNEL = "@kernel\ndef init"
+HEAD = "def init(params, n_items, n_positions, rng):\n    return State("
+PLAIN_INIT = f"@kernel\n{HEAD}np.zeros(n_items))", f"{HEAD}{{'a': 1}})"
 WRONG_FORM = {
     "choose is no kernel": ("@kernel\ndef choose", "def choose", "choose is not a kernel; put @kernel", "def choose"),
     "too few arguments": ("rng, display)", "display)", "choose takes (params, state, display)", "def choose"),
     "not a function": ("    pass", "    pass\nupdate = 3", "update is not a function", "def update"),
     "no state": ("return State(", "State(", "init returns NoneType, not a State", "def init"),
+    "no default": ("bool = False", "bool", "policy small: Params.unused needs a default", "class Params"),
+    "a text as setting": (
+        "bool = False",
+        "str = 'a'",
+        "unused is of type str; a setting is a float, int,",
+        "class Params",
+    ),
+    "a union": ("bool = False", "float | None = None", "unused is of type float | None; a setting is", "class Params"),
+    "a dict": ("np.zeros(n_items)", "{}", "State.index is of type dict; State holds numbers, arrays", "class State"),
+    "a dict of a plain init": (PLAIN_INIT[0], PLAIN_INIT[1], "State.index is of type dict; ", "class State"),
     "a failing check": (INIT_KERNEL, f"def check(params):\n    params.used\n{INIT_KERNEL}", "'used'", "params.used"),
     "an odd check": (INIT_KERNEL, f"def check(params):\n    return 3\n{INIT_KERNEL}", "a text or None", "def check"),
     "an unknown type": ("unused: bool", "unused: 'boool'", "NameError: name 'boool' is not defined", ""),
@@ -257,6 +303,21 @@ def test_a_file_of_a_wrong_form_is_reported_with_its_line(mistake: str, tmp_path
     assert says in reported
     assert (f"small.py, line {number}: " if source else "small.py") in reported
     assert "\n" not in reported
+
+
+WHOLE = {
+    "a text": ("x", "'x' is not a whole number"),
+    "too large": (2**63, "9223372036854775808 is not a whole number and below 2^63"),
+    "too small": (-(2**63) - 1, "-9223372036854775809 is not a whole number of at least -2^63"),
+}
+
+
+@pytest.mark.parametrize("value", WHOLE)
+def test_a_wrong_value_of_a_whole_number_names_only_the_limit_that_it_breaks(value: str) -> None:
+    given, says = WHOLE[value]
+    with pytest.raises(sw.BadInput) as caught:
+        sw.simulate(str(FILE), MODEL, rounds=5, runs=1, params={"after": given})
+    assert str(caught.value) == f"after = {says}"
 
 
 # how lines are found

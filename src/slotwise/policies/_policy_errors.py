@@ -11,7 +11,9 @@ from typing import Any
 from numba.core.errors import NumbaError
 
 from slotwise.checks import BadInput
+from slotwise.policies._field_assignments import assignment_of
 from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
+from slotwise.policies._state_types import state_problem
 
 MOST_CHARACTERS = 300
 Calls = Callable[[], Iterable[KernelCall]]
@@ -82,7 +84,14 @@ def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
         return str(problem_at(module, error.function(), error.problem()))
     not_compiled = isinstance(error, NumbaError) or is_compile_error(error)
     what = "cannot be compiled" if not_compiled else "fails"
-    line = line_of_error(module, error, calls())
+    assignment = assignment_of(module, error)
+    if assignment:
+        return f"policy {name_of(module)} {what}: {assignment.problem()} ({assignment.line})"
+    made = list(calls())
+    wrong_state = state_problem(module, made) if not_compiled else None
+    if wrong_state:
+        return str(problem_at(module, "State", wrong_state))
+    line = line_of_error(module, error, made)
     return f"policy {name_of(module)} {what}: {error_text(error)}" + (f" ({line})" if line else "")
 
 

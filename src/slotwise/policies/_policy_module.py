@@ -5,14 +5,16 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
-from slotwise.checks import BadInput, format_value, integer_at_least, number, one_of, string_mapping, vector
+import numpy as np
+
+from slotwise.checks import BadInput, format_value, integer, number, one_of, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.jit import is_kernel
 from slotwise.policies import policies
@@ -22,6 +24,7 @@ from slotwise.policies._source_lines import line_of_error, line_of_name
 NAMES = ("Params", "State", "init", "choose", "update")
 SERVING_NAMES = ("score", "grow")
 KERNELS = ("choose", "update", "score")  # called by compiled loops; init and grow may be plain functions
+SETTING_TYPES = "float, int, bool, IntEnum, array or Model"
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
     "choose": ("params", "state", "rng", "display"),
@@ -81,7 +84,12 @@ def learns(module: ModuleType) -> bool:
 def setting_types(module: ModuleType) -> dict[str, Any]:
     """The annotated type of each setting of the policy, as {name: type}."""
     with reported_errors(module):
-        return get_type_hints(module.Params)
+        kinds = get_type_hints(module.Params)
+    for name, kind in kinds.items():
+        if not (kind in (float, int, bool, Model) or _is_choice(kind) or _is_array(kind)):
+            wrong = f"Params.{name} is of type {getattr(kind, '__name__', kind)}"
+            raise problem_at(module, "Params", f"{wrong}; a setting is a {SETTING_TYPES}")
+    return kinds
 
 
 def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
@@ -98,7 +106,7 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
             settings.setdefault(name, model or UNKNOWN)
     missing = [name for name in hints if name not in settings and name not in module.Params._field_defaults]
     if missing:
-        raise BadInput(f"{name_of(module)} needs the parameter {missing[0]!r}")
+        raise problem_at(module, "Params", f"Params.{missing[0]} needs a default")
     full = module.Params._field_defaults | settings
     checked = module.Params(**{name: _convert(name, hints[name], value) for name, value in full.items()})
     problem = problem_found(module, "check", checked)
@@ -151,7 +159,7 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
             raise BadInput(f"{name} = {value!r} is not true or false")
         return value
     if kind is int:
-        return integer_at_least(name, value, least=-(2**63))
+        return integer(name, value)
     if kind is float:
         return number(name, value)
     return vector(name, value)
@@ -159,6 +167,14 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
 
 def _is_choice(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, IntEnum)
+
+
+def _is_array(kind: Any) -> bool:
+    """Whether the type is an array, or a sequence that is converted to an array. A text is neither."""
+    origin = get_origin(kind) or kind
+    return (
+        isinstance(origin, type) and issubclass(origin, np.ndarray | Sequence) and not issubclass(origin, str | bytes)
+    )
 
 
 def _choice(name: str, kind: type[IntEnum], value: Any) -> int:

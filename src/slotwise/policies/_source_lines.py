@@ -125,11 +125,16 @@ def _compiled_alone(call: KernelCall) -> Exception | None:
 def _called_again(call: KernelCall) -> Exception | None:
     """The error of a call in plain Python. Its traceback has every line, but that of compiled code often has none."""
     try:
-        with _time_limit(REPLAY_SECONDS), np.errstate(all="ignore"):
-            getattr(call.function, "py_func", call.function)(*call.arguments)
+        replay(call)
     except Exception as error:
         return error
     return None
+
+
+def replay(call: KernelCall) -> Any:
+    """Repeat a call in plain Python. TimeoutError is raised if this takes too long."""
+    with _time_limit(REPLAY_SECONDS), np.errstate(all="ignore"):
+        return getattr(call.function, "py_func", call.function)(*call.arguments)
 
 
 @contextmanager

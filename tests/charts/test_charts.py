@@ -122,7 +122,7 @@ def test_a_linear_axis_cuts_off_the_highest_curves_and_names_them() -> None:
     more = [*RESULTS, a_result("fair", [[1.0, 4.0, 20.0, 40.0]] * 2), a_result("good", [[1.0, 4.0, 20.0, 30.0]] * 2)]
     chart = sw.regret_chart(more, log_regret=False)
     assert layers(chart)[1]["encoding"]["y"]["scale"]["domain"] == [0, 180]  # three times the median curve
-    assert any(note.endswith(": bad") for note in chart.to_dict()["title"]["subtitle"])
+    assert any(note.endswith(": bad (2,000 at the end)") for note in chart.to_dict()["title"]["subtitle"])
 
 
 def test_curves_can_be_dashed_and_coloured() -> None:

@@ -149,7 +149,9 @@ def test_figures_data_and_page_are_next_to_the_report(folder: Path) -> None:
         assert (folder / "figures" / f"{name}.svg").read_text().startswith("<svg")
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert f"(figures/{name}.svg)" in (folder / "paper.md").read_text()
-    assert (folder / "figures" / "fig-warm-log-x.svg").exists()
+    for view in ("fig-warm-log-x", "fig-warm-ratio"):
+        assert (folder / "figures" / f"{view}.svg").exists()
+        assert not (folder / "figures" / f"{view}.png").exists()  # a quick reproduction draws other views as SVG only
     assert (folder / "data" / "fig-warm.csv").read_text().startswith("part,setting,policy,runs,round,mean")
     assert (folder / "data" / "times" / "tab-time.csv").exists()
     assert not (folder / "data" / "tab-time.csv").exists()  # times are separate from reproducible numbers

@@ -6,9 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 import slotwise as sw
-from slotwise.charts import choice_chart, growth_chart, learning_chart, rank_chart, spread_chart, time_chart
+from slotwise.charts import (
+    choice_chart,
+    growth_chart,
+    learning_chart,
+    rank_chart,
+    save_chart,
+    spread_chart,
+    time_chart,
+)
 from slotwise.checks import BadInput
 from slotwise.inference.sampling.diagnosis import Diagnosis
 from slotwise.simulation.result import Result
@@ -113,7 +122,7 @@ def test_a_linear_axis_cuts_off_the_highest_curves_and_names_them() -> None:
     more = [*RESULTS, a_result("fair", [[1.0, 4.0, 20.0, 40.0]] * 2), a_result("good", [[1.0, 4.0, 20.0, 30.0]] * 2)]
     chart = sw.regret_chart(more, log_regret=False)
     assert layers(chart)[1]["encoding"]["y"]["scale"]["domain"] == [0, 180]  # three times the median curve
-    assert any(note.endswith(": bad") for note in chart.to_dict()["title"]["subtitle"])
+    assert any(note.endswith(": bad (2,000 at the end)") for note in chart.to_dict()["title"]["subtitle"])
 
 
 def test_curves_can_be_dashed_and_coloured() -> None:
@@ -196,6 +205,33 @@ def test_rank_chart_shows_the_variables_that_mix_worst() -> None:
     )  # this chain has the entire lower half of the ranks
     assert shares["apart", 2] == pytest.approx([0.0] * 10 + [2.0] * 11)
     assert {row["variable"] for row in _values(rank_chart(diagnosis, most=1))} == {"apart"}
+
+
+def test_rank_chart_leaves_out_a_variable_whose_draws_are_almost_all_equal() -> None:
+    """Of 200 draws, 190 are equal in the first variable and 100 in the second. No two are equal in the others."""
+    draws = np.random.default_rng(1).random((2, 100, 5))
+    draws[:, 5:, 0] = draws[:, 50:, 1] = 1.0
+    chart = rank_chart(a_diagnosis(["visible", "half", "a", "b", "c"], draws))
+    rows, specification = _values(chart), chart.to_dict()
+    assert {row["variable"] for row in rows} == {"half", "a", "b", "c"}
+    assert specification["title"]["subtitle"][-1] == "not drawn, because at least 90% of the draws are equal: visible"
+    upper = [row["share"] for row in rows if row["variable"] == "half" and row["rank"] >= 0.5]
+    assert upper == pytest.approx([1.0] * len(upper))  # both chains have as many of the equal draws
+    assert len(rank_chart(a_diagnosis(["half", "a"], draws[:, :, 1:3])).to_dict()["title"]["subtitle"]) == 2
+    with pytest.raises(BadInput, match="almost all equal"):
+        rank_chart(a_diagnosis(["visible"], draws[:, :, :1]))
+
+
+def test_rank_chart_draws_no_axis_where_there_is_no_panel(tmp_path: Path) -> None:
+    draws = np.random.default_rng(1).random((2, 100, 5))
+    save_chart(rank_chart(a_diagnosis(list("abcde"), draws)), tmp_path / "ranks.svg")
+    assert (tmp_path / "ranks.svg").read_text().count("X-axis titled 'rank'") == 5
+
+
+def a_diagnosis(names: list[str], draws: np.ndarray) -> Diagnosis:
+    size, zeros = draws.shape[2], np.zeros(len(names))
+    ranks = rankdata(draws.reshape(-1, size), axis=0).reshape(draws.shape)
+    return Diagnosis("mixing", names, draws, zeros + 50, zeros + 50, zeros, zeros, zeros, ranks, {}, 1, 1, 1.0)
 
 
 def _values(chart) -> list[dict]:

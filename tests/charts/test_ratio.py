@@ -50,6 +50,32 @@ def test_the_axis_shows_the_curves_near_the_baseline_and_a_note_names_the_others
     assert alone > 2000 / 60  # the only other curve is never cut off
 
 
+def test_the_axis_is_logarithmic_if_the_last_values_differ_much() -> None:
+    worse = a_result("worse", [[0.0, 0.0, 80.0, 312.0]] * 2)  # 5.2 times the regret of the baseline at the end
+    chart = ratio_chart([BASE, CLOSE, worse, FAR])
+    scale = layers(chart)[1]["encoding"]["y"]["scale"]
+    assert scale["type"] == "log"
+    assert 0.4 < scale["domain"][0] < 1.0
+    assert 5.2 < scale["domain"][1] < 10
+    assert "far (33.3 at the end)" in notes(chart)
+    assert "worse (" not in notes(chart)
+    assert [row["round"] for row in rows(chart, "worse")] == [100, 1000]  # no regret before, which has no logarithm
+    assert all(row["low"] > 0.0 for row in layers(chart)[0]["values"])
+    twice = a_result("twice", [[0.0, 5.0, 50.0, 144.0]] * 2)  # 2.4 times
+    scale = layers(ratio_chart([BASE, CLOSE, twice]))[1]["encoding"]["y"]["scale"]
+    assert "type" not in scale
+    assert 2.4 < scale["domain"][1] < 3.0
+
+
+def test_a_note_names_the_curves_that_leave_the_axis_before_the_end() -> None:
+    rounds = np.array([1, 10, 100, 100_000])  # the axis fits the rounds from 100 on
+    wild = a_result("wild", [[0.0, 40.0, 25.0, 60.0], [0.0, 30.0, 30.0, 72.0]])
+    chart = ratio_chart([replace(one, rounds=rounds) for one in (BASE, CLOSE, wild)])
+    assert layers(chart)[1]["encoding"]["y"]["scale"]["domain"][1] < 2.0
+    assert "partly outside the axis in rounds up to 10: wild" in notes(chart).split(" | ")
+    assert "outside" not in notes(ratio_chart([BASE, CLOSE]))
+
+
 def test_the_baseline_is_pb_mhb_or_the_first_or_the_given_one() -> None:
     for results, labels, baseline, used in [
         ([CLOSE, BASE], None, None, "pb_mhb"),

@@ -35,7 +35,7 @@ def test_the_table_of_queries_alone(slotwise, monkeypatch, tmp_path: Path) -> No
     assert result.exit_code == 0
     (row,) = [line for line in result.stdout.splitlines() if "data-table" in line]
     assert row.rstrip().endswith("holds")
-    assert "1 hold, 0 hold in part, 0 do not hold" in result.stdout
+    assert "1 holds, 0 hold in part, 0 do not hold" in result.stdout
     assert "QUICK" in result.stdout
     out = tmp_path / "out" / "paper-quick"
     assert (out / "report.html").exists()

@@ -53,6 +53,11 @@ def make_palette(names: list[str], drawn: list[str], colours: Mapping[str, str] 
 
 
 def cut_off_note(rows: list[Row], drawn: list[str], column: str, top: float) -> list[str]:
-    """A note that names the curves that end above the axis, or no note if there are none."""
-    cut_off = [name for name in drawn if last_value(rows, name, column) > top]
+    """A note that names the curves that end above the axis, with their last values, or no note if there are none."""
+    ends = {name: last_value(rows, name, column) for name in drawn}
+    cut_off = [f"{name} ({_format_end(end)} at the end)" for name, end in ends.items() if end > top]
     return [f"above the top of the axis: {', '.join(cut_off)}"] if cut_off else []
+
+
+def _format_end(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

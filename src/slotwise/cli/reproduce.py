@@ -158,7 +158,7 @@ def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
     from slotwise.paper.output.quick import quick_warning
-    from slotwise.paper.output.sections import SIGNS, cost_table, count_verdicts
+    from slotwise.paper.output.sections import SIGNS, cost_table, summarize_verdicts
 
     claims = Table("claim", "the paper says", "verdict", show_edge=False)
     for judgement in reproduction.judgements:
@@ -171,7 +171,7 @@ def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
         times.add_row(*map(escape, row))
     console.stdout.print()
     console.stdout.print(times)
-    console.print_line(f"{len(reproduction.judgements)} claims: {count_verdicts(reproduction.judgements)}")
+    console.print_line(summarize_verdicts(reproduction.judgements))
     console.print_line(f"simulated and measured in {reproduction.wall_seconds:.0f} s")
     if reproduction.scope.quick:
         console.stdout.print(f"[bold yellow]{QUICK}.[/] {escape(quick_warning(reproduction))}")

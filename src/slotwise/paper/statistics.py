@@ -22,7 +22,7 @@ class Measurement(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{_format_number(self.value)} [{_format_number(self.low)}, {_format_number(self.high)}]"
+        return f"{_format_number(self.value)} ({_format_number(self.low)} to {_format_number(self.high)})"
 
 
 def final_regret(*results: Result) -> Floats:

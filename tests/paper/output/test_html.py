@@ -13,8 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT
+from slotwise.paper.experiments import EXPERIMENTS as ALL
 from slotwise.paper.output.figures import QUICK
+from slotwise.paper.output.markdown import render_markdown
 from slotwise.paper.output.publish import publish
+from slotwise.paper.output.sections import left_out, make_provenance, summarize_verdicts
+from slotwise.paper.statistics import Measurement
 from tests.paper import made_up_results as made_up
 
 EXPERIMENTS = ["fig-warm", "fig-spread", "tab-time", "tab-data", "fig-behavioral"]
@@ -35,6 +40,7 @@ frame.onload = async () => {
     drawn: page.querySelector(".interactive").dataset.drawn,
     wide: root.scrollWidth, width: root.clientWidth,
     requests: frame.contentWindow.performance.getEntriesByType("resource").map((one) => one.name),
+    cut: [...page.querySelectorAll("#tab-data .box")].filter((one) => one.scrollWidth > one.clientWidth).length,
     narrowest: Math.min(...[...page.querySelectorAll(".interactive svg.marks")].map((one) => one.clientWidth)),
   }) + "END";
 };
@@ -89,6 +95,7 @@ def test_every_chart_is_drawn_without_network_requests(width: int, address: str)
     assert measured["drawn"] == "fig-warm-log-x"  # after a click on the button below it
     assert measured["requests"] == []
     assert measured["wide"] <= measured["width"] <= width  # no horizontal scrolling
+    assert width < 800 or measured["cut"] == 0  # on a phone, the table scrolls inside its box
     assert measured["narrowest"] > 0.7 * width - 100
 
 
@@ -109,12 +116,42 @@ def test_the_report_has_all_that_a_reader_needs(folder: Path) -> None:
         assert f'id="claim-{judgement.claim.name}"' in text
 
 
+def test_the_report_says_which_experiments_were_left_out(folder: Path) -> None:
+    for name in ("report.html", "paper.md"):
+        text = " ".join((folder / name).read_text()[:30_000].split())
+        assert f"5 of the paper's 10 experiments: {', '.join(EXPERIMENTS)}." in html.unescape(text)
+        assert "very experiment" not in text
+        assert "every claim" not in text
+    everything = made_up.made_up_reproduction(list(ALL))
+    assert left_out(everything) == ""
+    assert "Every experiment of" in render_markdown(everything, [], make_provenance("slotwise reproduce"))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "text"),
+    [
+        ([HOLDS], "Of 1 claim, 1 holds, 0 hold in part, 0 do not hold."),
+        ([HOLDS, HOLDS, IN_PART, NOT], "Of 4 claims, 2 hold, 1 holds in part, 1 does not hold."),
+    ],
+)
+def test_one_claim_is_singular(verdicts: list[str], text: str) -> None:
+    (judged,) = made_up.made_up_reproduction(["tab-data"]).judgements
+    judgements = [judged._replace(verdict=verdict) for verdict in verdicts]
+    assert summarize_verdicts(judgements) == text
+
+
+def test_an_interval_is_readable_beside_numbers_with_commas() -> None:
+    assert str(Measurement(2561.0, 2554.0, 2568.0)) == "2,561 (2,554 to 2,568)"
+
+
 def test_figures_data_and_page_are_next_to_the_report(folder: Path) -> None:
     for name in ("fig-warm", "fig-spread", "tab-time", "tab-time-growth", "fig-behavioral", "fig-behavioral-choice"):
         assert (folder / "figures" / f"{name}.svg").read_text().startswith("<svg")
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert f"(figures/{name}.svg)" in (folder / "paper.md").read_text()
-    assert (folder / "figures" / "fig-warm-log-x.svg").exists()
+    for view in ("fig-warm-log-x", "fig-warm-ratio"):
+        assert (folder / "figures" / f"{view}.svg").exists()
+        assert not (folder / "figures" / f"{view}.png").exists()  # a quick reproduction draws other views as SVG only
     assert (folder / "data" / "fig-warm.csv").read_text().startswith("part,setting,policy,runs,round,mean")
     assert (folder / "data" / "times" / "tab-time.csv").exists()
     assert not (folder / "data" / "tab-time.csv").exists()  # times are separate from reproducible numbers

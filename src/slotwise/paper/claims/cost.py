@@ -21,7 +21,7 @@ def _sweeps(results: Results) -> list[Criterion]:
     one_sweep, ten_sweeps = (results.times["tab-time", contender.label] for contender in (PB_MHB_1, PB_MHB_10))
     times = ten_sweeps.milliseconds / one_sweep.milliseconds
     low, high = ten_sweeps.spread[0] / one_sweep.spread[1], ten_sweeps.spread[1] / one_sweep.spread[0]
-    return [Criterion("m = 10 over m = 1", 5.0 <= times <= 15.0, f"{times:.1f} times [{low:.1f}, {high:.1f}]")]
+    return [Criterion("m = 10 over m = 1", 5.0 <= times <= 15.0, f"{times:.1f} times ({low:.1f} to {high:.1f})")]
 
 
 def _steps(results: Results) -> list[Criterion]:

@@ -9,7 +9,7 @@ import jinja2
 from slotwise.charts.chart_page import drawing_library, script_json
 from slotwise.paper.output.figures import QUICK, Figure
 from slotwise.paper.output.quick import quick_warning
-from slotwise.paper.output.sections import SIGNS, Provenance, Section, cost_table, count_verdicts
+from slotwise.paper.output.sections import SIGNS, Provenance, Section, cost_table, left_out, summarize_verdicts
 from slotwise.paper.reproduce import Reproduction
 
 
@@ -25,7 +25,8 @@ def render(reproduction: Reproduction, sections: list[Section], provenance: Prov
         provenance=provenance,
         quick=QUICK if reproduction.scope.quick else "",
         quick_warning=quick_warning(reproduction),
-        verdict_counts=count_verdicts(reproduction.judgements),
+        summary=summarize_verdicts(reproduction.judgements),
+        left_out=left_out(reproduction),
         signs=SIGNS,
         costs=cost_table(reproduction),
         notes=_notes,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from slotwise.paper.claims.claim import Judgement
 from slotwise.paper.output.figures import QUICK
 from slotwise.paper.output.quick import quick_warning
-from slotwise.paper.output.sections import SIGNS, Provenance, Section, Table, cost_table, count_verdicts
+from slotwise.paper.output.sections import SIGNS, Provenance, Section, Table, cost_table, left_out, summarize_verdicts
 from slotwise.paper.reproduce import Reproduction
 
 FIGURES = "figures"
@@ -19,9 +19,11 @@ def render_markdown(reproduction: Reproduction, sections: list[Section], provena
             f"> **{QUICK}.** {quick_warning(reproduction)}",
             "",
         ]
+    missing = left_out(reproduction)
     lines += [
-        "Every experiment of Gauthier, Gaudel and Fromont, “Position-Based Multiple-Play Bandits with Thompson "
-        f"Sampling”, run again. Of {len(reproduction.judgements)} claims {count_verdicts(reproduction.judgements)}.",
+        f"{'Experiments' if missing else 'Every experiment'} of Gauthier, Gaudel and Fromont, “Position-Based "
+        "Multiple-Play Bandits with Thompson Sampling”, run again. "
+        f"{missing}{' ' if missing else ''}{summarize_verdicts(reproduction.judgements)}",
         "",
         f"Made on {provenance.date} by `{provenance.command}` on {provenance.machine}, "
         f"with seed {reproduction.scope.seed}. "

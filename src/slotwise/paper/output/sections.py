@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numba
 
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Judgement
-from slotwise.paper.experiments import Experiment
+from slotwise.paper.experiments import EXPERIMENTS, Experiment
 from slotwise.paper.output.figures import Figure, figures
 from slotwise.paper.output.power import power_rows
-from slotwise.paper.output.result_rows import choice_rows, data_rows, final_rows, fit_rows, time_rows
+from slotwise.paper.output.result_rows import COLUMNS, choice_rows, data_rows, final_rows, fit_rows, time_rows
 from slotwise.paper.power import SAMPLES
 from slotwise.paper.reproduce import Reproduction
 
@@ -67,10 +67,26 @@ def _section(experiment: Experiment, reproduction: Reproduction) -> Section:
     )
 
 
-def count_verdicts(judgements: list[Judgement]) -> str:
-    """The number of claims with each verdict, as text."""
+def summarize_verdicts(judgements: list[Judgement]) -> str:
+    """How many claims were tested, and how many of them have each verdict, as a sentence."""
     counts = {verdict: sum(judgement.verdict == verdict for judgement in judgements) for verdict in SIGNS}
-    return f"{counts[HOLDS]} hold, {counts[IN_PART]} hold in part, {counts[NOT]} do not hold"
+    parts = [
+        f"{counts[HOLDS]} {'holds' if counts[HOLDS] == 1 else 'hold'}",
+        f"{counts[IN_PART]} {'holds' if counts[IN_PART] == 1 else 'hold'} in part",
+        f"{counts[NOT]} {'does' if counts[NOT] == 1 else 'do'} not hold",
+    ]
+    return f"Of {_count(len(judgements), 'claim')}, {', '.join(parts)}."
+
+
+def left_out(reproduction: Reproduction) -> str:
+    """A sentence that says which experiments were run, or an empty string if all were run."""
+    names = [experiment.name for experiment in reproduction.experiments]
+    if len(names) == len(EXPERIMENTS):
+        return ""
+    return (
+        f"This report covers {len(names)} of the paper's {len(EXPERIMENTS)} experiments: {', '.join(names)}. The "
+        "claims of the other experiments are not tested here."
+    )
 
 
 def cost_table(reproduction: Reproduction) -> Table:
@@ -127,9 +143,17 @@ def _tables(experiment: Experiment, reproduction: Reproduction) -> list[Table]:
         rows = [[_format(value) for value in row.values()] for row in fit_rows(results)]
         tables.append(Table("theta and kappa estimated by SVD and by EM from the same counts.", heads, rows))
     if experiment.data:
-        rows = [[_format(value) for value in row.values()] for row in data_rows()]
-        tables.append(Table("Our values, then those that the paper prints.", list(data_rows()[0]), rows))
+        tables.append(_data_table())
     return tables
+
+
+def _data_table() -> Table:
+    """Both values in one cell, because two columns for each would not fit the page."""
+    rows = [
+        [row["query"], *(f"{_format(row[column])} ({_format(row[f'paper: {column}'])})" for column in COLUMNS)]
+        for row in data_rows()
+    ]
+    return Table("Our values, and in parentheses those that the paper prints.", ["query", *COLUMNS], rows)
 
 
 def _power_tables(judgements: list[Judgement]) -> list[Table]:

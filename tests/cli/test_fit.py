@@ -57,6 +57,16 @@ def test_columns_filters_and_a_schema_file(tmp_path: Path, slotwise) -> None:
     assert by_file == printed
 
 
+def test_the_example_of_columns_in_the_help_is_whole(slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    printed = slotwise("fit", "--help").stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "query=q,item=ad,position=n,clicked=c." in printed
+    assert "slotwise fit ads.csv --columns query=,item=item_id,clicked=click" in printed
+    assert "…" not in printed
+
+
 def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
     (tmp_path / "a.csv").write_text(HEADER + "p,a,1,0\np,a,one,0\np,a,1,1\np,b,1,0\n")
     fits, chart = tmp_path / "fits.json", tmp_path / "fits.svg"

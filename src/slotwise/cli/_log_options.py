@@ -33,8 +33,7 @@ class LogOptions:
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Columns to read: query=search,item=ad,position=slot,clicked=click. "
-            "An empty query= makes the whole log one query."
+            help="Columns to read: query=q,item=ad,position=n,clicked=c. An empty query= makes the whole log one query."
         ),
     ] = None
     schema: Annotated[Path | None, typer.Option(help="TOML file with the columns and more settings of the format.")] = (

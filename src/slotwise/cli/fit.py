@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         "slotwise logs synth clicks.csv --setting behavioral",
         "slotwise fit clicks.csv",
         "slotwise fit 'clicks*.csv' --output fits.json --chart fits.svg",
+        "slotwise logs synth ads.csv --format open-bandit --setting q10",
+        "slotwise fit ads.csv --columns query=,item=item_id,clicked=click",
         "slotwise fit clicks.csv --where 'position<=2' --top 3 --method bayes",
     )
 )

@@ -10,6 +10,7 @@ from slotwise.logs.line_status import LineStatus
 from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_csv_line
 from slotwise.logs.malformed_log import Remedy
+from slotwise.logs.missing_columns import propose_columns
 from slotwise.logs.schema import MAX_POSITIONS, Schema
 
 LARGE_SHARE = 0.01  # as a share of the lines that no filter leaves out
@@ -103,8 +104,8 @@ def _wrong_json(bad: BadLine, faults: Faults) -> Cause | None:
     lacking = {field: column for field, column in schema.used.items() if column not in columns}
     if not lacking:
         return None  # the first object is good
-    option = ",".join(f"{field}=FIELD" for field in lacking)
-    return Cause(f"the first object has no {_listed([*lacking.values()])} but {_listed(columns)}: --columns {option}")
+    proposed = propose_columns(columns, schema, "FIELD")
+    return Cause(f"the first object has no {_listed([*lacking.values()])} but {_listed(columns)}: {proposed}")
 
 
 def _wrong_number(faults: Faults) -> Cause | None:

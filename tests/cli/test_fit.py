@@ -81,6 +81,26 @@ def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
     assert sw.load_fits(fits)[0].items == ["a", "b"]
 
 
+def test_rubbish_lines_are_skipped_with_the_printed_command_a_total_and_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = [f"p,i{k % 4},{1 + k % 3},{int(k % 5 == 0)}\n" for k in range(950)]
+    lines = [*good[:10], *["rubbish\n"] * 45, *good[10:], *["p,i1,1,maybe\n"] * 5]
+    Path("a.csv").write_text(HEADER + "".join(lines))
+    refused = slotwise("fit", "a.csv")
+    refused.assert_refused("line 12 has 1 column separated by ','", "cut off, or not a line", details=True)
+    (command,) = [line.partition(": ")[2] for line in refused.stderr.splitlines() if ": slotwise fit" in line]
+    done = slotwise(*shlex.split(command)[1:])
+    assert (done.exit_code, "950 lines, 1 query" in done.stdout) == (0, True)
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    assert notes[0] == "note: 50 of 1,000 lines were skipped as malformed"
+    (warning,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert warning.startswith(
+        "warning: 4.5% of the lines were skipped for one reason, wrong number of columns; from 1%"
+    )
+
+
 @pytest.mark.parametrize("command", [["fit"], ["logs", "count", "--output", "cells.parquet"]], ids=["fit", "count"])
 def test_the_command_that_reads_positions_from_zero_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise, command: list[str]

@@ -24,6 +24,7 @@ LOGS: dict[str, str | bytes] = {  # a log for each message
     "'clicked' is 'no' in line 2": HEADER + "p,i,1,no\n",
     "'clicked' is '7' in line 2": HEADER + "p,i,1,7\n",
     "line 2 has 5 columns separated by ',', and the header has 4": HEADER + "p,i,j,1,0\n",
+    "it is cut off, or not a line of the log": HEADER + "# the end\n" + "p,i,1,0\n" * 9,
     "is a JSON array": "[]",
     "is probably Windows-1252 text": (HEADER + "café,i,1,0\n").encode("latin-1"),
     "is UTF-16 text": HEADER.encode("utf-16"),

@@ -124,6 +124,8 @@ def print_account(account: Any, quiet: bool) -> None:
         console.stderr.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters")
     for line in account.notes():
         console.print_note(line)
+    for line in account.warnings():
+        console.print_warning(line)
 
 
 def _split_list(text: str) -> list[str]:

@@ -92,8 +92,19 @@ def _wrong_csv(bad: BadLine, faults: Faults) -> Cause:
         right = ("--delimiter", "tab" if other == "\t" else other)
         return Cause(f"{text}; with the delimiter {other!r} it does", (Remedy("if that is right", right),))
     found, header = len(split_csv_line(bad.text, schema)), "the header has" if schema.names is None else "there are"
-    text = f"line {bad.line:,} has {found} columns separated by {separator}, and {header} {expected}"
-    return Cause(f"{text}; a field that contains {separator} must be quoted" if found > expected else text)
+    columns = "1 column" if found == 1 else f"{found} columns"
+    text = f"line {bad.line:,} has {columns} separated by {separator}, and {header} {expected}"
+    if found > expected:
+        return Cause(f"{text}; a field that contains {separator} must be quoted")
+    return Cause(f"{text}; it is cut off, or not a line of the log", _skip_remedies(faults))
+
+
+def _skip_remedies(faults: Faults) -> tuple[Remedy, ...]:
+    """The option that skips the malformed lines, unless these are most of the log."""
+    n_bad = sum(faults.bad.values())
+    if n_bad > faults.considered / 2:
+        return ()
+    return (Remedy("if such lines do not belong to the log, skip them", ("--max-bad", str(n_bad))),)
 
 
 def _wrong_json(bad: BadLine, faults: Faults) -> Cause | None:

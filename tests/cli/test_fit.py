@@ -57,6 +57,16 @@ def test_columns_filters_and_a_schema_file(tmp_path: Path, slotwise) -> None:
     assert by_file == printed
 
 
+def test_the_example_of_columns_in_the_help_is_whole(slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    printed = slotwise("fit", "--help").stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "query=q,item=ad,position=n,clicked=c." in printed
+    assert "slotwise fit ads.csv --columns query=,item=item_id,clicked=click" in printed
+    assert "…" not in printed
+
+
 def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
     (tmp_path / "a.csv").write_text(HEADER + "p,a,1,0\np,a,one,0\np,a,1,1\np,b,1,0\n")
     fits, chart = tmp_path / "fits.json", tmp_path / "fits.svg"
@@ -69,6 +79,26 @@ def test_malformed_lines_leave_no_file(tmp_path: Path, slotwise) -> None:
     assert "3 lines, 1 query" in tolerant.stdout
     assert "1 line: " in tolerant.stderr
     assert sw.load_fits(fits)[0].items == ["a", "b"]
+
+
+def test_rubbish_lines_are_skipped_with_the_printed_command_a_total_and_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slotwise
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = [f"p,i{k % 4},{1 + k % 3},{int(k % 5 == 0)}\n" for k in range(950)]
+    lines = [*good[:10], *["rubbish\n"] * 45, *good[10:], *["p,i1,1,maybe\n"] * 5]
+    Path("a.csv").write_text(HEADER + "".join(lines))
+    refused = slotwise("fit", "a.csv")
+    refused.assert_refused("line 12 has 1 column separated by ','", "cut off, or not a line", details=True)
+    (command,) = [line.partition(": ")[2] for line in refused.stderr.splitlines() if ": slotwise fit" in line]
+    done = slotwise(*shlex.split(command)[1:])
+    assert (done.exit_code, "950 lines, 1 query" in done.stdout) == (0, True)
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    assert notes[0] == "note: 50 of 1,000 lines were skipped as malformed"
+    (warning,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert warning.startswith(
+        "warning: 4.5% of the lines were skipped for one reason, wrong number of columns; from 1%"
+    )
 
 
 @pytest.mark.parametrize("command", [["fit"], ["logs", "count", "--output", "cells.parquet"]], ids=["fit", "count"])

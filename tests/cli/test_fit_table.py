@@ -1,5 +1,7 @@
 """The table that `slotwise fit` prints."""
 
+import re
+
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -113,3 +115,39 @@ def test_a_line_says_that_svd_has_no_standard_errors(capsys, monkeypatch) -> Non
 
 def test_nothing_fitted_prints_nothing(capsys, monkeypatch) -> None:
     assert printed([], capsys, monkeypatch) == []
+
+
+def numbered_fits(*tables: list[list[int]]) -> list[sw.QueryFit]:
+    """Queries 1, 2, ... with these clicks of 1,000 displays in every cell."""
+    queries = [
+        sw.Query(str(k), ["7", "8", "9"][: len(clicks)], ["1", "2"], sw.Counts(clicks, 1000 - np.array(clicks)))
+        for k, clicks in enumerate(tables, 1)
+    ]
+    return sw.fit_queries(queries)
+
+
+GOOD, FEW, POOR = [[400, 200], [200, 100]], [[400, 20], [200, 10]], [[400, 200], [200, 300]]
+
+
+def test_the_warnings_of_numbered_queries_do_not_look_like_a_list(capsys, monkeypatch) -> None:
+    lines = printed(numbered_fits(GOOD, FEW, POOR), capsys, monkeypatch, width=200)
+    assert [line.partition(":")[0] for line in lines if " displays, " in line] == ["query 1", "query 2", "query 3"]
+    assert "query 2, position 2: fewer than 50 clicks, a rough estimate" in lines
+    assert any(line.startswith("query 3: a position-based model does not fit (p = ") for line in lines)
+
+
+def test_a_closing_line_says_whether_the_model_fits(capsys, monkeypatch) -> None:
+    (good,), (poor,) = numbered_fits(GOOD), numbered_fits(POOR)
+    assert good.goodness_of_fit is not None
+    assert printed([good], capsys, monkeypatch)[-1] == (
+        f"the position-based model fits: p = {good.goodness_of_fit.p_value:.2g}"
+    )
+    assert printed([poor], capsys, monkeypatch)[-1].startswith("the position-based model does not fit: p = ")
+    untested = printed(numbered_fits([[3, 0]]), capsys, monkeypatch)
+    assert untested[-1] == "the position-based model was not tested: there are too few clicks or cells"
+    several = printed(numbered_fits(GOOD, GOOD, POOR, [[3, 0]]), capsys, monkeypatch)
+    assert several[-1] == "the position-based model fits 2 of 3 tested queries; 1 was not tested"
+    clicks = np.array([[400_000, 200_000], [200_000, 101_000]])
+    query = sw.Query("hats", ["felt", "straw"], ["top", "side"], sw.Counts(clicks, 1_000_000 - clicks))
+    tiny = printed(sw.fit_queries([query]), capsys, monkeypatch)
+    assert re.fullmatch(r"the position-based model fits: click rates are off by 0\.\d % only \(p = .*\)", tiny[-1])

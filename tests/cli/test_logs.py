@@ -5,9 +5,12 @@ import signal
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
+import slotwise as sw
+from slotwise.paper.named_click_models import setting
 from tests.command_line import COMMAND
 from tests.waiting import HANG
 
@@ -43,6 +46,35 @@ def test_synth_derives_the_format_from_the_file_name(tmp_path: Path, slotwise) -
     assert slotwise("logs", "synth", training, "--format", "kdd2012", "--lines", "1e3").exit_code == 0
     assert Path(training).read_text().count("\n") == 1_000
     slotwise("logs", "synth", training, "--lines", "1e3").assert_refused("training.txt", "--format")
+
+
+def test_synth_writes_the_truth_beside_the_log(log: Path, slotwise) -> None:
+    """The thetas of the fit scatter around the true ones as their intervals say, and the file can be simulated."""
+    saved = sw.load_fits(log.with_name("clicks.truth.json"))
+    truth = {query.name: query for query in saved}
+    assert truth["10"].kappa.tolist() == setting("q10").kappa.tolist()
+    inside = []
+    for fit in sw.fit_queries(sw.read_log(str(log)).queries):
+        known = truth[fit.name]
+        assert (sorted(known.items), known.positions) == (sorted(fit.items), fit.positions)
+        theta = np.array([known.theta[known.items.index(item)] for item in fit.items])
+        inside += ((fit.theta_interval[:, 0] <= theta) & (theta <= fit.theta_interval[:, 1])).tolist()
+    assert np.mean(inside) > 0.75  # of 58 intervals with 90 %
+    options = ["--query", "10", "--rounds", "50", "--runs", "2"]
+    assert slotwise("simulate", "--model", str(log.with_name("clicks.truth.json")), *options).exit_code == 0
+
+
+def test_the_truth_has_the_names_of_the_log(tmp_path: Path, slotwise) -> None:
+    few = ["--lines", "3e3", "--queries", "4", "--items", "5"]
+    result = slotwise("logs", "synth", str(tmp_path / "a.ndjson.gz"), *few)
+    assert str(tmp_path / "a.truth.json") in result.stdout
+    truth = {query.name: set(query.items) for query in sw.load_fits(tmp_path / "a.truth.json")}
+    queries = sw.read_log(str(tmp_path / "a.ndjson.gz")).queries
+    assert [query.name for query in queries if not set(query.items) <= truth[query.name]] == []
+    slotwise("logs", "synth", str(tmp_path / "b.csv"), "--format", "open-bandit", *few)
+    assert not (tmp_path / "b.truth.json").exists()
+    slotwise("logs", "synth", str(tmp_path / "c.csv"), "--format", "open-bandit", "--setting", "q10", *few)
+    assert [query.name for query in sw.load_fits(tmp_path / "c.truth.json")] == ["all"]
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_the_remedy_reads_the_log(tmp_path: Path, case: str) -> None:
         ("a.csv", f"{HEADER}\n" + "p,,1,0\n" * 9, ["'item' is missing in line 2"]),
         ("a.csv", f"{HEADER},a,b\n" + "p,,1,0,x,y\n" * 9, ["--columns item=COLUMN", "'a', 'b'"]),
         ("a.csv", f"{HEADER}\n" + "p;i;1;0\n" * 9, ["','", "';'"]),
-        ("a.ndjson", '{"q": "p", "ad": "i"}\n' * 9, ["--columns query=FIELD,item=FIELD", "'q', 'ad'"]),
+        ("a.ndjson", '{"q": "p", "ad": "i"}\n' * 9, ["--columns query=FIELD,item=ad,position=FIELD", "'q', 'ad'"]),
         ("a.csv", f"{HEADER}\n" + "caf\xe9,i,1,0\n" * 9, ["iconv -f windows-1252 -t utf-8", "a.csv"]),
     ],
 )

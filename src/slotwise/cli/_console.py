@@ -28,6 +28,11 @@ def print_note(text: str) -> None:
     stderr.print(f"[yellow]note:[/] {escape(_printable(text))}", soft_wrap=True)
 
 
+def print_warning(text: str) -> None:
+    """Print on stderr that a result may be wrong. The command goes on."""
+    stderr.print(f"[bold yellow]warning:[/] {escape(_printable(text))}", soft_wrap=True)
+
+
 def print_error(text: str) -> None:
     """Print why a command stops, as one line on stderr."""
     stderr.print(f"[bold red]error:[/] {escape(_printable(text))}", soft_wrap=True)

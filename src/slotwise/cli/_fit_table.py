@@ -17,6 +17,7 @@ MOST_QUERIES = 10
 MOST_ITEMS, MOST_ITEMS_OF_ONE = 8, 20  # items shown for each of several queries, or for one; at least one per position
 MOST_WARNINGS = 5  # further warnings are only counted
 _NAME_WIDTH = 40  # of the query's name in front of its warning
+_SIGNIFICANT = 0.05  # below this p-value, a fit without a warning needs its small deviation as the reason
 _GAP = 3  # columns of the console between kappas and thetas
 _PADDING = 2  # between two columns of the table
 
@@ -47,13 +48,15 @@ def print_fits(fits: Sequence["QueryFit"]) -> None:
     if any(fit.method == "svd" for fit in fits):
         console.stdout.print("svd gives no intervals; em and bayes do")
     _print_warnings(order)
+    if fits:
+        console.stdout.print(_verdict(fits))
 
 
 def _heading(fit: "QueryFit") -> str:
     counts = {"item": len(fit.items), "display": fit.displays, "click": fit.clicks}
     sizes = ", ".join(f"{_format_count(count)} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
     most = max(console.stdout.width - len(sizes) - 2, 8)
-    return f"[bold]{escape(_shortened(printable_name(fit.name), most))}[/]: {sizes}"
+    return f"[bold]{escape(_shortened(_query_label(fit.name), most))}[/]: {sizes}"
 
 
 def _kappa_rows(fit: "QueryFit") -> list[_Row]:
@@ -116,10 +119,34 @@ def _padded(rows: list[_Row], size: int) -> list[_Row]:
 def _print_warnings(fits: Sequence["QueryFit"]) -> None:
     warnings = [(fit.name, warning) for fit in fits for warning in fit.warnings]
     for name, warning in warnings[:MOST_WARNINGS]:
-        console.stdout.print(f"[yellow]{escape(_shortened(printable_name(name), _NAME_WIDTH))}:[/] {escape(warning)}")
+        label = _shortened(_query_label(name), _NAME_WIDTH)
+        about_part = name.isdecimal() and warning.startswith(("item", "position"))
+        console.stdout.print(f"[yellow]{escape(label)}{',' if about_part else ':'}[/] {escape(warning)}")
     if len(warnings) > MOST_WARNINGS:
         affected = f"{sum(bool(fit.warnings) for fit in fits):,} of {len(fits):,} queries have warnings"
         console.stdout.print(f"and {len(warnings) - MOST_WARNINGS:,} more warnings; {affected}")
+
+
+def _verdict(fits: Sequence["QueryFit"]) -> str:
+    """What the goodness-of-fit tests found, also when they found nothing wrong."""
+    tests = [fit.goodness_of_fit for fit in fits if fit.goodness_of_fit is not None]
+    poor, untested = sum(fit.poor_fit for fit in fits), len(fits) - len(tests)
+    if not tests:
+        return "the position-based model was not tested: there are too few clicks or cells"
+    if len(fits) > 1:
+        rest = f"; {untested:,} {'was' if untested == 1 else 'were'} not tested" if untested else ""
+        return f"the position-based model fits {len(tests) - poor:,} of {len(tests):,} tested queries{rest}"
+    (test,) = tests
+    if poor or test.p_value >= _SIGNIFICANT:
+        return f"the position-based model {'does not fit' if poor else 'fits'}: p = {test.p_value:.2g}"
+    return (
+        f"the position-based model fits: click rates are off by {100 * test.size:.1f} % only (p = {test.p_value:.1g})"
+    )
+
+
+def _query_label(name: str) -> str:
+    """The name of a query. A number gets the word query, because it would look like the number of a list."""
+    return f"query {name}" if name.isdecimal() else printable_name(name)
 
 
 def printable_name(name: str) -> str:

@@ -33,8 +33,7 @@ class LogOptions:
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Columns to read: query=search,item=ad,position=slot,clicked=click. "
-            "An empty query= makes the whole log one query."
+            help="Columns to read: query=q,item=ad,position=n,clicked=c. An empty query= makes the whole log one query."
         ),
     ] = None
     schema: Annotated[Path | None, typer.Option(help="TOML file with the columns and more settings of the format.")] = (
@@ -125,6 +124,8 @@ def print_account(account: Any, quiet: bool) -> None:
         console.stderr.print(f"{account.left_out:,} of {account.lines:,} lines left out by filters")
     for line in account.notes():
         console.print_note(line)
+    for line in account.warnings():
+        console.print_warning(line)
 
 
 def _split_list(text: str) -> list[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         "slotwise logs synth clicks.csv --setting behavioral",
         "slotwise fit clicks.csv",
         "slotwise fit 'clicks*.csv' --output fits.json --chart fits.svg",
+        "slotwise logs synth ads.csv --format open-bandit --setting q10",
+        "slotwise fit ads.csv --columns query=,item=item_id,clicked=click",
         "slotwise fit clicks.csv --where 'position<=2' --top 3 --method bayes",
     )
 )
@@ -88,7 +90,11 @@ def _save_charts(fits: "list[QueryFit]", paths: list[Path] | None) -> None:
 
 def _summary(account: Any, fits: "list[QueryFit]") -> dict[str, Any]:
     lines = {"good": account.good, "left_out": account.left_out, "bad": sum(account.bad.values())}
-    return {"lines": lines, "notes": account.notes(), "queries": [_query_summary(fit) for fit in fits]}
+    return {
+        "lines": lines,
+        "notes": account.notes() + account.warnings(),
+        "queries": [_query_summary(fit) for fit in fits],
+    }
 
 
 def _query_summary(fit: "QueryFit") -> dict[str, Any]:

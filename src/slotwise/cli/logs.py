@@ -14,7 +14,7 @@ from slotwise.cli._parsing import check_output_paths, parse_whole_number
 from slotwise.extras import require
 
 if TYPE_CHECKING:
-    from slotwise.logs.traffic import KnownQuery
+    from slotwise.logs.traffic import KnownModel, KnownQuery
 
 logs = typer.Typer(help="Count click logs, or write synthetic ones.", no_args_is_help=True)
 app.add_typer(logs, name="logs")
@@ -92,6 +92,24 @@ def synth(
     with console.progress_bars(1, quiet) as add_bar:
         written = write(output, traffic, kind, seed, add_bar(str(output), traffic.size))
     console.print_line(f"{written:,} lines: {output}")
+    _save_truth(traffic.models(), output, kind)
+
+
+def _save_truth(models: "list[KnownModel]", output: Path, format: str) -> None:
+    """Save the true theta and kappa beside the log, in the form of fits."""
+    from slotwise.inference.fit_files import save_fits
+    from slotwise.inference.true_fits import true_fits
+    from slotwise.logs.log_files import COMPRESSED
+    from slotwise.logs.schema import SINGLE_QUERY
+
+    if format == "open-bandit":  # the whole log is one query
+        if len(models) > 1:
+            return  # several queries in one follow no position-based model
+        models = [model._replace(query=SINGLE_QUERY) for model in models]
+    name = output.with_suffix("") if output.suffix.lower() in COMPRESSED else output
+    path = name.with_suffix(".truth.json")
+    save_fits(true_fits(models), path)
+    console.print_line(f"true theta and kappa: {path}")
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":

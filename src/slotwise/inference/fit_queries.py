@@ -20,7 +20,7 @@ from slotwise.inference.fit_warnings import (
     query_warnings,
 )
 from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, discoveries, goodness_of_fit
-from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
+from slotwise.inference.query_fit import POOR_FIT, GoodnessOfFit, QueryFit
 from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
 from slotwise.logs.query import Query
 
@@ -188,7 +188,7 @@ def _has_few_clicks(batch: Batch) -> NDArray[np.bool_]:
 def _named_warnings(
     batch: Batch, row: int, query: Query, item_texts: StateTexts, position_texts: StateTexts
 ) -> Iterator[str]:
-    items, positions = [format_value(name) for name in query.items], [format_value(name) for name in query.positions]
+    items, positions = [_quoted(name) for name in query.items], [_quoted(name) for name in query.positions]
     yield from query_warnings(batch, row, items, positions, item_texts, position_texts)
     rows = slice(batch.offsets[row], batch.offsets[row + 1])
     clicks, item_state, position_state = batch.clicks[rows], batch.item_state[rows], batch.position_state[row]
@@ -196,6 +196,11 @@ def _named_warnings(
     yield from _few_clicks(
         "position", positions, clicks.sum(axis=0), position_state, position_texts, FEW_POSITION_CLICKS
     )
+
+
+def _quoted(name: str) -> str:
+    """The name in quotes, which separate it from the text around it. A number needs none."""
+    return name if name.isdecimal() and len(name) < 10 else format_value(name)
 
 
 def _few_clicks(
@@ -227,6 +232,6 @@ def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[G
 def _poor_fit_text(goodness: GoodnessOfFit) -> str:
     cell = f"{format_value(goodness.item)} at {format_value(goodness.position)}"
     return (
-        f"a position-based model does not fit (p = {goodness.p_value:.1g}): click rates are off by "
+        f"{POOR_FIT} (p = {goodness.p_value:.1g}): click rates are off by "
         f"{100 * goodness.size:.0f} %, most of all {cell}: {goodness.observed:.3g} instead of {goodness.fitted:.3g}"
     )

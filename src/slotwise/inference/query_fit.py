@@ -11,6 +11,8 @@ from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.notebook import Estimates, html_estimates, plural
 
+POOR_FIT = "a position-based model does not fit"  # how the warning about a poor fit begins
+
 
 class GoodnessOfFit(msgspec.Struct, frozen=True):
     """How far the clicks of a query deviate from a position-based model, and the cell that deviates most."""
@@ -69,6 +71,11 @@ class QueryFit(PBM):
         """The best display, as {name of the position: name of the item}."""
         pairs = zip(self.positions, self.best_display().tolist(), strict=True)
         return {position: self.items[item] for position, item in pairs if item != EMPTY}
+
+    @property
+    def poor_fit(self) -> bool:
+        """Whether a warning says that a position-based model does not fit."""
+        return any(warning.startswith(POOR_FIT) for warning in self.warnings)
 
     def __repr__(self) -> str:
         best = f"best={format_value(self.best)}"

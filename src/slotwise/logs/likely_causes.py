@@ -10,6 +10,7 @@ from slotwise.logs.line_status import LineStatus
 from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_csv_line
 from slotwise.logs.malformed_log import Remedy
+from slotwise.logs.missing_columns import propose_columns
 from slotwise.logs.schema import MAX_POSITIONS, Schema
 
 LARGE_SHARE = 0.01  # as a share of the lines that no filter leaves out
@@ -91,8 +92,19 @@ def _wrong_csv(bad: BadLine, faults: Faults) -> Cause:
         right = ("--delimiter", "tab" if other == "\t" else other)
         return Cause(f"{text}; with the delimiter {other!r} it does", (Remedy("if that is right", right),))
     found, header = len(split_csv_line(bad.text, schema)), "the header has" if schema.names is None else "there are"
-    text = f"line {bad.line:,} has {found} columns separated by {separator}, and {header} {expected}"
-    return Cause(f"{text}; a field that contains {separator} must be quoted" if found > expected else text)
+    columns = "1 column" if found == 1 else f"{found} columns"
+    text = f"line {bad.line:,} has {columns} separated by {separator}, and {header} {expected}"
+    if found > expected:
+        return Cause(f"{text}; a field that contains {separator} must be quoted")
+    return Cause(f"{text}; it is cut off, or not a line of the log", _skip_remedies(faults))
+
+
+def _skip_remedies(faults: Faults) -> tuple[Remedy, ...]:
+    """The option that skips the malformed lines, unless these are most of the log."""
+    n_bad = sum(faults.bad.values())
+    if n_bad > faults.considered / 2:
+        return ()
+    return (Remedy("if such lines do not belong to the log, skip them", ("--max-bad", str(n_bad))),)
 
 
 def _wrong_json(bad: BadLine, faults: Faults) -> Cause | None:
@@ -103,8 +115,8 @@ def _wrong_json(bad: BadLine, faults: Faults) -> Cause | None:
     lacking = {field: column for field, column in schema.used.items() if column not in columns}
     if not lacking:
         return None  # the first object is good
-    option = ",".join(f"{field}=FIELD" for field in lacking)
-    return Cause(f"the first object has no {_listed([*lacking.values()])} but {_listed(columns)}: --columns {option}")
+    proposed = propose_columns(columns, schema, "FIELD")
+    return Cause(f"the first object has no {_listed([*lacking.values()])} but {_listed(columns)}: {proposed}")
 
 
 def _wrong_number(faults: Faults) -> Cause | None:

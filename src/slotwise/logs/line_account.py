@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.logs.bad_line import BadLine
-from slotwise.logs.likely_causes import Cause, Faults, likely_causes
+from slotwise.logs.likely_causes import LARGE_SHARE, Cause, Faults, likely_causes
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
 from slotwise.logs.lines_per_position import LinesPerPosition
@@ -32,8 +32,21 @@ class LineAccount(NamedTuple):
         return self.good + self.left_out + sum(self.bad.values())
 
     def notes(self) -> list[str]:
-        """One sentence for each empty file, kind of malformed line, quoted malformed line and likely cause."""
-        return self.facts() + [f"likely cause: {cause}" for cause in self.causes]
+        """The number of skipped lines, then one sentence for each empty file, reason, quoted line and likely cause."""
+        n_bad = sum(self.bad.values())
+        verb = "was" if n_bad == 1 else "were"
+        total = [f"{n_bad:,} of {_lines(self.lines)} {verb} skipped as malformed"] if n_bad else []
+        return total + self.facts() + [f"likely cause: {cause}" for cause in self.causes]
+
+    def warnings(self) -> list[str]:
+        """One sentence for each reason that applies to so many lines that the estimates may be wrong without them."""
+        considered = self.good + sum(self.bad.values())
+        return [
+            f"{count / considered:.1%} of the lines were skipped for one reason, {describe_status(status, self.kind)}; "
+            f"from {LARGE_SHARE:.0%} on, the fault is systematic, and the estimates may be wrong"
+            for status, count in self.bad.items()
+            if count >= LARGE_SHARE * considered
+        ]
 
     def facts(self) -> list[str]:
         """The notes without likely causes."""

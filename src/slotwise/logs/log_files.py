@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
-from slotwise.checks import BadInput, format_value, one_of
+from slotwise.checks import BadInput, format_value
 from slotwise.logs.formats import SUFFIXES
+from slotwise.logs.missing_columns import columns_advice, describe_missing, list_columns
 from slotwise.logs.schema import Schema
 
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
@@ -209,12 +210,13 @@ def _csv_columns(file: str, schema: Schema, required: list[str]) -> list[str] | 
         return list(schema.names)
     first_line = line.rstrip("\r\n")
     header = split_csv_line(first_line, schema)
+    missing = [column for column in required if column not in header]
+    if missing:
+        hint = _header_hint(first_line, header, schema, required)
+        raise BadInput(f"{describe_missing(file, missing)}; its first line is {hint}")
     for column in required:
-        if header.count(column) != 1:
-            raise BadInput(
-                f"{file!r} has {'no' if column not in header else 'more than one'} column {column!r}; "
-                f"its first line is {_header_hint(first_line, header, schema, required)}"
-            )
+        if header.count(column) > 1:
+            raise BadInput(f"{file!r} has more than one column {column!r}; its first line is {quote_text(first_line)}")
     return header
 
 
@@ -228,7 +230,7 @@ def _header_hint(line: str, header: list[str], schema: Schema, required: list[st
     if any(field.isdecimal() for field in header):
         names = ",".join([*required, *(f"other{k}" for k in range(1, len(header) - len(required) + 1))])
         return f"{quote_text(line)}; if that is no header, name the columns in their order: --names {names}"
-    return f"{quote_text(line)}; --columns says which columns to read: --columns query=search,item=ad"
+    return f"{quote_text(line)}{columns_advice(header, schema)}"
 
 
 def split_csv_line(line: str, schema: Schema) -> list[str]:
@@ -265,8 +267,13 @@ def _parquet_columns(file: str, schema: Schema, required: list[str]) -> list[str
     import pyarrow.parquet as parquet
 
     table = parquet.ParquetFile(file)
-    for column in required:
-        one_of(f"column of {file!r}", column, table.schema_arrow.names)
+    columns = table.schema_arrow.names
+    missing = [column for column in required if column not in columns]
+    if missing:
+        raise BadInput(
+            f"{describe_missing(file, missing)}; its columns are {list_columns(columns)}"
+            f"{columns_advice(columns, schema)}"
+        )
     return required if table.metadata.num_rows else None
 
 

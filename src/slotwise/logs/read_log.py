@@ -20,6 +20,7 @@ from slotwise.logs.line_filters import Filter, parse
 from slotwise.logs.line_status import LineStatus
 from slotwise.logs.lines_per_position import MOST_POSITIONS, LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
+from slotwise.logs.missing_columns import describe_missing, list_columns, propose_columns
 from slotwise.logs.page_order import page_orders
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_CELLS = 5_000_000  # more cells do not fit into memory as Python objects; `count_log` has no limit
-_LISTED_COLUMNS = 20  # the number of columns that an error message lists
 
 
 class Log(NamedTuple):
@@ -145,21 +145,21 @@ def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Sche
         return schema
     columns = columns_of(local[0], schema)
     if "query" not in changes:
-        _check_query_column(local[0], columns)
+        _check_query_column(local[0], columns, schema)
     return with_changes(schema, {"shown": "shown"}) if "shown" in columns and "shown" not in changes else schema
 
 
-def _check_query_column(file: str, columns: list[str]) -> None:
+def _check_query_column(file: str, columns: list[str], schema: Schema) -> None:
     """Raise BadInput if the column `query` is missing and the queries are probably in the column `page`.
 
     Websites and the service use the name `page`. A file with neither column is reported when all columns are checked.
     """
     if "query" in columns or "page" not in columns:
         return
-    listed = ", ".join(map(repr, columns[:_LISTED_COLUMNS])) + (", ..." if len(columns) > _LISTED_COLUMNS else "")
+    missing = [column for column in schema.used.values() if column not in columns]
     raise BadInput(
-        f"{file!r} has no column 'query'; its columns are {listed}. If the queries are in 'page', use --columns "
-        f"query=page; for a log exported by the service, use --format {EXPORTED_LOG}"
+        f"{describe_missing(file, missing)}; its columns are {list_columns(columns)}. If the queries are in 'page', "
+        f"use {propose_columns(columns, schema)}; for a log exported by the service, use --format {EXPORTED_LOG}"
     )
 
 

@@ -18,8 +18,20 @@ class Lines(NamedTuple):
     clicked: Ints
 
 
+class KnownModel(NamedTuple):
+    """The true theta and kappa of a query of the log, with the names of the query and its items."""
+
+    query: str
+    items: Sequence[int]
+    theta: Floats
+    kappa: Floats
+
+
 class Traffic(Protocol):
     """A source of log lines."""
+
+    def models(self) -> list[KnownModel]:
+        """The truth about every query."""
 
     def lines(self, rng: np.random.Generator, batch_size: int) -> Iterator[Lines]:
         """All lines, at most `batch_size` at a time."""
@@ -53,6 +65,14 @@ class ZipfTraffic:
     def size(self) -> int:
         return self._size
 
+    def models(self) -> list[KnownModel]:
+        """The truth about every query."""
+        edges = self._first.tolist()
+        return [
+            KnownModel(str(k), range(begin + 1, end + 1), self.theta[begin:end], kappa)
+            for k, (begin, end, kappa) in enumerate(zip(edges[:-1], edges[1:], self.kappa, strict=True), 1)
+        ]
+
     def lines(self, rng: np.random.Generator, batch_size: int) -> Iterator[Lines]:
         """Independent lines: a query, one of its items, a position, and a click or a skip."""
         for begin in range(0, self._size, batch_size):
@@ -83,6 +103,7 @@ class ExactTraffic:
     """
 
     def __init__(self, queries: Sequence[KnownQuery]) -> None:
+        self._queries = queries
         columns: list[list[Ints]] = [[], [], []]
         chances: list[Floats] = []
         for query, items, model, views in queries:
@@ -103,6 +124,10 @@ class ExactTraffic:
     @property
     def size(self) -> int:
         return int(self._query.size)
+
+    def models(self) -> list[KnownModel]:
+        """The truth about every query."""
+        return [KnownModel(str(query), items, model.theta, model.kappa) for query, items, model, _ in self._queries]
 
     def lines(self, rng: np.random.Generator, batch_size: int) -> Iterator[Lines]:
         """Every display once, in random order."""

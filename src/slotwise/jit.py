@@ -92,6 +92,13 @@ def is_kernel(function: Callable[..., Any]) -> bool:
     return bool(numba_config.DISABLE_JIT) or hasattr(function, "py_func")
 
 
+def checks_bounds(function: Callable[..., Any]) -> bool:
+    """Whether a wrong index in a kernel raises IndexError. Kernels of slotwise are trusted; `@numba.njit` is not."""
+    if numba_config.DISABLE_JIT or getattr(function, "__module__", "").startswith("slotwise."):
+        return True
+    return bool(getattr(function, "targetoptions", {}).get("boundscheck"))
+
+
 def direct(function: Function) -> Function:
     """The compiled code of a kernel that was called before, for callers whose arguments always have the same types.
 

@@ -266,6 +266,18 @@ HEAD = "def init(params, n_items, n_positions, rng):\n    return State("
 PLAIN_INIT = f"@kernel\n{HEAD}np.zeros(n_items))", f"{HEAD}{{'a': 1}})"
 WRONG_FORM = {
     "choose is no kernel": ("@kernel\ndef choose", "def choose", "choose is not a kernel; put @kernel", "def choose"),
+    "numba's own decorator": (
+        "@kernel\ndef choose",
+        "import numba\n@numba.njit\ndef choose",
+        "choose is not a kernel; put @kernel",
+        "def choose",
+    ),
+    "other counts": (
+        f"{INIT_KERNEL}{HEAD.removeprefix('def init')}np.zeros(n_items))",
+        f"from slotwise.counts import empty\n@kernel\n{HEAD}empty(n_positions, n_items))",
+        "init returns index.clicks of shape (3, 5); for 5 items",
+        "def init",
+    ),
     "too few arguments": ("rng, display)", "display)", "choose takes (params, state, display)", "def choose"),
     "not a function": ("    pass", "    pass\nupdate = 3", "update is not a function", "def update"),
     "no state": ("return State(", "State(", "init returns NoneType, not a State", "def init"),

@@ -103,10 +103,11 @@ def _needed_shapes(
     module: ModuleType, state: Any, n_items: int, n_positions: int
 ) -> Iterator[tuple[str, Any, tuple[int, ...]]]:
     """The name, value and needed shape of each array that kernels of slotwise write to."""
-    counts = getattr(state, "counts", None)
-    if isinstance(counts, CountArrays):
-        for name, needed in zip(CountArrays._fields, empty(n_items, n_positions), strict=True):
-            yield f"counts.{name}", getattr(counts, name), needed.shape
+    for field in getattr(state, "_fields", ()):
+        counts = getattr(state, field)
+        if isinstance(counts, CountArrays):
+            for name, needed in zip(CountArrays._fields, empty(n_items, n_positions), strict=True):
+                yield f"{field}.{name}", getattr(counts, name), needed.shape
     if getattr(module.choose, "__module__", "") == _common.__name__:  # choose_by_score
         yield "theta", getattr(state, "theta", None), (n_items,)
         yield "kappa", getattr(state, "kappa", None), (n_positions,)

@@ -16,7 +16,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, format_value, integer, number, one_of, string_mapping, vector
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
-from slotwise.jit import is_kernel
+from slotwise.jit import checks_bounds, is_kernel
 from slotwise.policies import policies
 from slotwise.policies._policy_errors import error_text, is_outside, name_of, problem_at, reported_errors
 from slotwise.policies._source_lines import line_of_error, line_of_name
@@ -211,7 +211,7 @@ def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -
         return
     if not callable(function):
         raise problem_at(module, name, f"{name} is not a function")
-    if name in KERNELS and not is_kernel(function):
+    if name in KERNELS and not (is_kernel(function) and checks_bounds(function)):
         raise problem_at(module, name, f"{name} is not a kernel; put @kernel, from slotwise.jit, before it")
     signature = inspect.signature(getattr(function, "py_func", function))
     try:

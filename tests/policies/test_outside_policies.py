@@ -261,6 +261,18 @@ def test_plain_python_reports_an_assignment_to_a_field_in_the_same_words(tmp_pat
         sw.simulate(str(path), MODEL, rounds=5, runs=1, threads=1)
 
 
+def test_a_policy_cannot_change_the_visitors(tmp_path: Path) -> None:
+    """The model that a policy reads is a copy: what it writes there changes neither clicks nor regret."""
+    informed = SMALL.replace("class Params", "from slotwise.clickmodels.pbm import Model\nclass Params")
+    informed = informed.replace("unused: bool = False", "model: Model = Model(np.zeros(0), np.zeros(0))")
+    regrets = []
+    for name, line in (("reads", "params.model.theta[0]"), ("writes", "params.model.theta[:] = 0.0")):
+        (tmp_path / f"{name}.py").write_text(informed.replace("helper(state.index)", line))
+        result = sw.simulate(str(tmp_path / f"{name}.py"), MODEL, rounds=50, runs=1, threads=1)
+        regrets.append(result.regret[0, -1])
+    assert regrets[0] == regrets[1] > 0.0
+
+
 INIT_KERNEL = "@kernel\ndef init"
 HEAD = "def init(params, n_items, n_positions, rng):\n    return State("
 PLAIN_INIT = f"@kernel\n{HEAD}np.zeros(n_items))", f"{HEAD}{{'a': 1}})"

@@ -12,7 +12,7 @@ from slotwise.logs.aggregate import parse_clicks, parse_names
 from slotwise.logs.bad_line import BadLine
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus
-from slotwise.logs.log_files import LogFiles, open_text, split_csv_line
+from slotwise.logs.log_files import LogFiles, open_text, readable, split_csv_line
 
 _CHUNK_LINES = 50_000
 _MAX_TEXT = 10_000  # characters of a line that are kept
@@ -96,10 +96,11 @@ def _parquet_chunks(file: str, log_files: LogFiles) -> Iterator[_Chunk]:
     import pyarrow.parquet as parquet
 
     first = 1
-    for batch in parquet.ParquetFile(file).iter_batches(_CHUNK_LINES, columns=list(log_files.read)):
-        rows = batch.num_rows
-        table = pa.Table.from_batches([batch]).rename_columns([log_files.read[name] for name in batch.schema.names])
-        table = table.append_column("row", pa.array(range(rows)))
-        texts = [msgspec.json.encode(row, enc_hook=str).decode() for row in batch.to_pylist()]
-        yield _Chunk(list(range(first, first + rows)), texts, table)
-        first += rows
+    with readable(file):  # the engine may have read a damaged file that this library cannot read
+        for batch in parquet.ParquetFile(file).iter_batches(_CHUNK_LINES, columns=list(log_files.read)):
+            rows = batch.num_rows
+            table = pa.Table.from_batches([batch]).rename_columns([log_files.read[name] for name in batch.schema.names])
+            table = table.append_column("row", pa.array(range(rows)))
+            texts = [msgspec.json.encode(row, enc_hook=str).decode() for row in batch.to_pylist()]
+            yield _Chunk(list(range(first, first + rows)), texts, table)
+            first += rows

@@ -144,7 +144,9 @@ class _RunJob:
     ) -> tuple[Any, Floats, float]:
         """Simulate one run on a model. Returns the policy's final state, the regret, and the seconds."""
         visitors, rng = rngs
-        params = make_params(module, self.params, model.arrays())
+        truth = model.arrays()
+        copied = type(truth)(*(array.copy() for array in truth))  # a policy that writes to it changes no visitor
+        params = make_params(module, self.params, copied)
         n_items, n_positions = model.theta.size, model.kappa.size
         start = (params, n_items, n_positions, rng)
         with reported_errors(module, lambda: [KernelCall(module.init, start)]):

@@ -58,7 +58,7 @@ browser:
 		{ echo "installing chromium, for the test that clicks in a browser"; \
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
-# Two processes: most of the time goes to compilation, which uses one core. tests/scheduling.py groups the tests.
+# Two processes: most of the time goes to compilation, which uses one core. tests/worker_groups.py groups the tests.
 unit: $(READY) browser
 	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
 

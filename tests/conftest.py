@@ -9,7 +9,7 @@ import pytest
 from xdist.remote import Producer
 
 from tests.command_line import CommandResult, run_command, run_process
-from tests.scheduling import GroupScheduling, rank
+from tests.worker_groups import GroupScheduling, rank
 
 if TYPE_CHECKING:
     from tests.service.running_service import Process

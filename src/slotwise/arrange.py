@@ -54,8 +54,8 @@ def valid_pins(
 
     `pinned` are the pins of one request. A pin of an excluded item is ignored, even if it is invalid. Any other pin
     raises InvalidPin if its item is not active or is pinned at two positions. `page_pins` are the pins of the page. A
-    page pin applies if the request has no pin for its position, and if its item is active, not excluded and not pinned
-    by the request.
+    page pin applies if its item is active, and if the request pins neither this item nor this position and does not
+    exclude the item.
     """
     pins: dict[int, int] = {}
     excluded = frozenset(excluded)

@@ -150,7 +150,7 @@ def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
 
 
 def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
-    """The regret lower bounds of the model, and the reasons why a bound does not exist."""
+    """The regret lower bounds of the model. For a bound that does not exist, the reason is returned instead."""
     from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 
     bounds, remarks = {}, []

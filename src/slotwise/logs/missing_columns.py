@@ -24,7 +24,7 @@ def describe_missing(file: str, missing: Sequence[str]) -> str:
 
 
 def list_columns(columns: Sequence[str]) -> str:
-    """The names of a file's columns in quotes, or the first of them."""
+    """The quoted names of a file's columns, or of the first few if there are many."""
     return ", ".join(map(repr, columns[:_LISTED])) + ", ..." * (len(columns) > _LISTED)
 
 

@@ -123,7 +123,7 @@ def _compiled_alone(call: KernelCall) -> Exception | None:
 
 
 def _called_again(call: KernelCall) -> Exception | None:
-    """The error of a call in plain Python. Its traceback has every line, but that of compiled code often has none."""
+    """The error of a call in plain Python, which has line numbers. An error of compiled code often has none."""
     try:
         replay(call)
     except Exception as error:

@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.scheduling import GROUPS, LAST, group_of, rank
+from tests.worker_groups import GROUPS, LAST, group_of, rank
 
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
-from tests.scheduling import GroupScheduling
+from tests.worker_groups import GroupScheduling
 
 def pytest_xdist_make_scheduler(config, log):
     return GroupScheduling(config, log)

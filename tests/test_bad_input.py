@@ -252,7 +252,7 @@ POLICY = Path(uniform.__file__).read_text()
         pytest.param(POLICY.replace("Params(NamedTuple)", "Params"), ("Params is not a NamedTuple",), id="a class"),
         pytest.param(
             POLICY.replace("unused: bool = False", "depth: float"),
-            ("bad needs the parameter 'depth'",),
+            ("policy bad: Params.depth needs a default", "bad.py, line"),
             id="no default",
         ),
     ],

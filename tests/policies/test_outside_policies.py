@@ -234,21 +234,26 @@ NOT_COMPILED = {
 }
 
 
-@pytest.mark.parametrize("mistake", NOT_COMPILED)
-def test_a_file_that_cannot_be_compiled_is_reported_with_its_line(mistake: str, tmp_path: Path) -> None:
-    right, wrong, says, source = NOT_COMPILED[mistake]
+def report_of(folder: Path, mistake: tuple[str, str, str, str]) -> str:
+    """The error for the small policy with a mistake: (right code, wrong code, what is said, the line that is named)."""
+    right, wrong, says, source = mistake
+    assert right in SMALL
     text = SMALL.replace(right, wrong)
-    path = tmp_path / "small.py"
-    path.write_text(text)
+    (folder / "small.py").write_text(text)
     with pytest.raises(sw.BadInput) as caught:
-        sw.simulate(str(path), MODEL, rounds=5, runs=1, threads=1)
+        sw.simulate(str(folder / "small.py"), MODEL, rounds=5, runs=1, threads=1)
     reported = str(caught.value)
     number = next(k for k, one in enumerate(text.splitlines(), start=1) if source in one)
-    assert reported.startswith("policy small cannot be compiled: ")
     assert says in reported
-    assert f"small.py, line {number}: " in reported
+    assert (f"small.py, line {number}: " if source else "small.py") in reported
     assert "episode.py" not in reported
     assert "\n" not in reported
+    return reported
+
+
+@pytest.mark.parametrize("mistake", NOT_COMPILED)
+def test_a_file_that_cannot_be_compiled_is_reported_with_its_line(mistake: str, tmp_path: Path) -> None:
+    assert report_of(tmp_path, NOT_COMPILED[mistake]).startswith("policy small cannot be compiled: ")
 
 
 def test_plain_python_reports_an_assignment_to_a_field_in_the_same_words(tmp_path: Path) -> None:
@@ -315,18 +320,7 @@ WRONG_FORM = {
 
 @pytest.mark.parametrize("mistake", WRONG_FORM)
 def test_a_file_of_a_wrong_form_is_reported_with_its_line(mistake: str, tmp_path: Path) -> None:
-    right, wrong, says, source = WRONG_FORM[mistake]
-    assert right in SMALL
-    text = SMALL.replace(right, wrong)
-    path = tmp_path / "small.py"
-    path.write_text(text)
-    with pytest.raises(sw.BadInput) as caught:
-        sw.simulate(str(path), MODEL, rounds=5, runs=1, threads=1)
-    reported = str(caught.value)
-    number = next(k for k, one in enumerate(text.splitlines(), start=1) if source in one)
-    assert says in reported
-    assert (f"small.py, line {number}: " if source else "small.py") in reported
-    assert "\n" not in reported
+    report_of(tmp_path, WRONG_FORM[mistake])
 
 
 WHOLE = {

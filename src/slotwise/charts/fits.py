@@ -10,7 +10,7 @@ from slotwise.checks import BadInput
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
 
-MAX_QUERIES = 12  # only so many queries have a panel and a line of their own
+MAX_QUERIES = 12  # the most queries that have their own panel and line
 MAX_ITEMS = 12  # in one panel
 MAX_NAME_LENGTH = 28  # the tooltip has the full name
 PANEL_WIDTH, ROW_HEIGHT = 190, 17

@@ -96,15 +96,7 @@ def _wrong_csv(bad: BadLine, faults: Faults) -> Cause:
     text = f"line {bad.line:,} has {columns} separated by {separator}, and {header} {expected}"
     if found > expected:
         return Cause(f"{text}; a field that contains {separator} must be quoted")
-    return Cause(f"{text}; it is cut off, or not a line of the log", _skip_remedies(faults))
-
-
-def _skip_remedies(faults: Faults) -> tuple[Remedy, ...]:
-    """The option that skips the malformed lines, unless these are most of the log."""
-    n_bad = sum(faults.bad.values())
-    if n_bad > faults.considered / 2:
-        return ()
-    return (Remedy("if such lines do not belong to the log, skip them", ("--max-bad", str(n_bad))),)
+    return Cause(f"{text}; it is cut off, or not a line of the log: repair or remove such lines")
 
 
 def _wrong_json(bad: BadLine, faults: Faults) -> Cause | None:

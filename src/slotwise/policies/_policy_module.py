@@ -135,7 +135,7 @@ def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict
 
 
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
-    """Params as plain values for output and files, without the true model of an oracle."""
+    """The settings as plain values, which can be printed or saved. The true model of an oracle is left out."""
     kinds = setting_types(module)
     plain = {name: value for name, value in params._asdict().items() if kinds[name] is not Model}
     for name, value in plain.items():

@@ -85,7 +85,7 @@ class Connection(HttpToolsProtocol):
         return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"
 
     def _feed(self, data: memoryview) -> memoryview:
-        """Feed the parser, and return the data that it has not read.
+        """Feed the parser, and return the rest of the data, which it has not parsed.
 
         After a head that offers a protocol upgrade, the parser treats the body as data of the other protocol. To
         decline the offer, a new parser reads the same head without the offer, and then the body.

@@ -8,7 +8,7 @@ from slotwise.service.http.problems import Problem
 from slotwise.service.http.timeout import SharedTimeout
 
 TIMEOUT_SECONDS = 10.0  # within this time, the whole body must arrive
-MAX_DRAINED = 64 << 20  # of a body that is too large, at most so many bytes are read before the connection is closed
+MAX_DRAINED = 64 << 20  # bytes of a too large body that are read at most; then the connection is closed
 
 
 class BodyReader:

@@ -22,7 +22,7 @@ from slotwise.service.http.connection import Connection
 from slotwise.service.service import Service, running
 
 BACKLOG = 1024  # connections that wait to be accepted
-ACCEPTED_AT_ONCE = 16  # asyncio accepts so many connections before it handles the first of them
+ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
 KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes idle connections
 COMPILE_NOTICE_SECONDS = 2.0  # the service reports that it compiles if this takes longer
 SHUTDOWN_SECONDS = 5  # the time that requests in progress get when the service stops

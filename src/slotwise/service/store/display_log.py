@@ -53,7 +53,7 @@ class DisplayLog(Definitions):
         self._last: int | None = None
 
     def _last_number(self) -> int:
-        """The highest number that any display ever had."""
+        """The highest number that was ever assigned to a display. Numbers follow the order of the commits."""
         if self._last is None:
             row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
             self._last = row[0] if row else 0

@@ -30,7 +30,7 @@ class EventIds:
         return self._keys.get(id, key) != key
 
     def claim(self, id: str, key: EventKey, most: int | None) -> bool:
-        """Let an id identify this event from now on. Returns False if the id is new but its display has `most` ids.
+        """Register the id of an event. Returns False if the id is new but its display has `most` ids.
 
         The limit is needed because a client that repeats one event with ever new ids would fill the disk.
         """

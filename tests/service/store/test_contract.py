@@ -11,6 +11,7 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
+from slotwise.service.keys import ApiKey, revoked
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import Counting, EventKind, Registers
@@ -426,3 +427,31 @@ def test_a_database_of_another_program_is_rejected_and_not_changed(tmp_path: Pat
         verify(path)
     assert path.read_bytes() == before
     assert not Path(f"{path}-wal").exists()
+
+
+def test_keys_survive_a_restart_with_every_field(run: Callable[..., None]) -> None:
+    full = ApiKey("k1", b"\x00\xff" * 16, "web", ("browser",), ("shop",), ("https://shop.example",), 5.5, NOW, NOW + 9)
+    plain = ApiKey("k0", b"\x01" * 32, "job", ("serve", "feedback"), None, (), None, NOW + 1)
+
+    async def save(store: Store) -> None:
+        assert await store.read(lambda ledger: (ledger.keys_version(), ledger.keys())) == (0, [])
+        for key in (plain, full):
+            await store.do(lambda ledger, key=key: ledger.save_key(key))
+
+    async def change(store: Store) -> None:
+        assert await store.read(lambda ledger: (ledger.keys_version(), ledger.keys())) == (2, [full, plain])
+        await store.do(lambda ledger: ledger.save_key(revoked(plain, NOW + 5)))
+        await store.do(lambda ledger: ledger.mark_keys_used([("k1", 7200.0), ("gone", 1.0)]))
+        await store.do(lambda ledger: ledger.mark_keys_used([("k1", 3600.0)]))
+
+    async def compare(store: Store) -> None:
+        version, first, second = await store.read(
+            lambda ledger: (ledger.keys_version(), ledger.key("k1"), ledger.key("k0"))
+        )
+        assert version == 3  # marking a key as used is no change
+        assert first is not None
+        assert second is not None
+        assert (first.last_used, first.revoked, second.last_used, second.revoked) == (7200.0, None, None, NOW + 5)
+        assert await store.read(lambda ledger: ledger.key("gone")) is None
+
+    run(save, change, compare)

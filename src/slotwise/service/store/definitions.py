@@ -1,7 +1,5 @@
 """The definitions in the SQLite store: pages, their items, and the secrets that sign tokens."""
 
-import sqlite3
-
 import msgspec
 
 from slotwise.service.errors import StaleVersion
@@ -9,17 +7,15 @@ from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.interface import StoredItem, StoredPage
+from slotwise.service.store.key_table import KeyTable
 
 decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 
 
-class Definitions:
+class Definitions(KeyTable):
     """The operations of a ledger that do not depend on traffic. `Ledger` describes them."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._run, self._connection = connection.execute, connection
 
     def page(self, name: str) -> StoredPage | None:
         row = self._run(

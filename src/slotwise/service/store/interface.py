@@ -6,11 +6,12 @@ added before it.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
+from slotwise.service.keys import ApiKey
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page import ItemSpec, PageBody
 from slotwise.service.preconditions import Precondition
@@ -217,6 +218,21 @@ class Ledger(Protocol):
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
         """Replace all secrets by these."""
+
+    def keys_version(self) -> int:
+        """A number that grows with every `save_key`."""
+
+    def keys(self) -> list[ApiKey]:
+        """All API keys, also expired and revoked ones, oldest first."""
+
+    def key(self, id: str) -> ApiKey | None:
+        """The API key with this id, or None."""
+
+    def save_key(self, key: ApiKey) -> None:
+        """Add or replace an API key."""
+
+    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
+        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
 
 
 Operation = Callable[[Ledger], ResultT]

@@ -69,6 +69,14 @@ MIGRATIONS = [
     """
     ALTER TABLE items ADD COLUMN version INTEGER NOT NULL DEFAULT 1;  -- of the definition
     """,
+    """
+    CREATE TABLE keys (  -- lists are JSON; times are seconds since 1970
+        id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT NOT NULL,
+        pages TEXT,  -- NULL allows all pages
+        origins TEXT NOT NULL, rate REAL, created REAL NOT NULL, expires REAL, revoked REAL, last_used REAL
+    ) WITHOUT ROWID;
+    INSERT INTO meta VALUES ('keys_version', '0');  -- grows with every change of a key, except of last_used
+    """,
 ]
 
 

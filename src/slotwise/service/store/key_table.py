@@ -1,0 +1,53 @@
+"""API keys in the SQLite store."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from slotwise.service.keys import ApiKey
+
+_COLUMNS = ("id", "digest", "name", "scopes", "pages", "origins", "rate", "created", "expires", "revoked", "last_used")
+_LISTS = ("scopes", "pages", "origins")
+_SAVE = f"INSERT INTO keys VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT (id) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in _COLUMNS[1:]
+)
+_encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(tuple[str, ...] | None).decode
+
+
+class KeyTable:
+    """The operations of a ledger on API keys. `Ledger` describes them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run, self._connection = connection.execute, connection
+
+    def keys_version(self) -> int:
+        row = self._run("SELECT value FROM meta WHERE key = 'keys_version'").fetchone()
+        return int(row[0])
+
+    def keys(self) -> list[ApiKey]:
+        return [_key(row) for row in self._run(f"SELECT {', '.join(_COLUMNS)} FROM keys ORDER BY created, id")]
+
+    def key(self, id: str) -> ApiKey | None:
+        row = self._run(f"SELECT {', '.join(_COLUMNS)} FROM keys WHERE id = ?", (id,)).fetchone()
+        return None if row is None else _key(row)
+
+    def save_key(self, key: ApiKey) -> None:
+        self._run(_SAVE, [_stored(name, getattr(key, name)) for name in _COLUMNS])
+        self._run("UPDATE meta SET value = value + 1 WHERE key = 'keys_version'")
+
+    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
+        rows = [(when, id) for id, when in used]
+        self._connection.executemany("UPDATE keys SET last_used = max(coalesce(last_used, 0), ?) WHERE id = ?", rows)
+
+
+def _stored(name: str, value: Any) -> Any:
+    return _encode(value).decode() if name in _LISTS and value is not None else value
+
+
+def _key(row: tuple[Any, ...]) -> ApiKey:
+    fields = dict(zip(_COLUMNS, row, strict=True))
+    for name in _LISTS:
+        fields[name] = fields[name] and _decode(fields[name])
+    return ApiKey(**fields)

@@ -14,7 +14,6 @@ import os
 import shutil
 import sys
 import sysconfig
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -26,6 +25,8 @@ import numba
 import numpy as np
 import platformdirs
 
+from slotwise.checked_kernels import CheckableKernel
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 CACHE_VARIABLE = "SLOTWISE_CACHE_DIR"
@@ -35,7 +36,6 @@ numba_config: Any = numba.config
 _STARTED = time.time()
 _DEPENDENCIES = {"numpy", "numba", "llvmlite", "scipy", "platformdirs", "msgspec"}  # not searched, since never edited
 _known_sources: "dict[tuple[str, ...], tuple[_Source, ...]]" = {}
-_numba_config_lock = threading.Lock()
 
 
 @overload
@@ -59,7 +59,8 @@ def kernel(
     With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes microseconds in a process with busy
     threads, where getting the GIL back would take longer than the kernel itself.
 
-    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of writing anywhere.
+    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of writing anywhere. This
+    includes the kernels of slotwise that it calls (see `checked_kernels`).
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports. The reason is that
     numba pickles the names of argument types into the cache. A class from any other file may be renamed without a new
@@ -71,20 +72,12 @@ def kernel(
 
 
 def _compile(function: Function, inline: bool, depends: tuple[ModuleType, ...], nogil: bool) -> Function:
+    if numba_config.DISABLE_JIT:
+        return function
     folder = cache_folder(function.__module__, *(module.__name__ for module in depends))
-    with _numba_config_lock:
-        before, numba_config.CACHE_DIR = numba_config.CACHE_DIR, str(folder or "")
-        try:
-            compile_it = numba.njit(
-                nogil=nogil,
-                error_model="numpy",
-                cache=folder is not None,
-                forceinline=inline,
-                boundscheck=not function.__module__.startswith("slotwise."),
-            )
-            return cast(Function, compile_it(function))
-        finally:
-            numba_config.CACHE_DIR = before
+    options = {"nopython": True, "nogil": nogil, "error_model": "numpy", "forceinline": inline}
+    outside = not function.__module__.startswith("slotwise.")
+    return cast(Function, CheckableKernel.create(function, options | {"boundscheck": outside}, folder))
 
 
 def is_kernel(function: Callable[..., Any]) -> bool:

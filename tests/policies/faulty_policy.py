@@ -7,8 +7,10 @@ import numpy as np
 
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, add, empty
+from slotwise.counts import CountArrays, add, empty, shift_many
 from slotwise.jit import kernel
+
+FAR = 10**9  # an index so far outside that the process ends if it is not checked
 
 
 class Mistake(IntEnum):
@@ -34,6 +36,9 @@ class Mistake(IntEnum):
     COUNTS = 17
     GROW = 18
     INIT = 19
+    ADD = 20
+    SHIFT_MANY = 21
+    INIT_ADD = 22
 
 
 class Params(NamedTuple):
@@ -51,12 +56,18 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
         raise ValueError("init")
     swapped = params.mistake == Mistake.COUNTS
     counts = empty(n_positions, n_items) if swapped else empty(n_items, n_positions)
+    if params.mistake == Mistake.INIT_ADD:
+        count_item(counts, FAR, n_positions)
     return State(counts, np.ones(n_items))
 
 
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
     size = n_items - 1 if params.mistake == Mistake.GROW else n_items
     return State(empty(size, n_positions), np.ones(n_items))
+
+
+def count_item(counts: CountArrays, item: int, n_positions: int) -> None:
+    add(counts, np.full(n_positions, item), np.zeros(n_positions, np.int64))  # in plain Python
 
 
 @kernel
@@ -102,6 +113,11 @@ def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
             clicks[display.size + 3] = 1  # index of clicks
         if params.mistake == 13:
             display[1] = 1000
+        if params.mistake == 20:
+            add(state.counts, np.full(3, FAR), clicks)  # an item that does not exist
+        if params.mistake == 21:
+            far, one = np.full(3, FAR), np.ones(3)
+            shift_many(state.counts, far, far, one, one, 1.0)  # which calls shift
 
 
 @kernel

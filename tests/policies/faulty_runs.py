@@ -9,7 +9,8 @@ FILE = Path(__file__).parent / "faulty_policy.py"
 MODEL = sw.PBM([0.5, 0.4, 0.3, 0.2, 0.1], [1.0, 0.6, 0.3])
 ROUND = 4  # the first one with a mistake
 MISTAKES = ["nothing_filled", "last_not_filled", "too_large", "negative", "twice", "index", "step", "raise", "helper"]
-MISTAKES += ["update_raise", "update_index", "update_writes", "long_order", "counts", "init", "none"]
+MISTAKES += ["update_raise", "update_index", "update_writes", "long_order", "counts", "init"]
+MISTAKES += ["add", "shift_many", "init_add", "none"]
 
 
 def message(mistake: str, **settings: object) -> str:

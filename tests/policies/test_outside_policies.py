@@ -48,13 +48,15 @@ SAYS: dict[str, list[str]] = {
     "update_raise": [" fails: RuntimeError: no more updates (", line('"no more updates"')],
     "update_index": [" fails: IndexError: ", line("# index of clicks")],
     "init": [" fails: ValueError: init (", line('ValueError("init")')],
+    "long_order": [" fails: IndexError: ", line("# as many positions as items")],
+    "add": [" fails: IndexError: ", line("# an item that does not exist")],
+    "shift_many": [" fails: IndexError: ", line("# which calls shift")],
+    "init_add": [" fails: IndexError: ", line("# in plain Python")],
 }
 COMPILED = {
-    "long_order": [f": choose writes outside of display, which has 3 positions, in round {ROUND} (", CHOOSE],
     "helper": [" fails: IndexError: ", line("        helper(state.index)")],
 }
-PLAIN = {  # plain Python knows more: the line inside the helper, and the line whose call leaves the display
-    "long_order": [" fails: IndexError: ", line("# as many positions as items")],
+PLAIN = {  # plain Python knows more: the line inside the helper
     "helper": [" fails: IndexError: ", line("# index of the helper")],
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError
 
+from slotwise.checked_kernels import with_checked_kernels
 from slotwise.checks import BadInput
 from slotwise.policies._field_assignments import assignment_of
 from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
@@ -65,10 +66,11 @@ def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Ca
         return function
     called = getattr(module, name)
     n_arguments = len(inspect.signature(getattr(called, "py_func", called)).parameters)
+    safe = with_checked_kernels(function)  # a policy's `init` and `grow` may be plain functions
 
     def call(*arguments: Any) -> Any:
         with reported_errors(module, lambda: [KernelCall(called, arguments[:n_arguments])]):
-            return function(*arguments)
+            return safe(*arguments)
 
     return call
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from slotwise.checked_kernels import with_checked_kernels
 from slotwise.jit import is_editable
 
 PACKAGE = Path(__file__).parent.parent
@@ -133,8 +134,9 @@ def _called_again(call: KernelCall) -> Exception | None:
 
 def replay(call: KernelCall) -> Any:
     """Repeat a call in plain Python. TimeoutError is raised if this takes too long."""
+    function = with_checked_kernels(getattr(call.function, "py_func", call.function))
     with _time_limit(REPLAY_SECONDS), np.errstate(all="ignore"):
-        return getattr(call.function, "py_func", call.function)(*call.arguments)
+        return function(*call.arguments)
 
 
 @contextmanager

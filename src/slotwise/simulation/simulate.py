@@ -16,7 +16,7 @@ from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_lea
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
 from slotwise.policies._output_checks import check_state_shapes
-from slotwise.policies._policy_errors import name_of, reported_errors
+from slotwise.policies._policy_errors import name_of, reported_errors, reporting
 from slotwise.policies._policy_module import (
     PolicyReference,
     find,
@@ -148,9 +148,7 @@ class _RunJob:
         copied = type(truth)(*(array.copy() for array in truth))  # a policy that writes to it changes no visitor
         params = make_params(module, self.params, copied)
         n_items, n_positions = model.theta.size, model.kappa.size
-        start = (params, n_items, n_positions, rng)
-        with reported_errors(module, lambda: [KernelCall(module.init, start)]):
-            state = module.init(*start)
+        state = reporting(module, "init", module.init)(params, n_items, n_positions, rng)
         check_state_shapes(module, "init", state, n_items, n_positions)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
         clickmodel = sys.modules[type(model.arrays()).__module__]  # not type(model): the class of a fit is elsewhere

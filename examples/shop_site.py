@@ -85,7 +85,10 @@ def clicked():
     if not isinstance(click, dict):
         return "an object is needed", 400
     event = {"type": "click", "token": click.get("token"), "position": click.get("position")}
-    call_slotwise("/v1/events", {"events": [event]})
+    answer = call_slotwise("/v1/events", {"events": [event]})
+    for result in answer["results"] if answer else []:
+        if result["status"] not in ("accepted", "duplicate"):
+            app.logger.warning("slotwise did not count a click: %s", result)
     return "", 204
 
 

@@ -169,3 +169,20 @@ def test_a_model_that_cannot_be_chosen_gets_one_clear_line(command: str, slotwis
     ]:
         slotwise(command, "--model", *arguments).assert_refused(*named)
     slotwise(command, "--setting", "standard", "--query", "hats").assert_refused("--query 'hats'", "--model")
+
+
+def test_a_chart_that_cannot_be_drawn_does_not_suppress_the_table(slotwise, tmp_path: Path) -> None:
+    command = [
+        "simulate",
+        *SMALL,
+        "--policies",
+        "oracle,uniform",
+        "--view",
+        "ratio",
+        "--chart",
+        str(tmp_path / "r.json"),
+    ]
+    result = slotwise(*command)
+    assert result.exit_code == 2
+    assert "oracle has no regret" in result.stderr
+    assert [line.split("│")[0].strip() for line in result.stdout.splitlines() if "│" in line] == ["oracle", "uniform"]

@@ -50,6 +50,8 @@ def test_the_sample_is_a_valid_page() -> None:
 
 BAD = [
     ("page = shop", "is not TOML: Invalid value (at line 1, column 8)"),
+    ('page = "a"\n[items]\nstraw hat = {}', 'needs quotes: "straw hat" = ...'),
+    ('page = "a"\n[items]\nzen & co = {}', 'needs quotes: "zen & co" = ...'),
     ('page = "a"\npage = "b"\n', "(at line 2, column 11)"),
     ('positions = ["hero"]', 'page: the name of the page is missing, such as page = "shop"'),
     ('page = "a b"\npositions = ["hero"]', "page: this name is not allowed; needed: a letter or digit, then letters, "),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from slotwise.simulation import episode as episode_module
 from slotwise.simulation.simulate import counts_after
 from tests.policies import faulty_runs
 from tests.policies.faulty_runs import FILE, MISTAKES, MODEL, ROUND, message
+from tests.waiting import HANG, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 LINES = FILE.read_text().splitlines()
@@ -268,6 +270,39 @@ def test_plain_python_reports_an_assignment_to_a_field_in_the_same_words(tmp_pat
         sw.simulate(str(path), MODEL, rounds=5, runs=1, threads=1)
 
 
+def test_an_edited_file_is_loaded_again(tmp_path: Path) -> None:
+    """The edit keeps the size and the time of the file, by which Python recognizes an edit otherwise."""
+    path = tmp_path / "small.py"
+    path.write_text(SMALL)
+    first = find(str(path))
+    assert find(str(path)) is first
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+    path.write_text(SMALL.replace("unused: bool = False", "unused: bool = 1 > 0"))
+    os.utime(path, ns=times)
+    assert first.Params().unused is False
+    assert find(str(path)).Params().unused is True
+
+
+def test_one_interrupt_ends_a_command_whose_policy_hangs(tmp_path: Path) -> None:
+    hangs = SMALL.replace("helper(state.index)", "while state.index[0] == 0.0:\n        pass")
+    hangs = hangs.replace(
+        f"@kernel\n{HEAD}", f"def init(params, n_items, n_positions, rng):\n{NOTES_ITS_CALL}    return State("
+    )
+    (tmp_path / "hangs.py").write_text(hangs)
+    run = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from slotwise.cli import main; main()"
+    )
+    options = ["simulate", "--policies", "hangs.py", "--rounds", "5", "--runs", "1"]
+    process = subprocess.Popen([sys.executable, "-c", run, *options], cwd=tmp_path)
+    try:
+        calls = tmp_path / "calls"  # of init: the first one compiles the loop, the second one begins the run
+        wait_until(lambda: calls.is_file() and calls.stat().st_size == 2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(HANG) == 130
+    finally:
+        process.kill()
+
+
 def test_a_policy_cannot_change_the_visitors(tmp_path: Path) -> None:
     """The model that a policy reads is a copy: what it writes there changes neither clicks nor regret."""
     informed = SMALL.replace("class Params", "from slotwise.clickmodels.pbm import Model\nclass Params")
@@ -282,6 +317,7 @@ def test_a_policy_cannot_change_the_visitors(tmp_path: Path) -> None:
 
 INIT_KERNEL = "@kernel\ndef init"
 HEAD = "def init(params, n_items, n_positions, rng):\n    return State("
+NOTES_ITS_CALL = "    with open('calls', 'a') as calls:\n        calls.write('x')\n"
 PLAIN_INIT = f"@kernel\n{HEAD}np.zeros(n_items))", f"{HEAD}{{'a': 1}})"
 WRONG_FORM = {
     "choose is no kernel": ("@kernel\ndef choose", "def choose", "choose is not a kernel; put @kernel", "def choose"),
@@ -316,6 +352,13 @@ WRONG_FORM = {
     "not Python": ("def choose(", "def choose(:", "SyntaxError: invalid syntax", "def choose"),
     "a failing import": ("class Params", "import nunpy\nclass Params", "No module named 'nunpy'", "nunpy"),
     "a failing line": ("class Params", "1 / 0\nclass Params", "ZeroDivisionError: division by zero", "1 / 0"),
+    "an exit": ("class Params", "import sys\nsys.exit(3)\nclass Params", "SystemExit: 3", "sys.exit(3)"),
+    "an exit in init": (
+        f"@kernel\n{HEAD}np.zeros(n_items))",
+        f"import sys\n{HEAD}sys.exit(3))",
+        "fails: SystemExit: 3",
+        "State(sys.exit(3))",
+    ),
     "a missing name": ("def update", "def learn", "it lacks update", ""),
 }
 

@@ -1,6 +1,8 @@
 """The command line: one file for each command. The commands call the library."""
 
+import os
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -23,12 +25,24 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
 )
 from slotwise.cli._app import app
 from slotwise.logs.malformed_log import MalformedLog
+from slotwise.simulation import THREAD_NAMES
 from slotwise.version import __version__
 
 __all__ = ["__version__", "app", "main"]
 
 
 def main() -> None:
+    """Run a command, and end even if a policy hangs in compiled code: Python would wait for its thread."""
+    try:
+        _run()
+    except SystemExit as ending:
+        if any(thread.name.startswith(THREAD_NAMES) for thread in threading.enumerate()):
+            sys.stdout.flush()
+            os._exit(ending.code if isinstance(ending.code, int) else 1)
+        raise
+
+
+def _run() -> None:
     """Run a command. Bad input ends with one line on stderr and exit code 2, never with a traceback."""
     try:
         app()

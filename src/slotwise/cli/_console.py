@@ -6,6 +6,7 @@ Import the module, not its names: tests replace the consoles.
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -21,6 +22,12 @@ AddBar = Callable[[str, int], Callable[[int], None]]
 def print_line(text: str) -> None:
     """Print text on stdout as it is, without markup and without line breaks at the width of the console."""
     stdout.print(text, markup=False, soft_wrap=True)
+
+
+def print_written(path: Path, quiet: bool = False) -> None:
+    """Print which file a command has written. With `quiet`, because stdout is for machines, print nothing."""
+    if not quiet:
+        print_line(f"wrote {path}")
 
 
 def print_note(text: str) -> None:

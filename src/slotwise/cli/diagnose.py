@@ -116,8 +116,7 @@ def diagnose(
         _print_diagnosis(diagnosis, described)
     for path in chart or []:
         save_chart(rank_chart(diagnosis, title=f"Ranks of each chain's draws, {described}"), path)
-        if not as_json:
-            console.print_line(f"chart: {path}")
+        console.print_written(path, as_json)
 
 
 def _summary(diagnosis: Any) -> dict[str, Any]:

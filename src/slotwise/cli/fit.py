@@ -76,7 +76,7 @@ def fit(
     console.print_line(f"{account.good:,} lines, {queries}, fitted by {method}")
     print_fits(fits)
     for path in [*(output or []), *(chart or [])]:
-        console.print_line(f"written: {path}")
+        console.print_written(path)
 
 
 def _save_charts(fits: "list[QueryFit]", paths: list[Path] | None) -> None:

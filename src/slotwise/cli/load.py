@@ -78,7 +78,7 @@ def load(
     else:
         print_report(report, described)
         for path in chart or []:
-            console.print_line(f"chart: {path}")
+            console.print_written(path)
     if report.stopped:
         raise typer.Exit(INTERRUPTED if report.stopped == "stopped" else 1)
 

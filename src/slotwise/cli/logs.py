@@ -91,7 +91,7 @@ def synth(
         traffic = ZipfTraffic(size, **checked, seed=seed)
     with console.progress_bars(1, quiet) as add_bar:
         written = write(output, traffic, kind, seed, add_bar(str(output), traffic.size))
-    console.print_line(f"{written:,} lines: {output}")
+    console.print_line(f"wrote {written:,} lines to {output}")
     _save_truth(traffic.models(), output, kind)
 
 
@@ -109,7 +109,7 @@ def _save_truth(models: "list[KnownModel]", output: Path, format: str) -> None:
     name = output.with_suffix("") if output.suffix.lower() in COMPRESSED else output
     path = name.with_suffix(".truth.json")
     save_fits(true_fits(models), path)
-    console.print_line(f"true theta and kappa: {path}")
+    console.print_line(f"wrote the true theta and kappa to {path}")
 
 
 def _known(name: str, lines: int) -> "list[KnownQuery]":

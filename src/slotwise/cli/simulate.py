@@ -85,10 +85,6 @@ def simulate(
                 delay=delay,
                 progress=add_bar(label, runs * length),
             )
-    if chart:
-        drawing = _draw(results, described, view or "log", bounds)
-        for path in chart:
-            save_chart(drawing, path)
     if as_json:
         rows: Any = [_summary(label, result) for label, result in results.items()]
         print(json.dumps({"results": rows, "bounds": bounds, "remarks": remarks} if bound else rows, indent=2))
@@ -98,8 +94,11 @@ def simulate(
             console.print_line(f"lower bound, {name}: regret grows at least like {constant:.4g} log t in the long run")
         for remark in remarks:
             console.print_line(remark)
-        for path in chart or []:
-            console.print_line(f"chart: {path}")
+    if chart:  # after the table, which a chart that cannot be drawn must not suppress
+        drawing = _draw(results, described, view or "log", bounds)
+        for path in chart:
+            save_chart(drawing, path)
+            console.print_written(path, as_json)
 
 
 def _check_view(view: str | None, chart: list[Path] | None) -> None:

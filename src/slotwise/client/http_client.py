@@ -120,5 +120,5 @@ def error_detail(body: Any) -> str:
 
 def _error_text(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return "timeout"
+        return f"no response within {TIMEOUT:g} seconds"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()

@@ -1,5 +1,7 @@
 """A page as a TOML file: settings, items and pins."""
 
+import json
+import re
 import tomllib
 from datetime import datetime
 from pathlib import Path
@@ -36,11 +38,24 @@ def read_page(path: Path) -> PageFile:
     except OSError as error:
         raise BadInput(f"cannot read {str(path)!r}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{str(path)!r} is not TOML: {error}") from None
+        raise BadInput(f"{str(path)!r} is not TOML: {error}{_quoting_hint(path, str(error))}") from None
     try:
         return page_of(content)
     except BadInput as error:
         raise BadInput(f"{str(path)!r}: {error}") from None
+
+
+def _quoting_hint(path: Path, error: str) -> str:
+    """What is probably wrong if the line of the error begins with a name that TOML accepts in quotes only."""
+    number = re.search(r"at line (\d+)", error)
+    lines = path.read_text(errors="replace").splitlines()
+    line = lines[int(number[1]) - 1] if number and int(number[1]) <= len(lines) else ""
+    name = line.partition("=")[0].strip()
+    if "=" not in line or re.fullmatch(r"[A-Za-z0-9_.-]*|[\[\"'{#].*", name):
+        return ""
+    return (
+        f"; a name with spaces or other special characters needs quotes: {json.dumps(name, ensure_ascii=False)} = ..."
+    )
 
 
 def page_of(content: dict[str, Any]) -> PageFile:

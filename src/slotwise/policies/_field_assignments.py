@@ -29,7 +29,7 @@ class FieldAssignment(NamedTuple):
         )
 
 
-def assignment_of(module: ModuleType, error: Exception) -> FieldAssignment | None:
+def assignment_of(module: ModuleType, error: BaseException) -> FieldAssignment | None:
     """The assignment that an error comes from. Compilation fails for any; plain Python fails at its line."""
     if is_compile_error(error):
         return next(_assignments(module, _kernels(module)), None)

@@ -51,7 +51,7 @@ def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # `sys.exit()` in a policy would end the process without a word
         if isinstance(error, BadInput) or not is_outside(module):
             raise
         raise BadInput(_message(module, error, calls)) from error
@@ -81,7 +81,7 @@ def problem_at(module: ModuleType, name: str | None, problem: str) -> BadInput:
     return BadInput(f"policy {name_of(module)}: {problem}" + (f" ({line})" if line else ""))
 
 
-def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
+def _message(module: ModuleType, error: BaseException, calls: Calls) -> str:
     if isinstance(error, ContractError):
         return str(problem_at(module, error.function(), error.problem()))
     not_compiled = isinstance(error, NumbaError) or is_compile_error(error)
@@ -97,7 +97,7 @@ def _message(module: ModuleType, error: Exception, calls: Calls) -> str:
     return f"policy {name_of(module)} {what}: {error_text(error)}" + (f" ({line})" if line else "")
 
 
-def error_text(error: Exception) -> str:
+def error_text(error: BaseException) -> str:
     """The error in one line. Of numba's long reports, only the cause is kept."""
     text = _cause(str(error)) if isinstance(error, NumbaError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):

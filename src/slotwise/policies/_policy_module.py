@@ -21,6 +21,8 @@ from slotwise.policies import policies
 from slotwise.policies._policy_errors import error_text, is_outside, name_of, problem_at, reported_errors
 from slotwise.policies._source_lines import line_of_error, line_of_name
 
+_loaded_sources: dict[str, bytes] = {}  # the source of each policy file, by the name of its module
+
 NAMES = ("Params", "State", "init", "choose", "update")
 SERVING_NAMES = ("score", "grow")
 KERNELS = ("choose", "update", "score")  # called by compiled loops; init and grow may be plain functions
@@ -222,21 +224,21 @@ def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -
 
 
 def _load(path: Path) -> ModuleType:
-    """Import a file. Its module has the same name in every process, because the compile cache needs this."""
+    """Import a file, again if it was edited. Its module has the same name in every process, as the cache needs."""
     if not path.is_file():
         raise BadInput(f"the policy file {str(path)!r} does not exist")
     resolved = path.resolve()
     name = f"slotwise_policy_{resolved.stem}_{hashlib.sha256(str(resolved).encode()).hexdigest()[:8]}"
-    if name in sys.modules:
+    source = resolved.read_bytes()
+    if name in sys.modules and _loaded_sources.get(name) == source:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, resolved)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[name], _loaded_sources[name] = module, source
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        exec(compile(source, str(resolved), "exec"), module.__dict__)  # Python's own loader may reuse an older .pyc
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         line = line_of_error(module, error, [])
         raise BadInput(f"{str(path)!r} cannot be imported: {error_text(error)} ({line})") from error

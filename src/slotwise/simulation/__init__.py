@@ -1,1 +1,3 @@
 """Simulations of policies on click models."""
+
+THREAD_NAMES = "slotwise-run"  # the names of threads that simulate begin with this

@@ -26,10 +26,12 @@ from slotwise.policies._policy_module import (
     setting_types,
 )
 from slotwise.policies._source_lines import KernelCall
+from slotwise.simulation import THREAD_NAMES
 from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
 
 POINTS_PER_DECADE = 20
+STOP_SECONDS = 2.0  # how long an interrupted simulation waits for its loops
 Progress = Callable[[int], None]
 Generators = tuple[np.random.Generator, np.random.Generator]  # the visitors' and the policy's
 
@@ -177,17 +179,25 @@ def _run_on_threads(
 ) -> list[tuple[Floats, float]]:
     job.compile(module)
     cells = _progress_cells(len(runs))
-    with ThreadPoolExecutor(threads, thread_name_prefix="slotwise") as pool:
-        futures = [pool.submit(job.run, module, run, cell) for run, cell in zip(runs, cells, strict=True)]
-        try:
-            for _ in _until_done(futures):
-                if progress:
-                    progress(int(cells[:, 0].sum()))
-        except BaseException:
-            cells[:, 1] = 1  # running loops stop at their next checkpoint
-            pool.shutdown(cancel_futures=True)
-            raise
-        return [future.result() for future in futures]
+    pool = ThreadPoolExecutor(threads, thread_name_prefix=THREAD_NAMES)
+    futures = [pool.submit(job.run, module, run, cell) for run, cell in zip(runs, cells, strict=True)]
+    try:
+        for _ in _until_done(futures):
+            if progress:
+                progress(int(cells[:, 0].sum()))
+    except BaseException:
+        _stop(pool, futures, cells)
+        raise
+    pool.shutdown()
+    return [future.result() for future in futures]
+
+
+def _stop(pool: ThreadPoolExecutor, futures: Sequence[Future[Any]], cells: Ints) -> None:
+    """Cancel the runs. A loop that is running stops at its next checkpoint, or never if a call of the policy hangs."""
+    cells[:, 1] = 1
+    pool.shutdown(wait=False, cancel_futures=True)
+    _, running = wait(futures, timeout=STOP_SECONDS)
+    pool.shutdown(wait=not running)
 
 
 def _run_on_executor(
@@ -258,15 +268,16 @@ def counts_after(
     rngs = generators(job.seed, integer_at_least("run", run, least=0))
     job.compile(module)
     cells = _progress_cells(1)
-    with ThreadPoolExecutor(1, thread_name_prefix="slotwise") as pool:  # so that an interrupt takes effect
-        future = pool.submit(job.run_on, model, module, points, rngs, cells[0])
-        try:
-            for _ in _until_done([future]):
-                if progress:
-                    progress(int(cells[0, 0]))
-        except BaseException:
-            cells[:, 1] = 1
-            raise
+    pool = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAMES)  # so that an interrupt takes effect
+    future = pool.submit(job.run_on, model, module, points, rngs, cells[0])
+    try:
+        for _ in _until_done([future]):
+            if progress:
+                progress(int(cells[0, 0]))
+    except BaseException:
+        _stop(pool, [future], cells)
+        raise
+    pool.shutdown()
     return Counts.of(future.result()[0].counts)
 
 

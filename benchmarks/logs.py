@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.measure import Row, report
 from slotwise.logs.kdd2012 import LINES, NAMES
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import ZipfTraffic
+from slotwise.logs.synthetic_traffic import ZipfTraffic
 
 SIZES = (5_000_000, 20_000_000)
 QUERIES = 1_000_000

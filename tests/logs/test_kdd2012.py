@@ -9,7 +9,7 @@ import slotwise as sw
 from slotwise.checks import Floats
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import ExactTraffic, KnownQuery
+from slotwise.logs.synthetic_traffic import ExactTraffic, KnownQuery
 from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
 VIEWS = 1_000  # exactly the threshold

@@ -11,7 +11,7 @@ from slotwise.logs.engines.spark import start_session
 from slotwise.logs.line_filters import between, parse
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import ZipfTraffic
+from slotwise.logs.synthetic_traffic import ZipfTraffic
 from tests.logs.plain_counting import Row, cells, count, csv_text, write
 from tests.logs.test_malformed import CASES, log
 

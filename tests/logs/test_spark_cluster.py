@@ -11,7 +11,7 @@ import pytest
 
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
-from slotwise.logs.traffic import ZipfTraffic
+from slotwise.logs.synthetic_traffic import ZipfTraffic
 from tests.logs.plain_counting import cells
 from tests.waiting import wait_until
 

@@ -8,7 +8,7 @@ import pytest
 import slotwise as sw
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import FORMATS, synth
-from slotwise.logs.traffic import ExactTraffic, KnownQuery, Lines, ZipfTraffic
+from slotwise.logs.synthetic_traffic import ExactTraffic, KnownQuery, Lines, ZipfTraffic
 from tests.logs.plain_counting import cells
 
 EVERYTHING = {"kdd2012": {"min_shown": 0, "min_items": 1}}

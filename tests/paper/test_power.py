@@ -7,7 +7,7 @@ from scipy.stats import nct
 from slotwise.paper import power as power_module
 from slotwise.paper.claims import CLAIMS
 from slotwise.paper.claims.claim import judge
-from slotwise.paper.claims.run_tests import (
+from slotwise.paper.claims.shared_tests import (
     grows_linearly,
     is_similar,
     loses_at_most,

@@ -10,7 +10,7 @@ from slotwise.checks import BadInput
 from slotwise.paper.named_click_models import setting
 from slotwise.policies import bc_mpts
 from slotwise.policies._policy_module import make_params
-from tests.policies.replay import best_first, replay
+from tests.policies.plain_python_replay import best_first, replay
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.5, 0.2])
 

@@ -7,7 +7,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.policies import pbm_ucb
-from tests.policies.replay import best_first, replay
+from tests.policies.plain_python_replay import best_first, replay
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [1.0, 0.2, 0.5])
 

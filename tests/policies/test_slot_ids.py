@@ -16,7 +16,7 @@ from slotwise.counts import Counts, fade, restore
 from slotwise.policies import slot_ids
 from slotwise.policies._policy_module import make_params
 from slotwise.simulation.simulate import counts_after, generators
-from tests.policies.replay import best_first
+from tests.policies.plain_python_replay import best_first
 
 CLICKS = np.array([[6.0, 1.0], [2.0, 2.0], [0.0, 1.0]])
 SKIPS = np.array([[9.0, 8.0], [7.0, 12.0], [4.0, 3.0]])

@@ -14,7 +14,7 @@ from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.policies import slot_ts
 from slotwise.policies._policy_module import make_params
 from slotwise.simulation.simulate import counts_after, generators
-from tests.policies.replay import best_first
+from tests.policies.plain_python_replay import best_first
 
 MODEL = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [0.2, 1.0, 0.5])
 

@@ -100,7 +100,7 @@ def _compile_bar_in(
     if progress.disable:
         yield
         return
-    from slotwise.compilation import watch_compilation
+    from slotwise.compilation_progress import watch_compilation
 
     tasks: list[TaskID] = []
 

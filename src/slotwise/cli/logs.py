@@ -14,7 +14,7 @@ from slotwise.cli._parsing import check_output_paths, parse_whole_number
 from slotwise.extras import require
 
 if TYPE_CHECKING:
-    from slotwise.logs.traffic import KnownModel, KnownQuery
+    from slotwise.logs.synthetic_traffic import KnownModel, KnownQuery
 
 logs = typer.Typer(help="Count click logs, or write synthetic ones.", no_args_is_help=True)
 app.add_typer(logs, name="logs")
@@ -29,8 +29,8 @@ def count(
 ) -> None:
     """Count logs of any size into one row for each query, item and position."""
     require("logs", "slotwise logs")
-    from slotwise.logs.cells import save_cells
     from slotwise.logs.read_log import count_log
+    from slotwise.logs.save_cells import save_cells
 
     check_output_paths([output], [".parquet"], "counts")
     with (
@@ -78,7 +78,7 @@ def synth(
     require("logs", "slotwise logs")
     from slotwise.logs.log_files import find_format
     from slotwise.logs.synthetic import synth as write
-    from slotwise.logs.traffic import ExactTraffic, Traffic, ZipfTraffic
+    from slotwise.logs.synthetic_traffic import ExactTraffic, Traffic, ZipfTraffic
 
     size, kind = parse_whole_number("--lines", lines), format or find_format(str(output))
     seed = integer_at_least("--seed", seed, least=0)
@@ -116,7 +116,7 @@ def _known(name: str, lines: int) -> "list[KnownQuery]":
     """The queries of a setting. They have about `lines` displays in all, equally many per item and position."""
     import numpy as np
 
-    from slotwise.logs.traffic import KnownQuery
+    from slotwise.logs.synthetic_traffic import KnownQuery
     from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
     models = {query: setting(query) for query in (BEHAVIORAL if name == "behavioral" else [name])}

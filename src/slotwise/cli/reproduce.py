@@ -157,7 +157,7 @@ def _print_reproduction(reproduction: "Reproduction", folder: Path) -> None:
     """Print the verdict on each claim, the time of each experiment, and the paths of the output."""
     from slotwise.paper.output.figures import QUICK
     from slotwise.paper.output.publish import DATA, REPORT
-    from slotwise.paper.output.quick import quick_warning
+    from slotwise.paper.output.quick_warning import quick_warning
     from slotwise.paper.output.sections import SIGNS, cost_table, summarize_verdicts
 
     claims = Table("claim", "the paper says", "verdict", show_edge=False)

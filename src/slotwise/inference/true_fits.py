@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.counts import Counts
 from slotwise.inference.query_fit import QueryFit
-from slotwise.logs.traffic import KnownModel
+from slotwise.logs.synthetic_traffic import KnownModel
 
 
 def true_fits(models: Iterable[KnownModel]) -> list[QueryFit]:

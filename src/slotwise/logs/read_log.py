@@ -21,7 +21,7 @@ from slotwise.logs.line_status import LineStatus
 from slotwise.logs.lines_per_position import MOST_POSITIONS, LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
 from slotwise.logs.missing_columns import describe_missing, list_columns, propose_columns
-from slotwise.logs.page_order import page_orders
+from slotwise.logs.position_order import page_orders
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
 

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from slotwise.checks import one_of
 from slotwise.files import beside
 from slotwise.logs import kdd2012
-from slotwise.logs.traffic import Lines, Traffic
+from slotwise.logs.synthetic_traffic import Lines, Traffic
 
 BATCH_LINES = 250_000
 WriteProgress = Callable[[int], None]  # called with the number of lines written so far

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from slotwise.compilation import watch_compilation
+from slotwise.compilation_progress import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.housekeeping import Housekeeping

@@ -11,8 +11,8 @@ from slotwise.counts import CountArrays, Counts
 from slotwise.inference.components import label_components
 from slotwise.inference.estimation.curvature import Objective, workspace
 from slotwise.inference.estimation.em import em_pass
-from slotwise.inference.estimation.information import log_errors
 from slotwise.inference.estimation.newton import initialise, log_likelihood, maximise, newton_step
+from slotwise.inference.estimation.standard_errors import log_errors
 from slotwise.paper.named_click_models import SIMULATED, setting
 
 PRIORS = [0.0, 1e-3, 1.0]

@@ -13,14 +13,14 @@ from scipy.stats import beta
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, Counts
 from slotwise.inference.sampling.mixing import SLICE_EVERY
-from tests.inference.sampling.exact_posterior import Exact, exact
-from tests.inference.sampling.law_checks import (
+from tests.inference.sampling.distribution_checks import (
     CORRELATED,
     STANDARD_ERRORS,
     correlations,
     disagreements,
     standard_errors,
 )
+from tests.inference.sampling.exact_posterior import Exact, exact
 from tests.inference.sampling.posterior_cases import FIRST, NONE
 from tests.inference.sampling.reference_chains import (
     BROKEN_LOG_ODDS,

@@ -9,7 +9,7 @@ import pytest
 from slotwise.checks import Floats
 from slotwise.inference.sampling.metropolis import log_bound
 from slotwise.jit import kernel
-from tests.inference.sampling.law_checks import disagreements
+from tests.inference.sampling.distribution_checks import disagreements
 from tests.inference.sampling.posterior_cases import (
     DATA,
     FIRST,

@@ -15,7 +15,7 @@ from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
 from slotwise.inference.sampling.mixing import SLICE_EVERY
-from tests.inference.sampling.law_checks import CORRELATED, correlations, disagreements
+from tests.inference.sampling.distribution_checks import CORRELATED, correlations, disagreements
 from tests.inference.sampling.posterior_cases import (
     COUNTS_2X2,
     DATA,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.inference.sampling.law_checks import CORRELATED, correlations, disagreements
+from tests.inference.sampling.distribution_checks import CORRELATED, correlations, disagreements
 from tests.inference.sampling.posterior_cases import (
     COUNTS_2X2,
     ENDS,

@@ -10,7 +10,7 @@ from scipy.stats import truncnorm
 from slotwise.checks import Floats
 from slotwise.inference.sampling.truncnorm import UNIFORM_FROM, draw, mass
 from slotwise.jit import kernel
-from tests.inference.sampling.law_checks import ks_distance, ks_limit
+from tests.inference.sampling.distribution_checks import ks_distance, ks_limit
 
 WIDTHS = [*10.0 ** np.arange(-6, 7), 0.05, 0.2, 0.3, UNIFORM_FROM, 1.001 * UNIFORM_FROM, 0.6, 3.0]
 CENTRES = [0.0, 1e-9, 0.02, 0.3, 0.5, 0.97, 1.0 - 1e-9, 1.0]

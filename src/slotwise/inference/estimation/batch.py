@@ -10,8 +10,8 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays, Counts
 from slotwise.inference.components import label_components
 from slotwise.inference.estimation.curvature import Objective, Workspace, workspace
-from slotwise.inference.estimation.information import log_errors
 from slotwise.inference.estimation.newton import initialise, log_likelihood, maximise, most_visible
+from slotwise.inference.estimation.standard_errors import log_errors
 from slotwise.inference.estimation.svd import svd
 from slotwise.jit import kernel
 

@@ -2,12 +2,28 @@
 
 from collections.abc import Iterable
 
-from slotwise.paper.claims import competitors, cost, em, extra, hyper, spread, warm
+from slotwise.paper.claims import (
+    competitors,
+    computation_time,
+    em,
+    other_policies,
+    regret_spread,
+    warm_start,
+    width_and_sweeps,
+)
 from slotwise.paper.claims.claim import Claim, Judgement, judge
 from slotwise.paper.experiments import EXPERIMENTS, Experiment
 from slotwise.paper.results import Results
 
-_ALL = (*hyper.CLAIMS, *warm.CLAIMS, *competitors.CLAIMS, *spread.CLAIMS, *cost.CLAIMS, *em.CLAIMS, *extra.CLAIMS)
+_ALL = (
+    *width_and_sweeps.CLAIMS,
+    *warm_start.CLAIMS,
+    *competitors.CLAIMS,
+    *regret_spread.CLAIMS,
+    *computation_time.CLAIMS,
+    *em.CLAIMS,
+    *other_policies.CLAIMS,
+)
 CLAIMS: dict[str, Claim] = {
     claim.name: claim for claim in sorted(_ALL, key=lambda claim: list(EXPERIMENTS).index(claim.experiment))
 }

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
-from slotwise.paper.claims.run_tests import (
+from slotwise.paper.claims.shared_tests import (
     grows_linearly,
     is_similar,
     loses_at_most,

@@ -1,7 +1,7 @@
 """Claims about expectation-maximisation instead of the SVD."""
 
 from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
-from slotwise.paper.claims.run_tests import is_similar
+from slotwise.paper.claims.shared_tests import is_similar
 from slotwise.paper.experiments import EPSILON_EM, EPSILON_SVD, GREEDY_EM, GREEDY_SVD, SIMULATED_SETTINGS
 from slotwise.paper.results import Results
 from slotwise.paper.statistics import final_regret, ratio

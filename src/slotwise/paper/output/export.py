@@ -8,7 +8,7 @@ from pathlib import Path
 from slotwise.extras import is_installed
 from slotwise.files import write_whole
 from slotwise.paper.claims.claim import Judgement
-from slotwise.paper.output.power import power_rows
+from slotwise.paper.output.power_rows import power_rows
 from slotwise.paper.output.result_rows import (
     Row,
     choice_rows,

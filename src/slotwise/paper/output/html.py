@@ -8,7 +8,7 @@ import jinja2
 
 from slotwise.charts.chart_page import drawing_library, script_json
 from slotwise.paper.output.figures import QUICK, Figure
-from slotwise.paper.output.quick import quick_warning
+from slotwise.paper.output.quick_warning import quick_warning
 from slotwise.paper.output.sections import SIGNS, Provenance, Section, cost_table, left_out, summarize_verdicts
 from slotwise.paper.reproduce import Reproduction
 

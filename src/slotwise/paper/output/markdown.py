@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from slotwise.paper.claims.claim import Judgement
 from slotwise.paper.output.figures import QUICK
-from slotwise.paper.output.quick import quick_warning
+from slotwise.paper.output.quick_warning import quick_warning
 from slotwise.paper.output.sections import SIGNS, Provenance, Section, Table, cost_table, left_out, summarize_verdicts
 from slotwise.paper.reproduce import Reproduction
 

@@ -10,7 +10,7 @@ import numba
 from slotwise.paper.claims.claim import HOLDS, IN_PART, NOT, Judgement
 from slotwise.paper.experiments import EXPERIMENTS, Experiment
 from slotwise.paper.output.figures import Figure, figures
-from slotwise.paper.output.power import power_rows
+from slotwise.paper.output.power_rows import power_rows
 from slotwise.paper.output.result_rows import COLUMNS, choice_rows, data_rows, final_rows, fit_rows, time_rows
 from slotwise.paper.power import SAMPLES
 from slotwise.paper.reproduce import Reproduction

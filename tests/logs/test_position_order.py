@@ -2,7 +2,7 @@
 
 import pytest
 
-from slotwise.logs.page_order import merge_order
+from slotwise.logs.position_order import merge_order
 
 
 @pytest.mark.parametrize(

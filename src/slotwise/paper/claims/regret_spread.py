@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
-from slotwise.paper.claims.run_tests import loses_more
+from slotwise.paper.claims.shared_tests import loses_more
 from slotwise.paper.experiments import BC_GREEDY, GREEDY, PB_MHB, PBM_GREEDY
 from slotwise.paper.power import RunTest, World
 from slotwise.paper.results import Results

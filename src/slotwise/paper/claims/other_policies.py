@@ -1,7 +1,7 @@
 """Claims about policies that the paper discusses but does not run, and about its table of queries."""
 
 from slotwise.paper.claims.claim import Claim, Criterion, decided_by_runs
-from slotwise.paper.claims.run_tests import loses_more
+from slotwise.paper.claims.shared_tests import loses_more
 from slotwise.paper.experiments import PB_MHB_1, PBM_PIE, PBM_TS, PBM_UCB, PMED
 from slotwise.paper.output.result_rows import published_gaps
 from slotwise.paper.results import Results

@@ -7,8 +7,8 @@ import pyarrow.parquet as parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slotwise.logs.cells import save_cells
 from slotwise.logs.read_log import count_log, read_log
+from slotwise.logs.save_cells import save_cells
 from tests.logs.plain_counting import Row, cells, count, write
 
 NAMES = st.sampled_from(["a", "b", "é", "1", "01", "x y"])

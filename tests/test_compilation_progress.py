@@ -8,7 +8,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from slotwise.compilation import watch_compilation
+from slotwise.compilation_progress import watch_compilation
 
 
 def test_functions_are_counted_until_the_outermost_is_compiled() -> None:

@@ -56,9 +56,10 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def open_client(folder: Path, clock: ManualClock | None = None) -> AsyncIterator[Client]:
+async def open_client(folder: Path, clock: ManualClock | None = None, seed: int | None = 0) -> AsyncIterator[Client]:
+    """A service and its client. Without a seed, displays do not wait for ensembles that are due."""
     clock = clock or ManualClock()
-    async with running(folder / "store.db", clock, seed=0) as service:
+    async with running(folder / "store.db", clock, seed) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
         transport = httpx.ASGITransport(make_app(service))

@@ -129,7 +129,7 @@ async def assert_agreement(client: Client, traffic: Traffic, pages: tuple[str, .
 @pytest.mark.parametrize("rounds", [60, pytest.param(5000, marks=pytest.mark.soak)])
 def test_memory_store_and_log_agree_after_concurrent_operations(tmp_path: Path, full: bool, rounds: int) -> None:
     async def scenario() -> None:
-        async with open_client(tmp_path) as client:
+        async with open_client(tmp_path, seed=None) as client:
             await client.page("shop", holdout=0.2)
             await client.page("feed", count="viewed")
             traffic = Traffic(client.service, seed=5)

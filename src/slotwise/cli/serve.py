@@ -17,6 +17,10 @@ def serve(
     store: options.Store = "sqlite:///slotwise.db",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
+    refresh_share: Annotated[
+        float,
+        typer.Option(min=0.01, max=1.0, help="Share of one core that may be used to make ensembles of draws."),
+    ] = 0.5,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -42,5 +46,14 @@ def serve(
         )
     check_address(host)
     with console.compile_bar(quiet):
-        asyncio.run(run(path_of(store), host, port, lambda line: print(line, flush=True), seed=seed))
+        asyncio.run(
+            run(
+                path_of(store),
+                host,
+                port,
+                lambda line: print(line, flush=True),
+                seed=seed,
+                refresh_share=refresh_share,
+            )
+        )
     exit_if_busy()

@@ -21,6 +21,7 @@ from slotwise.inference.estimation.running_estimate import (
 from slotwise.inference.estimation.svd import PSEUDO_COUNT, Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
+from slotwise.policies._ensemble_source import ScoreEnsemble
 
 
 class Params(NamedTuple):
@@ -64,3 +65,4 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 choose = choose_by_score(__name__)  # the best display under the estimate
 update = count_display(__name__)
+ENSEMBLE = ScoreEnsemble(__name__, draws=1)  # the estimate depends on the counts alone

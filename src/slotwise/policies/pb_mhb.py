@@ -16,6 +16,7 @@ from slotwise.inference.sampling.metropolis import sample
 from slotwise.inference.sampling.random_walk import RandomWalk
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
+from slotwise.policies._ensemble_source import PosteriorEnsemble
 
 
 class Start(IntEnum):
@@ -91,6 +92,7 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 choose = choose_by_score(__name__)  # the best display under a posterior draw (Alg. 1)
 update = count_display(__name__)
+ENSEMBLE = PosteriorEnsemble(free_from=lambda params: 1 if params.reference == Reference.FIRST else 0)
 
 
 @kernel(inline=True)

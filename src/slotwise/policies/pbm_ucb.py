@@ -16,6 +16,7 @@ from slotwise.inference.estimation.running_estimate import KappaSource, kappa_so
 from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT, Fill
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
+from slotwise.policies._ensemble_source import ScoreEnsemble
 from slotwise.policies._plug_in_kappa import State, grow_with_kappa, init_with_kappa
 
 _UNOBSERVED = 1e9  # above every bound
@@ -79,3 +80,4 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
 
 
 update = count_display(__name__)
+ENSEMBLE = ScoreEnsemble(__name__, draws=8)  # draws differ only in the order of items that were never shown

@@ -19,6 +19,7 @@ from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
 from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
 from slotwise.policies._common import count_display
+from slotwise.policies._ensemble_source import PlannedDisplays, PosteriorEnsemble
 from slotwise.policies._information import cells_of
 from slotwise.policies.slot_ts import ThetaPrior
 
@@ -176,3 +177,19 @@ def _make_plan(ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
         greedy[leaders.places[rank]] = leaders.items[rank]
     cells = cells_of(ensemble, best)
     plan.chance[0] = choose_mixture(cells, best, best_clicks, leaders, plan.displays[draws + 1])
+
+
+def _planned(params: Params, theta: Floats, kappa: Floats) -> PlannedDisplays:
+    """The greedy display and the one mixed with it, for a page whose draws are made elsewhere."""
+    draws, n_positions = kappa.shape
+    scale = kappa.sum(axis=1, keepdims=True)  # an ensemble has kappas that sum to 1
+    theta, kappa = theta * scale, kappa / scale
+    ensemble = Ensemble(theta, kappa, theta.mean(axis=0), kappa.mean(axis=0), np.zeros(2))
+    leaders = Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64))
+    plan = Plan(np.zeros((draws + 2, n_positions), np.int64), np.zeros(1))
+    _make_plan(ensemble, leaders, plan)
+    mixed = float(plan.chance[0])
+    return PlannedDisplays(plan.displays[draws:], (1.0 - params.thompson) * np.array([1.0 - mixed, mixed]))
+
+
+ENSEMBLE = PosteriorEnsemble(learnt=lambda params: params.prior, planner=_planned)

@@ -19,6 +19,7 @@ from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
+from slotwise.policies._ensemble_source import PosteriorEnsemble
 
 
 class ThetaPrior(IntEnum):
@@ -93,3 +94,4 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 choose = choose_by_score(__name__)  # the best display under a posterior draw (Alg. 1)
 update = count_display(__name__)
+ENSEMBLE = PosteriorEnsemble(learnt=lambda params: params.prior)

@@ -37,6 +37,8 @@ class Displays:
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
+        if self._pages.seeded:
+            await self._pages.settle()
         model = self._pages.by_name(page)
         if model is None or not self._pages.ready:
             model = await self._pages.current_model(page)
@@ -50,6 +52,8 @@ class Displays:
         degraded = self._health.degraded or self._store.waiting > MOST_WAITING
         display = model.choose(request, request.id or self._ids.display_id(now), self._ids.nonce(), now, degraded)
         self._metrics.count_display(page, display.variant)
+        if display.warming:
+            self._metrics.warming.inc()
         if degraded:
             self._metrics.degraded.inc()
         else:

@@ -70,6 +70,18 @@ class Metrics:
         self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **options)
         self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **options)
         self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **options)
+        self.warming = Counter(
+            "slotwise_warming_displays", "Displays from point estimates, because the page had no draws yet.", **options
+        )
+        self.refreshes = Counter("slotwise_refreshes", "Ensembles made.", **options)
+        self.refresh_seconds = Counter("slotwise_refresh_seconds", "CPU time spent on making ensembles.", **options)
+        self.refresh_failures = Counter("slotwise_refresh_failures", "Ensembles that could not be made.", **options)
+        self.refresh_waiting = Gauge("slotwise_refresh_waiting", "Pages that wait for a new ensemble.", **options)
+        self.refresh_growth = Gauge(
+            "slotwise_refresh_growth",
+            "Growth of the most urgent page that waits, relative to the growth from which on it is due.",
+            **options,
+        )
         self._display_counters: dict[tuple[str, str], Counter] = {}
 
     def count_display(self, page: str, variant: str) -> None:

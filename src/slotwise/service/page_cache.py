@@ -14,6 +14,7 @@ from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_limits
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
+from slotwise.service.refresher import Refresher
 from slotwise.service.store.interface import (
     CellCounts,
     Ledger,
@@ -36,13 +37,14 @@ class _PageContent(NamedTuple):
 class PageCache:
     """Finds pages by name and by number. It can be used only when `ready` is set, after the kernels are compiled."""
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics, seed: int | None) -> None:
-        self._store, self._clock, self._metrics = store, clock, metrics
-        self._rng = np.random.default_rng(seed)
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics, refresher: Refresher, seed: int | None) -> None:
+        self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
+        self._rng, self.seeded = np.random.default_rng(seed), seed is not None
         self._compiler = Compiler()
         self._by_name: dict[str, PageModel] = {}
         self._by_number: dict[int, PageModel] = {}
         self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
+        self._replaced: dict[str, PageModel] = {}  # pages whose definition changed, until they are loaded again
         self.ready = False
 
     async def compile(self) -> None:
@@ -54,6 +56,10 @@ class PageCache:
         """Compile the kernels that a page with this definition needs, so that its first request does not wait."""
         self._check_ready()
         await asyncio.shield(self._compiler.kernels(spec))
+
+    async def settle(self) -> None:
+        """Wait until no ensemble is due. With a seed, displays then depend only on the sequence of the requests."""
+        await self._refresher.finish()
 
     # lookup
 
@@ -90,13 +96,20 @@ class PageCache:
 
     def evict(self, name: str) -> None:
         """Drop a page from memory. It is loaded again when it is next needed."""
+        self._replaced.pop(name, None)
+        self._remove(name)
+
+    def _remove(self, name: str) -> PageModel | None:
         model = self._by_name.pop(name, None)
         if model is not None:
             del self._by_number[model.page.number]
+            self._refresher.forget(model)
+        return model
 
     def clear(self) -> None:
-        self._by_name.clear()
-        self._by_number.clear()
+        for name in list(self._by_name):
+            self.evict(name)
+        self._replaced.clear()
 
     def _check_ready(self) -> None:
         if not self.ready:
@@ -118,7 +131,10 @@ class PageCache:
                 if kernels.done():
                     break
                 await asyncio.shield(kernels)  # then read again, because changes committed meanwhile were not applied
-            model = PageModel(*content, self._rng)
+            model = PageModel(*content, self._rng, self._refresher.request)
+            replaced = self._replaced.pop(name, None)
+            if replaced is not None:
+                model.inherit(replaced)
             self._by_name[name] = self._by_number[model.page.number] = model
             self._metrics.pages.set(len(self._by_name))
             return model
@@ -156,7 +172,12 @@ class PageCache:
             saved = ledger.save_page(name, body, before and before.version, now, archived)
             return saved, not exists
 
-        return await commit_and_apply(self._store, operation, lambda _: self.evict(name))
+        def apply(result: tuple[StoredPage, bool]) -> None:
+            model = self._remove(name)
+            if model is not None and not archived:
+                self._replaced[name] = model  # its ensemble serves until there is a new one
+
+        return await commit_and_apply(self._store, operation, apply)
 
     async def item(self, model: PageModel, item: str) -> StoredItem:
         """An item as it is in the store, with its version."""

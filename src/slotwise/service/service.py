@@ -23,6 +23,8 @@ from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
+from slotwise.service.refresher import SHARE as REFRESH_SHARE
+from slotwise.service.refresher import Refresher
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     CellCounts,
@@ -43,7 +45,7 @@ _log = logging.getLogger("slotwise.service")
 class Service:
     """A running service. Create it inside a running event loop, then `open` it. At the end, `close` it."""
 
-    def __init__(self, path: Path, clock: Clock, seed: int | None = None) -> None:
+    def __init__(self, path: Path, clock: Clock, seed: int | None = None, refresh_share: float = REFRESH_SHARE) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
         self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
         self._health = StoreHealth(self.metrics)
@@ -54,7 +56,8 @@ class Service:
             dropped=lambda displays: self._displays.forget_dropped(displays),
         )
         self.store = SqliteStore(path, callbacks)
-        self._pages = PageCache(self.store, clock, self.metrics, seed)
+        self.refresher = Refresher(self.metrics, seed, refresh_share)
+        self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed)
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
         self._insights = InsightsCache(self.store, clock)
         self._housekeeping = Housekeeping(self.store, self._pages, self._displays, clock)
@@ -80,6 +83,7 @@ class Service:
     async def close(self) -> None:
         """Commit everything that waits, then close the store."""
         self._pages.ready = False
+        await self.refresher.close()
         await self.store.close()
 
     async def run_housekeeping(self) -> None:
@@ -185,9 +189,11 @@ class Service:
 
 
 @asynccontextmanager
-async def running(path: Path, clock: Clock = machine_clock, seed: int | None = None) -> AsyncIterator[Service]:
+async def running(
+    path: Path, clock: Clock = machine_clock, seed: int | None = None, refresh_share: float = REFRESH_SHARE
+) -> AsyncIterator[Service]:
     """Run a service on this store until the block ends. At the end, the service commits everything that waits."""
-    service = Service(path, clock, seed)
+    service = Service(path, clock, seed, refresh_share)
     try:
         await service.open()
         tasks = [asyncio.create_task(service.compile()), asyncio.create_task(service.run_housekeeping())]

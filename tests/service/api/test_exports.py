@@ -400,10 +400,13 @@ def test_old_displays_are_folded_into_the_snapshot(tmp_path: Path) -> None:
 def test_the_first_click_triggers_no_compilation() -> None:
     """In a separate process: the kernels that a page needs are compiled before the service is ready."""
     code = (
-        "from slotwise.counts import fade, restore, shift_many\n"
+        "from slotwise.counts import grown, restore, shift_many\n"
+        "from slotwise.inference.sampling.ensemble_draws import record_draws\n"
         "from slotwise.service.pages.compiler import compile_kernels\n"
+        "from slotwise.service.pages.kernels import arrange_draw\n"
         "compile_kernels()\n"
-        "print(*(len(getattr(kernel, 'signatures', '1')) for kernel in (fade, restore, shift_many)))\n"
+        "kernels = grown, restore, shift_many, arrange_draw, record_draws\n"
+        "print(*(len(getattr(kernel, 'signatures', '1')) for kernel in kernels))\n"
     )
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert answer.stdout.split() == ["1", "1", "1"]
+    assert answer.stdout.split() == ["1"] * 5

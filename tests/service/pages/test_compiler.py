@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slotwise.policies import uniform
+from slotwise.policies import bc_mpts
 from slotwise.service.pages.compiler import compile_kernels
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.request import RecommendationRequest
@@ -24,7 +24,7 @@ MEANWHILE = 5  # fewest displays of another page while a policy is compiled; an 
 @pytest.fixture
 def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A policy that is not compiled yet: a file younger than this process is not cached."""
-    (tmp_path / "fresh.py").write_text(Path(uniform.__file__).read_text())
+    (tmp_path / "fresh.py").write_text(Path(bc_mpts.__file__).read_text())
     monkeypatch.chdir(tmp_path)
     return "fresh.py"
 
@@ -42,7 +42,7 @@ def test_other_pages_are_served_during_compilation(tmp_path: Path, policy: str) 
     async def scenario(client: Client) -> None:
         await client.page()
         await client.recommend()
-        await define(client.service, "slow", policy)
+        await define(client.service, "slow", policy, params={"kappa": "svd"})
         asking = [asyncio.create_task(client.service.recommend("slow", RecommendationRequest())) for _ in range(5)]
         meanwhile = 0
         while not all(task.done() for task in asking):

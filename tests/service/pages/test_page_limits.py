@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from slotwise.service.errors import FieldError
+from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_limits, check_page
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import PageCounts, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 

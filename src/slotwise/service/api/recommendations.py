@@ -17,7 +17,10 @@ class RecommendedItem(Struct):
 
 
 class Recommendation(Struct):
-    """A display. `left_out` are the positions without an item. A `degraded` display is not learnt from."""
+    """A display. `left_out` are the positions without an item. A `degraded` display is not learnt from.
+
+    A `warming` display comes from point estimates, because the page was just loaded. It is learnt from as usual.
+    """
 
     id: str
     token: str
@@ -27,6 +30,7 @@ class Recommendation(Struct):
     items: list[RecommendedItem]
     left_out: list[str]
     degraded: bool
+    warming: bool
 
 
 _ON_SHORTAGE = Parameter(
@@ -48,6 +52,7 @@ async def post(call: Call[RecommendationRequest]) -> Response:
         [RecommendedItem(entry.position, names[entry.item], entry.reason) for entry in display.entries],  # type: ignore[arg-type]
         model.left_out(display),
         display.degraded,
+        is_new and display.warming,  # the store does not keep it, so a repeated answer never has it
     )
     return Response(201 if is_new else 200, recommendation)
 

@@ -42,9 +42,11 @@ def compile_kernels(like: PageSpec = TRIAL) -> None:
     spec = msgspec.structs.replace(TRIAL, policy=like.policy, params=like.params)
     page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
-    display = model.choose(RecommendationRequest(), "trial", 0, 0.0)
-    prior = ItemPrior(1.0, 2.0)  # the next lines compile the kernels that change counts, so that clicks do not wait
+    model.choose(RecommendationRequest(), "warming", 0, 0.0)
+    prior = ItemPrior(1.0, 2.0)
     model.set_items([(1, "b", ItemSpec(prior=prior))])
     model.begin_epoch(1, 0.0)
+    model.install(model.begin_refresh().run(np.random.default_rng(0)))  # compiles also what changes the counts
+    display = model.choose(RecommendationRequest(), "trial", 0, 0.0)
     if not display.entries:
         raise BadInput("the compiled kernels do not work on this machine: a trial display stayed empty")

@@ -9,10 +9,10 @@ from slotwise.service.store.interface import StoredPage
 
 
 class InsightInputs(NamedTuple):
-    """A copy of a page. It is made on the thread of the event loop and used on another thread."""
+    """A copy of a page. It is made on the thread of the event loop. The thread that uses it adds the counts."""
 
     page: StoredPage
-    counts: Counts | None  # None if the page has no items yet
+    counts: Counts | None  # None if the page has no items yet, or before they are copied
     rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
     segments: list[str]
     pins: dict[str, dict[str, str]]  # the pins in effect: layout -> position -> item
@@ -33,13 +33,13 @@ class InsightInputs(NamedTuple):
 
 
 def insight_inputs(model: PageModel, now: float) -> InsightInputs:
-    """Copy everything that insights need from a page."""
+    """Copy everything that insights need from a page, except the counts."""
     body, names = model.page.body, model.names
     layouts = list(body.spec.all_layouts())
     rows = [(segment, name, spec) for name, spec in zip(names, model.specs, strict=True) for segment in body.segments]
     return InsightInputs(
         page=model.page,
-        counts=model.counts() if names else None,
+        counts=None,
         rows=rows,
         segments=list(model.segments),
         pins={layout: model.effective_pins(layout, now) for layout in layouts},

@@ -12,6 +12,7 @@ from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
 from slotwise.policies._policy_module import find, learns
+from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_shares import (
     PositionProbability,
     ShownItem,
@@ -21,7 +22,6 @@ from slotwise.service.pages.display_shares import (
     shown_items,
 )
 from slotwise.service.pages.insight_inputs import InsightInputs
-from slotwise.service.pages.sampler import PRIOR
 from slotwise.service.store.interface import HourlyRate
 
 DRAWS, LEAST_DRAWS = 1000, 20

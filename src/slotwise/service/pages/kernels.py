@@ -1,99 +1,69 @@
-"""The compiled loops of a page in memory. They are built once for each policy, from its `score`."""
+"""The kernel that arranges a display by one draw of an ensemble."""
 
-from collections.abc import Callable
-from functools import cache
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.experimental import structref
+from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, arrange_among
 from slotwise.checks import Floats, Ints
-from slotwise.counts import shift
-from slotwise.jit import kernel, numba_config
+from slotwise.inference.sampling.ensemble_draws import Float32s
+from slotwise.jit import kernel
 
 
-@structref.register
-class RngHandleType(types.StructRef):
-    """The numba type of RngHandle."""
+class Scores(NamedTuple):
+    """Scores of rows and columns of the count matrix. Each draw has its own."""
+
+    theta: Float32s  # M x rows
+    kappa: Float32s  # M x columns
 
 
-class RngHandle(structref.StructRefProxy):
-    """A random generator that is unpacked once. Unpacking it in every call would take as long as drawing the sample.
+class DisplayPlace(NamedTuple):
+    """Where a display belongs in the count matrix: its segment, and the columns of its positions."""
 
-    `rng` is the generator itself, not a copy.
-    """
-
-
-class _PlainRngHandle:
-    """Replaces RngHandle if the kernels are not compiled."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    segment: int
+    n_segments: int
+    columns: Ints
 
 
-structref.define_proxy(RngHandle, RngHandleType, ["rng"])  # type: ignore[no-untyped-call]
+class DisplayRules(NamedTuple):
+    """Which items may be shown, the pins, and a display to be preferred. The last two may be EMPTY at a position."""
+
+    allowed: NDArray[np.bool_]
+    pins: Ints
+    preferred: Ints
+
+
+@kernel(nogil=False)
+def arrange_draw(
+    scores: Scores, draw: int, later_items: Floats, place: DisplayPlace, rules: DisplayRules, display: Ints
+) -> None:
+    """Fill the display by one draw. `later_items` has the thetas of items that were added after the draws were made."""
+    thetas, kappas = scores
+    segment, n_segments, columns = place
+    allowed, pins, preferred = rules
+    n_drawn = allowed.size - later_items.size
+    theta, kappa = np.empty(allowed.size), np.empty(columns.size)
+    for item in range(n_drawn):
+        theta[item] = thetas[draw, item * n_segments + segment]
+    for item in range(n_drawn, allowed.size):
+        theta[item] = later_items[item - n_drawn]
+    for position in range(columns.size):
+        kappa[position] = kappas[draw, columns[position]]
+    _prefer(theta, kappa, preferred)
+    arrange_among(theta, kappa, allowed, pins, display)
 
 
 @kernel
-def _make_handle(rng):  # type: ignore[no-untyped-def]
-    return RngHandle(rng)  # type: ignore[no-untyped-call]
-
-
-def rng_handle(rng: np.random.Generator) -> Any:
-    """The form in which the kernels below take a generator."""
-    return _PlainRngHandle(rng) if numba_config.DISABLE_JIT else _make_handle(rng)  # type: ignore[no-untyped-call]
-
-
-class SamplerArguments(NamedTuple):
-    """What a kernel passes to the policy (settings, state, generator, output arrays), and the number of segments."""
-
-    params: Any
-    state: Any
-    handle: Any
-    theta: Floats
-    kappa: Floats
-    n_segments: int
-
-
-class LayoutArrays(NamedTuple):
-    """The columns of a layout's positions in the count matrix, and the display to fill."""
-
-    columns: Ints
-    display: Ints
-
-
-@cache
-def build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """Build a kernel that draws a sample, arranges a display of one layout for one segment, and counts its skips."""
-
-    @kernel(depends=(policy,), nogil=False)
-    def serve(arguments, layout, segment, allowed, pinned, count):  # type: ignore[no-untyped-def]
-        params, state, handle, theta, kappa, n_segments = arguments
-        columns, display = layout
-        policy.score(params, state, handle.rng, theta, kappa)
-        arrange_among(theta[segment::n_segments].copy(), kappa[columns], allowed, pinned, display)
-        if count:
-            displays = 0.0
-            for k in range(display.size):
-                if display[k] != EMPTY:
-                    shift(state.counts, display[k] * n_segments + segment, columns[k], 0.0, 1.0)
-                    displays = 1.0
-            state.counts.displays[0] += displays
-
-    return serve
-
-
-@cache
-def build_warm_up(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    """Build a kernel that advances a chain by a number of sweeps."""
-
-    @kernel(depends=(policy,))
-    def warm_up(arguments, sweeps):  # type: ignore[no-untyped-def]
-        params, state, handle, theta, kappa, _ = arguments
-        for _sweep in range(sweeps):
-            policy.score(params, state, handle.rng, theta, kappa)
-
-    return warm_up
+def _prefer(theta: Floats, kappa: Floats, preferred: Ints) -> None:
+    """Raise the scores of the preferred items above all others, in an order that puts each at its position."""
+    if preferred[0] == EMPTY:
+        return  # a preferred display is never empty at its first position
+    above = theta.max()
+    for position in range(preferred.size):
+        rank = 0
+        for other in range(position):
+            rank += kappa[other] >= kappa[position]
+        for other in range(position + 1, preferred.size):
+            rank += kappa[other] > kappa[position]
+        theta[preferred[position]] = above + preferred.size - rank

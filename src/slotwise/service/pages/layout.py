@@ -6,7 +6,6 @@ import numpy as np
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
-from slotwise.service.pages.kernels import LayoutArrays
 from slotwise.service.store.interface import StoredPage
 
 
@@ -17,7 +16,8 @@ class Layout(NamedTuple):
     positions: list[str]
     index_of: dict[str, int]  # position -> its index in `positions`
     numbers: list[int]  # columns as the store numbers them
-    arrays: LayoutArrays  # columns as the matrix numbers them, and a display that is filled for every request
+    columns: Ints  # columns as the matrix numbers them
+    display: Ints  # filled for every request
     no_pins: Ints
     in_order: Floats  # decreasing scores, with which positions are filled in the order of their definition
 
@@ -31,7 +31,8 @@ class Layout(NamedTuple):
             positions,
             {position: k for k, position in enumerate(positions)},
             numbers,
-            LayoutArrays(np.array(numbers, np.int64) + 1, np.empty(size, np.int64)),
+            np.array(numbers, np.int64) + 1,
+            np.empty(size, np.int64),
             np.full(size, EMPTY, np.int64),
             -np.arange(float(size)),
         )

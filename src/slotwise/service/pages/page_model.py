@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.layout import Layout
-from slotwise.service.pages.page import ItemPrior, ItemSpec
+from slotwise.service.pages.learner import PageLearner, RefreshJob
+from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.request import RecommendationRequest
-from slotwise.service.pages.sampler import PageSampler
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     CellCounts,
@@ -41,10 +42,18 @@ class _Constraints(NamedTuple):
 
 
 class PageModel:
-    """One page. All calls are made on the thread of the event loop."""
+    """One page. All calls are made on the thread of the event loop.
+
+    `on_change` is called whenever a new ensemble may be due.
+    """
 
     def __init__(
-        self, page: StoredPage, items: list[tuple[str, ItemSpec]], counts: PageCounts, rng: np.random.Generator
+        self,
+        page: StoredPage,
+        items: list[tuple[str, ItemSpec]],
+        counts: PageCounts,
+        rng: np.random.Generator,
+        on_change: Callable[["PageModel"], None] = lambda _: None,
     ) -> None:
         self.page, self._rng = page, rng
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
@@ -57,8 +66,9 @@ class PageModel:
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
         self._active_from, self._active_until = 0.0, -math.inf
-        self._sampler = PageSampler(page.body, rng)
-        self._start(counts)
+        self._active = np.ones(len(self.specs), np.bool_)
+        self._learner = PageLearner(page.body, self.specs, counts, rng)
+        self._on_change = on_change
 
     # displays
 
@@ -73,9 +83,9 @@ class PageModel:
         constraints = self._constraints(layout, request, now)
         counting = Counting.NEVER if degraded else self._counting
         variant = self._draw_variant()
-        self._fill(layout, segment, variant, constraints, counting is Counting.ISSUED)
+        self._fill(layout, segment, variant, constraints)
         entries = self._entries(layout, constraints.pinned, self._reason(variant, request.eligible is not None))
-        return Display(
+        display = Display(
             id,
             nonce,
             self.page.number,
@@ -89,7 +99,12 @@ class PageModel:
             Registers(len(entries), counting),
             entries,
             degraded=degraded,
+            warming=variant == "learnt" and self._learner.warming and self._learner.learns,
         )
+        if counting is Counting.ISSUED and entries:
+            self._learner.count_skips(display)
+        self._on_change(self)
+        return display
 
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
         """Raise TooFewItems if a display for this request would not fill all positions."""
@@ -118,7 +133,7 @@ class PageModel:
         """The display in default order, as {position: item}. The page's pins stay in place."""
         known = self._layouts[layout]
         constraints = self._constraints(known, _ANY_DISPLAY, now)
-        self._fill(known, 0, "default", constraints, count=False)
+        self._fill(known, 0, "default", constraints)
         return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
@@ -143,18 +158,17 @@ class PageModel:
             return "eligible" if restricted else "learnt"
         return self.page.body.spec.holdout_order if variant == "holdout" else "default"
 
-    def _fill(self, layout: Layout, segment: int, variant: str, constraints: _Constraints, count: bool) -> None:
-        """Fill the display of the layout by the rule of the variant. If `count` is set, count its skips."""
+    def _fill(self, layout: Layout, segment: int, variant: str, constraints: _Constraints) -> None:
+        """Fill the display of the layout by the rule of the variant."""
+        allowed, pins, _ = constraints
         if not self.specs:
-            layout.arrays.display.fill(EMPTY)
-        elif variant == "learnt":
-            self._sampler.serve(layout.arrays, segment, constraints.allowed, constraints.pins, count)
-        else:
-            at_random = variant == "holdout" and self.page.body.spec.holdout_order == "random"
+            layout.display.fill(EMPTY)
+        elif variant == "learnt" and self._learner.learns:
+            self._learner.fill(layout, segment, allowed, pins)
+        else:  # a policy that does not learn shows items at random
+            at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
             scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-            arrange_among(scores, layout.in_order, constraints.allowed, constraints.pins, layout.arrays.display)
-            if count:
-                self._sampler.count_skips(layout.arrays, segment)
+            arrange_among(scores, layout.in_order, allowed, pins, layout.display)
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""
@@ -165,7 +179,7 @@ class PageModel:
         return scores
 
     def _entries(self, layout: Layout, pinned: Mapping[int, int], reason: str) -> list[DisplayEntry]:
-        cells = zip(layout.positions, layout.numbers, layout.arrays.display.tolist(), strict=True)
+        cells = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True)
         if not pinned:
             return [DisplayEntry(position, column, item, reason) for position, column, item in cells if item != EMPTY]
         return [
@@ -234,50 +248,70 @@ class PageModel:
 
     def apply_changes(self, changes: list[DisplayChange]) -> None:
         """Apply changes of counts that the store has committed."""
-        self._sampler.apply_changes(changes, self.page.epoch)
+        self._learner.apply_changes(changes, self.page.epoch)
+        self._on_change(self)
 
     def begin_epoch(self, epoch: int, began: float) -> None:
         """Begin an epoch, in which earlier counts weigh less. Priors do not fade."""
         passed = epoch - self.page.epoch
         if passed > 0:
             self.page = self.page._replace(epoch=epoch, epoch_began=began)
-            if self.specs:
-                self._sampler.fade(passed, self.specs)
+            self._learner.fade(passed)
+            self._on_change(self)
 
-    def counts(self) -> Counts:
-        """A copy of all counts, with the priors in column 0."""
-        return self._sampler.counts()
+    def counts(self, n_items: int | None = None) -> Counts:
+        """A copy of all counts, with the priors in column 0. `n_items` leaves out items that were added later.
+
+        Any thread may call this. It may wait until a new ensemble is made.
+        """
+        return self._learner.matrix.counts(n_items)
 
     def cells(self) -> list[CellCounts]:
-        """The counts above zero, in the store's form."""
-        return self._sampler.cells()
+        """The counts above zero, in the store's form. Any thread may call this."""
+        return self._learner.matrix.cells()
+
+    # the ensemble
+
+    @property
+    def urgency(self) -> int:
+        """How urgent a new ensemble is. It is not due if this is negative."""
+        return self._learner.urgency()
+
+    @property
+    def growth(self) -> float:
+        """The change of the counts since the ensemble was made, relative to the change from which on it is due."""
+        return self._learner.growth
+
+    def begin_refresh(self) -> RefreshJob:
+        """A job that makes a new ensemble on another thread. Its result is for `install`."""
+        return self._learner.begin_refresh(self._active)
+
+    def install(self, ensemble: PageEnsemble | None) -> None:
+        """Choose displays from this ensemble from now on."""
+        self._learner.install(ensemble)
+        self._on_change(self)
+
+    def inherit(self, previous: "PageModel") -> None:
+        """Choose displays from the ensemble of an earlier definition, until there is a new one."""
+        self._learner.inherit(previous._learner)
 
     # items
 
     def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
         """Add or change items, identified by number. New items must come in the order of their numbers."""
-        size_before, priors_before = len(self.specs), dict[int, ItemPrior | None]()
+        size_before, before = len(self.specs), dict[int, ItemSpec | None]()
         for number, name, spec in items:
             if number == len(self.specs):
                 self.names.append(sys.intern(name))
                 self.items[self.names[number]] = number
                 self.specs.append(_shared(spec))
-                priors_before[number] = None
+                before[number] = None
             else:
-                priors_before.setdefault(number, self.specs[number].prior)
+                before.setdefault(number, self.specs[number])
                 self.specs[number] = _shared(spec)
         self._active_until = -math.inf
-        if size_before == 0:
-            self._start(PageCounts([], 0.0, self.revision))
-            return
-        if len(self.specs) > size_before:  # once for all new items, because growing copies all counts
-            self._sampler.grow(len(self.specs))
-        for number, prior in priors_before.items():
-            self._sampler.change_prior(number, prior, self.specs[number].prior)
-
-    def _start(self, counts: PageCounts) -> None:
-        if self.specs:
-            self._sampler.start(self.specs, counts, self._layouts[self._first_layout].arrays)
+        self._learner.items_changed(size_before, before.items())
+        self._on_change(self)
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:

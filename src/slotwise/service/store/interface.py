@@ -46,6 +46,7 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     entries: list[DisplayEntry]
     number: int = -1
     degraded: bool = False  # issued while the store was down, so the store does not know this display
+    warming: bool = False  # chosen by point estimates, because the page had no draws yet
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""

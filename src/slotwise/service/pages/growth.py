@@ -1,0 +1,56 @@
+"""How much the counts of a page have changed since its draws were made. This decides when they are made again."""
+
+import math
+from typing import NamedTuple
+
+MOST_LEVEL = 8  # the counts are hundreds of times what they were
+
+
+class CountsVersion(NamedTuple):
+    """How much a page has counted, without priors, and how often its items and priors were changed."""
+
+    displays: float
+    clicks: float
+    changes: int
+
+
+NO_COUNTS = CountsVersion(0.0, 0.0, 0)
+
+
+class Growth:
+    """The counts of a page now, and those that its draws were made from."""
+
+    def __init__(self, displays: float, clicks: float, share: float) -> None:
+        self.now = self.drawn_from = CountsVersion(displays, clicks, 0)
+        self._share = share
+
+    def add(self, displays: float, clicks: float) -> None:
+        """Count displays and clicks. The numbers may be negative."""
+        self.now = CountsVersion(self.now.displays + displays, self.now.clicks + clicks, self.now.changes)
+
+    def fade(self, factor: float) -> None:
+        self.now = CountsVersion(self.now.displays * factor, self.now.clicks * factor, self.now.changes)
+
+    def change(self) -> None:
+        """Note a change of the items or their priors."""
+        self.now = self.now._replace(changes=self.now.changes + 1)
+
+    @property
+    def share(self) -> float:
+        """The larger change of the two: of the displays or of the clicks, relative to those of the draws."""
+        return self._share * self.relative()
+
+    def relative(self) -> float:
+        """The change since the draws were made, divided by the change from which on they are made again."""
+        now, before = self.now, self.drawn_from
+        return max(
+            abs(now.displays - before.displays) / max(1.0, self._share * before.displays),
+            abs(now.clicks - before.clicks) / max(1.0, self._share * before.clicks),
+        )
+
+    def level(self) -> int:
+        """How urgent new draws are, from 0 to MOST_LEVEL, or -1 if they are not due. Each level doubles the change."""
+        change = self.relative()
+        if change < 1.0:
+            return 0 if self.now.changes != self.drawn_from.changes else -1
+        return min(int(math.log2(change)), MOST_LEVEL)

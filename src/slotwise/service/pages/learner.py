@@ -1,0 +1,179 @@
+"""What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slotwise.checks import Floats, Ints
+from slotwise.jit import direct
+from slotwise.policies._ensemble_source import ensemble_source, growth_of
+from slotwise.policies._policy_module import find, learns, make_params, serving_params
+from slotwise.service.fading import weight
+from slotwise.service.pages.count_matrix import CountMatrix
+from slotwise.service.pages.growth import MOST_LEVEL, CountsVersion, Growth
+from slotwise.service.pages.kernels import DisplayPlace, DisplayRules, arrange_draw
+from slotwise.service.pages.layout import Layout
+from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, from_draws, from_point_estimates
+from slotwise.service.store.interface import Display, DisplayChange, PageCounts
+
+NO_DRAWS, ITEMS_ADDED = MOST_LEVEL + 1, MOST_LEVEL + 2  # levels of urgency above those of growth
+MOST_PENDING = 2_000  # changes that wait to be applied to the counts
+FAR = 0.5  # if displays or clicks have changed by this share, the sampler has to settle again
+_NOTHING_LATER = np.empty(0)
+
+
+class PageLearner:
+    """The counts and the ensemble of a page. All calls are made on the event loop, except `RefreshJob.run`."""
+
+    def __init__(self, body: PageBody, specs: Sequence[ItemSpec], counts: PageCounts, rng: np.random.Generator) -> None:
+        self._rng, self._specs = rng, specs
+        policy = find(body.spec.policy)
+        self.learns = learns(policy)
+        self._source = ensemble_source(policy)
+        self._definition = body.spec.policy, body.spec.params, len(body.segments), body.n_columns
+        self._params = make_params(policy, serving_params(policy, body.spec.params), None)
+        self._n_segments = len(body.segments)
+        self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts)
+        self._memory: Any = None  # what the source of draws keeps from one call to the next
+        with self.matrix.locked() as arrays:
+            self._ensemble = from_point_estimates(arrays, self._n_segments, rng)
+        clicks = sum(cell.clicks for cell in counts.cells)
+        self._growth = Growth(counts.displays, clicks, growth_of(self._params))
+        self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
+        self._set_later()
+        self._arrange = direct(arrange_draw)
+
+    # displays
+
+    @property
+    def warming(self) -> bool:
+        """Whether displays come from point estimates, because no draws are made yet."""
+        return self._ensemble.warming
+
+    def fill(self, layout: Layout, segment: int, allowed: NDArray[np.bool_], pins: Ints) -> None:
+        """Fill the display of the layout from a random draw, or with a display that the policy planned."""
+        if (segment, layout.name) not in self._asked:
+            self._asked[segment, layout.name] = segment, layout
+        ensemble = self._ensemble
+        plan = ensemble.plans.get((segment, layout.name)) if ensemble.plans else None
+        if plan is not None:
+            chance = self._rng.random()
+            for row, until in enumerate(plan.until):
+                if chance < until:
+                    place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[row])
+                    later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
+                    self._arrange(plan.scores, 0, later, place, rules, layout.display)
+                    return
+        draw = int(self._rng.random() * len(ensemble.beta))
+        self._arrange(
+            ensemble.scores,
+            draw,
+            self._later_thetas(draw),
+            DisplayPlace(segment, self._n_segments, layout.columns),
+            DisplayRules(allowed, pins, layout.no_pins),
+            layout.display,
+        )
+
+    def _later_thetas(self, draw: int) -> Floats:
+        """Draws for items that were added after the ensemble was made: from the law of the draw and their own prior."""
+        if not self._later.size:
+            return _NOTHING_LATER
+        a, b = self._ensemble.beta[draw]
+        thetas: Floats = self._rng.beta(a + self._later[0], b + self._later[1])
+        return thetas
+
+    def _set_later(self) -> None:
+        later = self._specs[self._ensemble.n_items :]
+        priors = [(0.0, 0.0) if spec.prior is None else (spec.prior.clicks, spec.prior.views) for spec in later]
+        clicks, views = np.array(priors).reshape(-1, 2).T
+        self._later = np.array([clicks, views - clicks])  # 2 x items: clicks and skips
+
+    # counts
+
+    def count_skips(self, display: Display) -> None:
+        """Count the skips of a display that counts when it is issued."""
+        self.matrix.append_skips(display)
+        self._growth.add(1.0, 0.0)
+
+    def apply_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
+        """Apply changes of counts that the store has committed. Their weights are those of this epoch."""
+        self.matrix.append_changes(changes, epoch)
+        displays = clicks = 0.0
+        for display, entry_changes, counted in changes:
+            faded = weight(epoch - display.epoch)
+            displays += faded * counted
+            clicks += faded * sum(change.clicks for change in entry_changes)
+        self._growth.add(displays, clicks)
+
+    def fade(self, epochs: int) -> None:
+        """Lower the weight of all counts as if this many epochs passed. Priors do not fade."""
+        self.matrix.append_fading(epochs)
+        self._growth.fade(weight(epochs))
+
+    def items_changed(self, size_before: int, before: Iterable[tuple[int, ItemSpec | None]]) -> None:
+        """Follow a change of the items: `before` has the earlier definition of each, or None for a new item."""
+        if len(self._specs) > size_before:  # once for all new items, because growing copies all counts
+            self.matrix.append_items(len(self._specs))
+        for number, old in before:
+            self.matrix.append_prior(number, None if old is None else old.prior, self._specs[number].prior)
+        self._growth.change()
+        self._set_later()
+
+    # the ensemble
+
+    @property
+    def growth(self) -> float:
+        """The change of the counts since the draws were made, relative to the change from which on they are due."""
+        return self._growth.relative()
+
+    def urgency(self) -> int:
+        """How urgent a refresh is. It is not due if this is negative."""
+        level = 0 if self.matrix.n_pending > MOST_PENDING else -1
+        if not self._asked or not self._specs:
+            return level  # the page needs no draws
+        if self._later.size:
+            return ITEMS_ADDED
+        if self._ensemble.warming:
+            return NO_DRAWS
+        return max(level, self._growth.level())
+
+    def inherit(self, previous: "PageLearner") -> None:
+        """Continue with the ensemble of an earlier definition of the page, if it fits, until there is a new one."""
+        if self._definition == previous._definition and not previous.warming:
+            self._ensemble = previous._ensemble._replace(plans={})  # the positions of a layout may have changed
+            self._growth.drawn_from = self._ensemble.made_from._replace(changes=-1)
+            self._set_later()
+
+    def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
+        """A job that makes a new ensemble on another thread. `active` are the items that may be shown."""
+        far = self._growth.share > FAR
+        groups = EnsembleGroups(self._n_segments, list(self._asked.values()), active)
+        return RefreshJob(self, groups, self._growth.now, far)
+
+    def install(self, ensemble: PageEnsemble | None) -> None:
+        """Use a new ensemble from now on."""
+        if ensemble is not None:
+            self._ensemble = ensemble
+            self._growth.drawn_from = ensemble.made_from
+            self._set_later()
+
+
+class RefreshJob(NamedTuple):
+    """Makes an ensemble. Only one job of a page may run at a time."""
+
+    learner: PageLearner
+    groups: EnsembleGroups
+    made_from: CountsVersion
+    far: bool
+
+    def run(self, rng: np.random.Generator) -> PageEnsemble | None:
+        """Apply the changes that wait and, if the page needs draws, make them. Other threads may use the page."""
+        learner, matrix = self.learner, self.learner.matrix
+        with matrix.locked() as counts:
+            if not self.groups.asked or not counts.clicks.size:
+                return None
+            draws, learner._memory = learner._source.draw(learner._params, counts, learner._memory, self.far, rng)
+        return from_draws(draws, learner._source.planner, learner._params, self.groups, self.made_from)

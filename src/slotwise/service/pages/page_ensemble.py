@@ -1,0 +1,86 @@
+"""The ensemble of a page: draws of (theta, kappa) from which displays are chosen. It is replaced as a whole."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slotwise.arrange import EMPTY
+from slotwise.checks import Floats, Ints
+from slotwise.counts import CountArrays
+from slotwise.inference.sampling.ensemble_draws import EnsembleDraws
+from slotwise.policies._ensemble_source import Planner
+from slotwise.service.pages.growth import NO_COUNTS, CountsVersion
+from slotwise.service.pages.kernels import Scores
+from slotwise.service.pages.layout import Layout
+
+SMOOTHING = 10.0  # views by which a point estimate is drawn towards the click rate of the page
+_TIE_BREAK = 1e-3  # relative; without it, a new page would always show its first items
+
+
+class GroupPlan(NamedTuple):
+    """The planned displays of one layout for one segment. Other items follow in the order of the posterior means."""
+
+    scores: Scores  # one draw: the means of the items of the segment and of the positions of the layout
+    columns: Ints  # the positions, as columns of `scores`
+    displays: Ints  # k x L
+    until: list[float]  # the k cumulative probabilities
+
+
+class PageEnsemble(NamedTuple):
+    """The draws of a page and what they were made from."""
+
+    scores: Scores
+    beta: Floats  # M x 2: in each draw, the law Beta(a, b) of the theta of an item without counts
+    n_items: int  # items that were added later have no scores
+    plans: dict[tuple[int, str], GroupPlan]  # by segment and layout
+    made_from: CountsVersion
+    warming: bool  # point estimates, until the first draws are made
+
+
+class EnsembleGroups(NamedTuple):
+    """The displays that a policy may plan: groups of (segment, layout), and the items that may be shown."""
+
+    n_segments: int
+    asked: Iterable[tuple[int, Layout]]
+    active: NDArray[np.bool_]
+
+
+def from_draws(
+    draws: EnsembleDraws, planner: Planner | None, params: Any, groups: EnsembleGroups, made_from: CountsVersion
+) -> PageEnsemble:
+    """An ensemble of draws, with the displays that the policy plans."""
+    n_items, plans = draws.theta.shape[1] // groups.n_segments, dict[tuple[int, str], GroupPlan]()
+    for segment, layout in groups.asked:
+        plan = planner and _plan(planner, params, draws, groups, segment, layout)
+        if plan is not None:
+            plans[segment, layout.name] = plan
+    return PageEnsemble(Scores(draws.theta, draws.kappa), draws.beta, n_items, plans, made_from, warming=False)
+
+
+def _plan(
+    planner: Planner, params: Any, draws: EnsembleDraws, groups: EnsembleGroups, segment: int, layout: Layout
+) -> GroupPlan | None:
+    items = np.flatnonzero(groups.active)
+    if items.size < len(layout.positions):
+        return None
+    theta = np.ascontiguousarray(draws.theta[:, items * groups.n_segments + segment], np.float64)
+    kappa = np.ascontiguousarray(draws.kappa[:, layout.columns], np.float64)
+    planned = planner(params, theta, kappa)
+    means = np.zeros((1, draws.theta.shape[1] // groups.n_segments), np.float32)
+    means[0, items] = (theta * kappa.sum(axis=1, keepdims=True)).mean(axis=0)
+    visibility = (kappa / kappa.sum(axis=1, keepdims=True)).mean(axis=0, keepdims=True).astype(np.float32)
+    displays = np.where(planned.displays == EMPTY, EMPTY, items[planned.displays])
+    return GroupPlan(
+        Scores(means, visibility), np.arange(len(layout.positions)), displays, np.cumsum(planned.chances).tolist()
+    )
+
+
+def from_point_estimates(counts: CountArrays, n_segments: int, rng: np.random.Generator) -> PageEnsemble:
+    """An ensemble of one draw: smoothed click rates of rows and of columns. This takes a pass over the counts."""
+    clicks, views = counts.clicks, counts.clicks + counts.skips
+    rate = (clicks.sum() + 1.0) / (views.sum() + SMOOTHING)
+    theta, kappa = ((clicks.sum(axis=axis) + rate * SMOOTHING) / (views.sum(axis=axis) + SMOOTHING) for axis in (1, 0))
+    scores = Scores(*((s * (1.0 + _TIE_BREAK * rng.random(s.size))).astype(np.float32)[None] for s in (theta, kappa)))
+    return PageEnsemble(scores, np.ones((1, 2)), theta.size // n_segments, {}, NO_COUNTS, warming=True)

@@ -1,0 +1,137 @@
+"""Makes new ensembles of pages on a background thread, the most urgent page first, within a share of one core."""
+
+import asyncio
+import logging
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from slotwise.service.background import run_in_background
+from slotwise.service.metrics import Metrics
+from slotwise.service.pages.learner import ITEMS_ADDED, RefreshJob
+from slotwise.service.pages.page_ensemble import PageEnsemble
+from slotwise.service.pages.page_model import PageModel
+
+SHARE = 0.5  # of one core
+BATCH_PAGES, BATCH_SECONDS = 32, 0.01  # a batch ends after so many pages, or when so much CPU time is used
+_log = logging.getLogger("slotwise.service")
+
+
+class _JobResult(NamedTuple):
+    ensemble: PageEnsemble | None  # None if the page needs no draws, or if the job failed
+    failed: bool
+
+
+class _BatchResult(NamedTuple):
+    jobs: list[_JobResult]  # of the first jobs of the batch; the others did not run
+    seconds: float  # CPU time
+
+
+class Refresher:
+    """The queue of pages whose ensembles are due. All calls are made on the thread of the event loop.
+
+    Pages wait in one queue for each level of urgency. Only one batch runs at a time. After each batch, the refresher
+    rests so long that its share of the time is `share`. With a seed, it does not rest, and a batch ends with its last
+    page: then nothing depends on how fast the machine is.
+    """
+
+    def __init__(self, metrics: Metrics, seed: int | None, share: float = SHARE) -> None:
+        self._metrics = metrics
+        self._rest = 1.0 / share - 1.0 if seed is None else 0.0  # seconds of rest for a second of work
+        self._batch_seconds = BATCH_SECONDS if seed is None else math.inf
+        self._rng = np.random.default_rng(None if seed is None else [seed, 1])  # used by one batch at a time
+        self._waiting: list[dict[PageModel, None]] = [{} for _ in range(ITEMS_ADDED + 1)]
+        self._levels: dict[PageModel, int] = {}  # of the pages that wait
+        self._running: dict[PageModel, None] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        metrics.refresh_waiting.set_function(lambda: len(self._levels))
+        metrics.refresh_growth.set_function(self._largest_growth)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no page waits for an ensemble and none is being made."""
+        return self._task is None
+
+    def request(self, model: PageModel) -> None:
+        """Put a page into the queue if its ensemble is due."""
+        urgency = model.urgency
+        if urgency < 0 or urgency <= self._levels.get(model, -1) or model in self._running or self._closed:
+            return  # `_run` asks again for a page that is running
+        self.forget(model)
+        self._waiting[urgency][model], self._levels[model] = None, urgency
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    def forget(self, model: PageModel) -> None:
+        """Remove a page from the queue. If its ensemble is being made, it will not be used."""
+        self._running.pop(model, None)
+        level = self._levels.pop(model, None)
+        if level is not None:
+            del self._waiting[level][model]
+
+    async def close(self) -> None:
+        """Stop. A batch that is running ends by itself, and its result is not used."""
+        self._closed = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def finish(self) -> None:
+        """Wait until no ensemble is due."""
+        while self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        try:
+            while batch := self._take():
+                self._running = dict.fromkeys(batch)
+                jobs = [model.begin_refresh() for model in batch]
+                result = await run_in_background(_run_jobs, jobs, self._batch_seconds, self._rng)
+                self._finish(batch, result)
+                await asyncio.sleep(result.seconds * self._rest)
+        finally:
+            self._task, self._running = None, {}
+
+    def _take(self) -> list[PageModel]:
+        """Remove the most urgent pages from the queue. Pages of one level are taken in the order of their requests."""
+        batch: list[PageModel] = []
+        for level in reversed(self._waiting):
+            while level and len(batch) < BATCH_PAGES:
+                model = next(iter(level))
+                self.forget(model)
+                batch.append(model)
+        return batch
+
+    def _finish(self, batch: list[PageModel], result: _BatchResult) -> None:
+        kept, self._running = self._running, {}
+        for model, (ensemble, failed) in zip(batch, result.jobs, strict=False):
+            self._metrics.refreshes.inc(ensemble is not None)
+            self._metrics.refresh_failures.inc(failed)
+            if model in kept and not failed:  # after a failure, the next change of the counts asks again
+                model.install(ensemble)
+        for model in batch[len(result.jobs) :]:
+            if model in kept:
+                self.request(model)
+        self._metrics.refresh_seconds.inc(result.seconds)
+
+    def _largest_growth(self) -> float:
+        """The growth of the most urgent page, relative to the growth from which on an ensemble is due."""
+        urgent = next((level for level in reversed(self._waiting) if level), {})
+        return max((model.growth for model in urgent), default=0.0)
+
+
+def _run_jobs(jobs: list[RefreshJob], most_seconds: float, rng: np.random.Generator) -> _BatchResult:
+    """Run jobs until this CPU time is used up. This runs on a background thread."""
+    began, results = time.thread_time(), list[_JobResult]()
+    for job in jobs:
+        try:
+            results.append(_JobResult(job.run(rng), failed=False))
+        except Exception:
+            _log.exception("an ensemble cannot be made; the page keeps the one that it has")
+            results.append(_JobResult(None, failed=True))
+        if time.thread_time() - began > most_seconds:
+            break
+    return _BatchResult(results, time.thread_time() - began)

@@ -12,8 +12,8 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
-from slotwise.inference.sampling.metropolis import sample
-from slotwise.inference.sampling.random_walk import RandomWalk
+from slotwise.inference.sampling.random_walk_sweeps import RandomWalk
+from slotwise.inference.sampling.truncated_random_walk import sample
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 

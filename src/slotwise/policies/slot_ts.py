@@ -1,8 +1,8 @@
 """Slot TS: Thompson sampling for the PBM with a well-mixing sampler. It knows neither kappa nor its order.
 
 It chooses displays as PB-MHB does: Algorithm 1 of Gauthier, Gaudel and Fromont,
-"Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing` replaces Algorithm 2 of this
-paper.
+"Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing_sampler` replaces Algorithm 2
+of this paper.
 """
 
 from enum import IntEnum
@@ -15,7 +15,7 @@ from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.learnt_prior import Learnt
-from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display

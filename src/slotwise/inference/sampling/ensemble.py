@@ -7,7 +7,7 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.coordinates import ChainState
-from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.jit import kernel
 

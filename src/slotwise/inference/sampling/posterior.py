@@ -17,7 +17,7 @@ from slotwise.inference.components import components, components_warning, normal
 from slotwise.inference.estimation.fit import Intervals, check_level
 from slotwise.inference.sampling.chain import Chain, Target
 from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
-from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.inference.sampling.effective_sample_size import ess, r_hat, tail_ess
 from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel

@@ -19,7 +19,7 @@ import pytest
 from slotwise import jit
 from slotwise.clickmodels import pbm
 from slotwise.jit import CACHE_VARIABLE, cache_folder, direct, kernel, prune
-from slotwise.simulation.episode import episode_of
+from slotwise.simulation.simulation_loop import episode_of
 
 Output = dict[str, Any]  # what a process printed
 Written = Callable[[str, str], ModuleType]
@@ -88,7 +88,7 @@ SIMULATE = """
 import outside, slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.policies._policy_module import find
-from slotwise.simulation.episode import episode_of
+from slotwise.simulation.simulation_loop import episode_of
 
 def simulate(policy):
     result = sw.simulate(policy, sw.PBM([0.9, 0.5, 0.1], [0.5, 1.0]), rounds=50, runs=1, seed=1, threads=1)

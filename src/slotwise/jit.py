@@ -25,7 +25,7 @@ import numba
 import numpy as np
 import platformdirs
 
-from slotwise.checked_kernels import CheckableKernel
+from slotwise.bounds_checked_kernels import CheckableKernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -60,7 +60,7 @@ def kernel(
     threads, where getting the GIL back would take longer than the kernel itself.
 
     Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of writing anywhere. This
-    includes the kernels of slotwise that it calls (see `checked_kernels`).
+    includes the kernels of slotwise that it calls (see `bounds_checked_kernels`).
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports. The reason is that
     numba pickles the names of argument types into the cache. A class from any other file may be renamed without a new

@@ -11,8 +11,8 @@ import slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.paper.named_click_models import setting
 from slotwise.policies._policy_module import can_serve, find, make_params
-from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators
+from slotwise.simulation.simulation_loop import episode_of
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "click_share.py"

@@ -22,14 +22,14 @@ from slotwise.clickmodels import pbm
 from slotwise.policies import oracle, pb_mhb
 from slotwise.policies._policy_module import find, make_params
 from slotwise.simulation import simulate as simulate_module
-from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators, log_spaced
+from slotwise.simulation.simulation_loop import episode_of
 from tests.policies import faulty_runs
 from tests.simulation import recommender_run
 
 MODEL = recommender_run.MODEL
 HERE = Path(__file__).parent
-TWIN = str(HERE / "oracle_twin.py")
+TWIN = str(HERE / "oracle_with_unused_draws.py")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, one_of
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import UNOBSERVED, Batch
+from slotwise.inference.estimation.batch_fit import UNOBSERVED, Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
 from slotwise.inference.fit_warnings import (
     ITEM_TEXTS,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Ints
 from slotwise.inference.components import components_warning
-from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
+from slotwise.inference.estimation.batch_fit import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
 
 MAX_NAMES = 8  # in one warning
 StateTexts = dict[int, str]

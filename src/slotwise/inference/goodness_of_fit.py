@@ -22,7 +22,7 @@ from scipy.special import gammaincc  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import INTERIOR, UNOBSERVED, Batch, assess, fit_em, query_rows
+from slotwise.inference.estimation.batch_fit import INTERIOR, UNOBSERVED, Batch, assess, fit_em, query_rows
 from slotwise.jit import kernel
 
 MIN_CLICKS = 10.0  # an item or a position with fewer clicks is left out of the test

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError
 
-from slotwise.checked_kernels import with_checked_kernels
+from slotwise.bounds_checked_kernels import with_checked_kernels
 from slotwise.checks import BadInput
 from slotwise.policies._field_assignments import assignment_of
 from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name

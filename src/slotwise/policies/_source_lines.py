@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from slotwise.checked_kernels import with_checked_kernels
+from slotwise.bounds_checked_kernels import with_checked_kernels
 from slotwise.jit import is_editable
 
 PACKAGE = Path(__file__).parent.parent

@@ -12,8 +12,8 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import CountArrays, empty
-from slotwise.inference.bounds.alternatives import RankedModel, ranked_model
-from slotwise.inference.bounds.birkhoff import decompose, max_displays
+from slotwise.inference.bounds.birkhoff_decomposition import decompose, max_displays
+from slotwise.inference.bounds.nearest_alternative import RankedModel, ranked_model
 from slotwise.inference.bounds.regret_program import RegretProgram, regret_program, solve_regret_program
 from slotwise.inference.estimation.ordered_em import most_likely
 from slotwise.jit import kernel

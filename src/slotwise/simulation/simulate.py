@@ -27,8 +27,8 @@ from slotwise.policies._policy_module import (
 )
 from slotwise.policies._source_lines import KernelCall
 from slotwise.simulation import THREAD_NAMES
-from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
+from slotwise.simulation.simulation_loop import episode_of
 
 POINTS_PER_DECADE = 20
 STOP_SECONDS = 2.0  # how long an interrupted simulation waits for its loops

@@ -13,7 +13,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import PBM
-from slotwise.inference.bounds.alternatives import (
+from slotwise.inference.bounds.nearest_alternative import (
     RankedModel,
     bernoulli_divergence,
     divergences,

@@ -16,7 +16,7 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.copying import copy
-from slotwise.inference.bounds.alternatives import RankedModel, divergences, nearest, variable
+from slotwise.inference.bounds.nearest_alternative import RankedModel, divergences, nearest, variable
 from slotwise.inference.bounds.simplex import Dictionary, add_row, dictionary, pivot, solve
 from slotwise.jit import kernel
 

@@ -11,7 +11,7 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import Batch, assess, fit_em, fit_svd
+from slotwise.inference.estimation.batch_fit import Batch, assess, fit_em, fit_svd
 from slotwise.inference.estimation.svd import Fill
 from slotwise.inference.fit_warnings import needs_warning, query_warnings
 from slotwise.notebook import Estimates, format_numbers, html_estimates, plural

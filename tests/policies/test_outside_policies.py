@@ -107,11 +107,11 @@ def test_the_original_error_is_the_cause() -> None:
 
 def test_the_checks_are_not_compiled_into_the_loop_of_a_policy_of_slotwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "cache_folder", lambda *_: None)  # compile it now
-    episode: Any = simulation_loop._build.__wrapped__(uniform, pbm, uniform.choose, uniform.update, pbm.click)
+    loop: Any = simulation_loop._build.__wrapped__(uniform, pbm, uniform.choose, uniform.update, pbm.click)
     rng, cells = np.random.default_rng(0), np.zeros(2, np.int64)
     state = uniform.init(uniform.Params(), 5, 3, rng)
-    episode(uniform.Params(), state, MODEL.arrays(), np.arange(3), cells[:1], 0, rng, rng, cells, np.zeros(1))
-    (code,) = episode.inspect_llvm().values()
+    loop(uniform.Params(), state, MODEL.arrays(), np.arange(3), cells[:1], 0, rng, rng, cells, np.zeros(1))
+    (code,) = loop.inspect_llvm().values()
     assert "arrange" in code
     assert "check_display" not in code
 

@@ -1,6 +1,6 @@
 """Turn scores into a display: the most attractive items at the most visible positions.
 
-The rules for constraints exist only here: exclusions override pins, pins override eligibility, and eligibility
+Only this file has the rules for constraints: exclusions override pins, pins override eligibility, and eligibility
 overrides the scores.
 """
 

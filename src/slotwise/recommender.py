@@ -91,10 +91,10 @@ class Recommender:
     ) -> "Recommender":
         """A page that starts from a fit of a log. `fit` is one fit, or a file or list of fits that contains `query`.
 
-        The page starts with the clicks and skips of the log, scaled down so that they weigh at most `displays`
+        The page starts with the clicks and skips of the log, scaled down so that they count as at most `displays`
         displays. If `displays` is None, they are not scaled. `items` are the items of the page, by default those of the
         fit. Items that the fit does not know start without counts. Items of the fit that the page does not have are
-        retired, but their counts still tell how visible the positions are.
+        retired, but their counts still show how visible the positions are.
 
         >>> import slotwise as sw
         >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
@@ -276,7 +276,7 @@ class Recommender:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], policy: ModuleType | None = None) -> "Recommender":
-        """Load what `save` wrote. A policy from outside slotwise is passed as a module."""
+        """Load what `save` wrote. If the policy comes from outside slotwise, pass its module as `policy`."""
         saved = load_document(path, "recommender", FORMAT_VERSION, _SavedRecommender)
         damaged = f"{str(path)!r} is a damaged slotwise recommender"
         package, _, name = saved.policy.rpartition(".")

@@ -130,7 +130,7 @@ def _ratio_axis(alt: Any, low: float, high: float, logarithmic: bool) -> dict[st
 
 
 def _early_note(rows: list[Row], drawn: list[str], low: float, high: float) -> list[str]:
-    """A note that names the curves that end on the axis but leave it before, or no note if there are none."""
+    """A note that names the curves that end on the axis but are outside it earlier, or no note if there are none."""
     ending = [name for name in drawn if last_value(rows, name, "ratio") <= high]
     outside = [row for row in rows if row["policy"] in ending and not low <= row["ratio"] <= high]
     if not outside:

@@ -1,4 +1,4 @@
-"""Find what has to change so that a page matches its file. They are compared field by field, without any request."""
+"""Find what has to change so that a page matches its file. The two are compared field by field, without any request."""
 
 from typing import Any, NamedTuple
 

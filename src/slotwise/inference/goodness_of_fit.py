@@ -122,7 +122,7 @@ def _sum_queries(batch: Batch, sums: Floats) -> None:
 
 @kernel
 def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, sums: Floats) -> None:
-    """Sum the deviance over the cells. Also sum the moments that it has if the parameters are known.
+    """Sum the deviance over the cells, and its mean and variance under known parameters.
 
     Also find the cell with the largest deviance.
     """

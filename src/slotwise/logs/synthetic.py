@@ -111,7 +111,7 @@ def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> p
 
 
 def _kdd2012_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """A session may have several impressions and several clicks, but never more clicks than impressions."""
+    """The columns of the KDD Cup 2012 log. A session has at least as many impressions as clicks."""
     n = lines.query.size
     impressions = rng.geometric(0.9, n)
     clicks = lines.clicked * rng.integers(1, impressions + 1)

@@ -40,7 +40,10 @@ def paired_difference(result: Result, other: Result) -> Measurement:
 
 
 def row_difference(rows: Floats) -> Measurement:
-    """The mean of the first row minus the mean of the second. Columns are paired. The interval is 2 standard errors."""
+    """The mean of the first row minus the mean of the second. Columns are paired.
+
+    The interval extends 2 standard errors in each direction.
+    """
     gaps = rows[0] - rows[1]
     return _with_two_errors(float(gaps.mean()), float(gaps.std(ddof=1)) / np.sqrt(gaps.size))
 

@@ -33,7 +33,7 @@ class ContractError(Exception):
 
 
 def is_outside(module: ModuleType) -> bool:
-    """Whether a policy comes from outside slotwise. Then its output is checked, and its errors are its author's."""
+    """Whether a policy comes from outside slotwise. If so, its output is checked, and its errors raise BadInput."""
     return not module.__name__.startswith("slotwise.")
 
 
@@ -58,9 +58,11 @@ def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
 
 
 def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `function` so that errors are reported as above. `function` begins with a call of the policy's `name`.
+    """Wrap `function` so that `reported_errors` handles its errors.
 
-    For policies of slotwise, the function itself is returned, so that calls take no longer.
+    `function` first calls the policy's function `name` with its own first arguments.
+
+    For policies of slotwise, `function` itself is returned, so that calls are not slower.
     """
     if not is_outside(module):
         return function

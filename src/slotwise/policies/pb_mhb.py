@@ -68,7 +68,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with more items and positions. Their values are drawn from the prior."""
+    """The same state with more items and positions. The values of the new ones are drawn from the prior."""
     theta, kappa = np.empty(n_items), np.empty(n_positions)
     _draw_prior(params, theta, kappa, rng)
     copy(state.theta, theta[: state.theta.size])

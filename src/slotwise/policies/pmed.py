@@ -32,7 +32,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Counts, the queue of displays, and warm starts of estimates and solutions. Only the counts hold knowledge."""
+    """Counts, the queue of displays, and warm starts of estimates and solutions. Only the counts are learnt."""
 
     counts: CountArrays
     theta: Floats
@@ -94,7 +94,7 @@ update = count_display(__name__)
 
 @kernel
 def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints) -> int:
-    """Queue displays that show some item which was shown less than `least` times at its position.
+    """Queue displays that show some item that was shown fewer than `least` times at its position.
 
     The candidates are the N displays of items m, m+1, ... for each m. Returns the number of displays queued.
     """

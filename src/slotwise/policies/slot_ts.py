@@ -57,7 +57,7 @@ def check(params: Params) -> str | None:
 
 
 def check_state(state: State) -> str | None:
-    """An error message if a state loaded from a file is invalid, else None. Its counts are checked elsewhere."""
+    """An error message if a state loaded from a file is invalid, else None. The loader checks the counts."""
     for name, values in (("theta", state.theta), ("kappa", state.kappa)):
         if not ((values >= 0.0) & (values <= 1.0)).all():
             return f"{name} is not in [0, 1]"
@@ -73,7 +73,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with more items and positions. Their values are random until a sweep draws them."""
+    """The same state with more items and positions. The values of the new ones are random until a sweep draws them."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
     copy(state.theta, theta[: state.theta.size])
     copy(state.kappa, kappa[: state.kappa.size])

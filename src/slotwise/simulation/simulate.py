@@ -166,7 +166,7 @@ class _RunJob:
 
 
 def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[KernelCall]:
-    """The calls of one round of the loop, on a valid display."""
+    """The policy's calls in one round of the loop, with a valid display."""
     display, clicks = best.copy(), np.zeros_like(best)
     return [
         KernelCall(module.choose, (params, state, rng, display)),

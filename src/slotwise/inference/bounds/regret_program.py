@@ -93,7 +93,10 @@ def solve_regret_program(model: RankedModel, tolerance: float, program: RegretPr
 
 @kernel
 def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> None:
-    """Add the costs and a row for each item of the best display. It is shown elsewhere no more often than replaced."""
+    """Add the costs, and a row for each item of the best display.
+
+    The row says that the item is shown elsewhere no more often than other items are shown at its position.
+    """
     theta, kappa, cost = model.theta, model.kappa, table.body[0]
     n_items, n_positions = theta.size, kappa.size
     for best in range(n_positions):

@@ -170,6 +170,6 @@ def _fits(batch: Batch, method: str) -> list[Fit]:
 
 
 def _warnings(batch: Batch, query: int) -> list[str]:
-    """The warnings of a query without names. They identify items and positions by their indices."""
+    """The warnings of a query whose items and positions have no names. They use indices instead."""
     n_items, n_positions = batch.offsets[query + 1] - batch.offsets[query], batch.kappa.shape[1]
     return query_warnings(batch, query, [str(k) for k in range(n_items)], [str(k) for k in range(n_positions)])

@@ -29,7 +29,7 @@ class ChainOnObserved:
         self.sweeps = 0
 
     def stop(self) -> None:
-        """End a recording early, from another thread."""
+        """Stop the current recording early. Another thread may call this."""
         if self._chain is not None:
             self._chain.stopped = True
 

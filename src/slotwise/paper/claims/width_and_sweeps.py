@@ -32,7 +32,7 @@ def _high(rows: Floats) -> list[int]:
 
 
 def _above_lowest(rows: Floats, pair: int) -> tuple[float, float]:
-    """A lower limit of how far the regret of a pair exceeds the smallest regret, and the smallest regret itself."""
+    """The lower confidence limit of a pair's regret minus the smallest regret, and the smallest regret itself."""
     lowest = int(rows.mean(axis=1).argmin())
     return row_difference(rows[[pair, lowest]]).low, float(rows[lowest].mean())
 

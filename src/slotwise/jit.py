@@ -59,8 +59,8 @@ def kernel(
     With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes microseconds in a process with busy
     threads, where getting the GIL back would take longer than the kernel itself.
 
-    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of writing anywhere. This
-    includes the kernels of slotwise that it calls (see `bounds_checked_kernels`).
+    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of corrupting memory. The
+    kernels of slotwise that it calls check them too (see `bounds_checked_kernels`).
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports. The reason is that
     numba pickles the names of argument types into the cache. If a class from any other file were renamed, the digest

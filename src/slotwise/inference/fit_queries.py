@@ -1,4 +1,4 @@
-"""The function `fit_queries` fits every query of a log. A fit has intervals, goodness of fit, and named warnings."""
+"""The function `fit_queries` fits every query of a log. A fit has intervals, a goodness of fit, and warnings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist

@@ -77,8 +77,8 @@ def discoveries(p_values: Floats, rate: float = FALSE_DISCOVERY_RATE) -> NDArray
     """Which null hypotheses to reject so that on average at most a share `rate` of the rejections is false.
 
     This is the procedure of Benjamini and Hochberg (1995). Sort the m p-values, and let k be the largest rank at which
-    the p-value is at most rate * k / m. Then the k smallest p-values are rejected. If every null hypothesis is true,
-    the probability of any rejection is `rate`. A NaN does not count as a test.
+    the p-value is at most rate * k / m. Then the hypotheses with the k smallest p-values are rejected. If every null
+    hypothesis is true, the probability of any rejection is `rate`. A NaN does not count as a test.
     """
     tests = np.flatnonzero(~np.isnan(p_values))
     ranked = tests[np.argsort(p_values[tests], kind="stable")]

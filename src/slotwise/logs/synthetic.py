@@ -95,7 +95,7 @@ def _generic_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Ta
 
 
 def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """The columns of the Open Bandit Dataset. It has a single query, so all queries become one."""
+    """The columns of the Open Bandit Dataset. This format has no queries, so all queries are merged into one."""
     n = lines.query.size
     seconds = np.datetime64("2019-11-24T00:00:00") + (before + np.arange(n)).astype("timedelta64[s]")
     return pa.table(

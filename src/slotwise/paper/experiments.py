@@ -84,7 +84,7 @@ PB_MHB_1, PB_MHB_10 = Contender("PB-MHB, m = 1", "pb_mhb"), Contender("PB-MHB, m
 
 
 def with_fill(contender: Contender, fill: str) -> Contender:
-    """The same policy, but its SVD assumes another click rate for cells never shown."""
+    """The same policy, but its SVD assumes another click rate for cells that were never shown."""
     return Contender(f"{contender.label}, fill={fill}", contender.policy, contender.params | {"fill": fill})
 
 

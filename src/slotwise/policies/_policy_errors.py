@@ -45,7 +45,7 @@ def name_of(module: ModuleType) -> str:
 
 @contextmanager
 def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
-    """Replace an error of a policy from outside with BadInput. Errors of slotwise's own policies are bugs and stay.
+    """Replace an error of a policy from outside with BadInput. Errors of slotwise's own policies are not replaced.
 
     `calls` are the calls of the policy's functions that may have raised the error. They are repeated to find the line.
     """

@@ -32,7 +32,10 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Counts, the queue of displays, and warm starts of estimates and solutions. Only the counts are learnt."""
+    """Counts, the queue of displays, and warm starts of estimates and solutions.
+
+    Only the counts hold what was learnt.
+    """
 
     counts: CountArrays
     theta: Floats

@@ -37,7 +37,7 @@ class RegretProgram(NamedTuple):
 
 @kernel
 def regret_program(n_items: int, n_positions: int) -> RegretProgram:
-    """A program without a solution."""
+    """A program that was not solved yet."""
     n_ties = n_items - 1
     capacity = n_ties + CUTS_PER_VARIABLE * n_ties * n_positions
     ties = np.zeros(capacity, np.int64)

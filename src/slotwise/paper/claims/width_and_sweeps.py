@@ -38,7 +38,7 @@ def _above_lowest(rows: Floats, pair: int) -> tuple[float, float]:
 
 
 def _equal_but(pairs: Sequence[int], times: float, description: str) -> World:
-    """A world where all pairs have the same mean regret, except that `pairs` have `times` as much."""
+    """A world where all pairs have the same mean regret, except `pairs`, whose mean regret is `times` as large."""
 
     def change(rows: Floats) -> Floats:
         equal = rows / rows.mean(axis=1, keepdims=True)

@@ -60,7 +60,7 @@ def kernel(
     threads, where getting the GIL back would take longer than the kernel itself.
 
     Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of corrupting memory. The
-    kernels of slotwise that it calls check them too (see `bounds_checked_kernels`).
+    kernels of slotwise that it calls then check bounds too (see `bounds_checked_kernels`).
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports. The reason is that
     numba pickles the names of argument types into the cache. If a class from any other file were renamed, the digest

@@ -58,7 +58,7 @@ def make_progress(quiet: bool, **settings: Any) -> Progress:
 
 @contextmanager
 def status(text: str, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that changes the status line on stderr. If `quiet` or without a terminal, it shows nothing."""
+    """Yield a function that changes the status line on stderr. With `quiet` or without a terminal, it does nothing."""
     if quiet or not stderr.is_terminal:
         yield lambda _: None
         return

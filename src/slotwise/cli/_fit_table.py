@@ -171,7 +171,7 @@ def _format_count(value: float) -> str:
 
 
 def _format_estimate(value: float) -> str:
-    """An estimate as text with three digits, such as .301 or .0120. A value of 1 is just 1."""
+    """An estimate as text with three digits, such as .301 or .0120. The value 1 has no decimals."""
     return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:#.3g}".removeprefix("0")
 
 

@@ -66,7 +66,9 @@ def label_components(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats
 
 
 def normalise(theta: Floats, kappa: Floats, items: Ints, positions: Ints, first: int) -> None:
-    """Scale every draw so that the largest kappa of each component is 1. Labels below `first` are not scaled.
+    """Scale every draw so that the largest kappa of each component is 1.
+
+    Components with labels below `first` are not scaled.
 
     A draw is a row of theta and of kappa. Each draw is scaled on its own, because scaling the means would give other
     values. The theta of an unobserved item becomes its click rate at the most visible position, as for all other items.

@@ -199,7 +199,7 @@ def _named_warnings(
 
 
 def _quoted(name: str) -> str:
-    """The name in quotes, which separate it from the text around it. A number needs no quotes."""
+    """The name in quotes, so that it stands out from the text around it. A number needs no quotes."""
     return name if name.isdecimal() and len(name) < 10 else format_value(name)
 
 

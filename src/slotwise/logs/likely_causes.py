@@ -214,7 +214,7 @@ def _wrong_column(faults: Faults, bad: BadLine, field: str, rule: str) -> Cause:
 
 
 def _columns(schema: Schema, changes: dict[str, str]) -> tuple[str, str]:
-    """The option --columns with these changes and with all columns whose names are not the default names."""
+    """The option --columns with these changes. It also lists all other columns that do not have their default names."""
     columns = {field: column for field, column in schema.used.items() if field != column} | changes
     return "--columns", ",".join(f"{field}={column}" for field, column in columns.items())
 

@@ -20,8 +20,8 @@ class Remedy(NamedTuple):
 class MalformedLog(BadInput):
     """A log has too many malformed lines. The message ends with the options of each remedy.
 
-    A command prints `problem` instead. For each remedy, it also prints the command that the user typed with the options
-    of the remedy added.
+    A command prints `problem` instead. For each remedy, it also prints the user's command with the options of the
+    remedy added.
     """
 
     def __init__(self, problem: str, remedies: Sequence[Remedy]) -> None:

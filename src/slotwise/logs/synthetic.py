@@ -1,4 +1,4 @@
-"""The function `synth` writes logs of simulated visitors with known parameters, of any size and in any format."""
+"""The function `synth` writes logs of any size in any format. The visitors are simulated with known parameters."""
 
 import os
 from collections.abc import Callable, Iterator

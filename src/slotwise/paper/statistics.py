@@ -88,7 +88,7 @@ def _exponent(means: Floats) -> Floats:
 
 
 def last_decade(result: Result) -> Floats:
-    """How much regret grows in each half of the last factor of 10 of the rounds: 2 x runs.
+    """How much regret grows in each half of the last factor of 10 of the rounds, as an array of 2 x runs.
 
     The two halves are equally long on a logarithmic axis.
     """
@@ -153,7 +153,7 @@ def _picks(runs: int) -> Ints:
 
 @cache
 def _weights(runs: int) -> Floats:
-    """The share of each run in each resample. A product with these shares is faster than gathering the runs."""
+    """The share of each run in each resample. Multiplying by these shares is faster than gathering the runs."""
     return np.stack([np.bincount(picks, minlength=runs) / runs for picks in _picks(runs)])
 
 

@@ -1,4 +1,4 @@
-"""Find assignments to a field of a NamedTuple in kernels. Numba's own errors about them name no line."""
+"""Find assignments to a field of a NamedTuple in kernels. Numba reports them without a line number."""
 
 import dis
 import linecache

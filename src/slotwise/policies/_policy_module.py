@@ -207,7 +207,7 @@ def _validated(module: ModuleType) -> ModuleType:
 
 
 def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -> None:
-    """Raise an error if the compiled loop cannot call a function. Numba's own message would be about the loop."""
+    """Raise an error if the compiled loop cannot call a function. Numba's own message would name the loop."""
     function = getattr(module, name, None)
     if function is None:
         return

@@ -61,7 +61,7 @@ def line_of_name(module: ModuleType, name: str | None) -> SourceLine | None:
 
 
 def is_compile_error(error: BaseException) -> bool:
-    """Whether the error was raised while numba compiled a kernel. Not all of them have a class that numba defines."""
+    """Whether the error was raised while numba compiled a kernel. Not all such errors have a class of numba."""
     return any(name == "_compile_for_args" for _, name, _ in _frames(error))
 
 

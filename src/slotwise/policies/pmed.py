@@ -119,7 +119,8 @@ def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints)
 def estimate(state: State) -> RankedModel:
     """The most likely model, with ranked items and positions. The program needs a model without ties, zeros or ones.
 
-    With t displays, the relative precision of a value is 1 / sqrt(t). Smaller differences are set to this precision.
+    With t displays, the relative precision of a value is 1 / sqrt(t). Values that differ by less are moved apart until
+    they differ by this precision.
     """
     counts, positions, items = state.counts, state.positions, state.items
     n_items, n_positions = counts.clicks.shape

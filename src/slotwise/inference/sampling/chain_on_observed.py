@@ -16,7 +16,7 @@ from slotwise.inference.sampling.learnt_prior import Learnt
 class ChainOnObserved:
     """A chain whose draws have the law of a `Chain` on all items and positions.
 
-    If all items and positions are observed, the draws are those of that `Chain`.
+    If all items and positions are observed, a `Chain` gives exactly the same draws.
     """
 
     def __init__(self, target: Target, rng: np.random.Generator) -> None:

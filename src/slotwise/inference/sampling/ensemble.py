@@ -20,7 +20,7 @@ _NEVER = -1.0
 
 
 class Ensemble(NamedTuple):
-    """M draws from the posterior. Clicks do not determine its scale, so the kappas of a draw sum to 1."""
+    """M draws from the posterior. Clicks do not determine the scale of a draw, so its kappas sum to 1."""
 
     theta: Floats  # M x N; theta kappa is a click probability, so a theta may exceed 1
     kappa: Floats  # M x L

@@ -93,9 +93,10 @@ def slide(
 ) -> None:
     """For each position of the scan, subtract delta from log kappa, and add delta to log theta of its items.
 
-    The items are those with this main position. This is a random walk in log coordinates, so the density is taken in
-    log coordinates: every exponent is larger by 1. The width of a step depends on the counts and the prior alone. If
-    kappa is fixed, the rest of its component moves in the opposite direction instead, which changes the same products.
+    The items of a position are those that have it as main position. This is a random walk in log coordinates, so the
+    density is taken in log coordinates: every exponent is larger by 1. The width of a step depends on the counts and
+    the prior alone. If kappa is fixed, the rest of its component moves in the opposite direction instead, which changes
+    the same products.
 
     The arrays are separate arguments, because tuples of arrays made a round of `slot_ts` 3 % slower.
     """

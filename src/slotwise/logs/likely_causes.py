@@ -60,7 +60,10 @@ def likely_causes(faults: Faults) -> list[Cause]:
 
 
 def zero_based(positions: LinesPerPosition, schema: Schema) -> Cause | None:
-    """The cause if position 0 occurs although positions are numbered from 1: they start at 0, or 0 is no position."""
+    """The cause if position 0 occurs although positions are numbered from 1.
+
+    Either the positions start at 0, or 0 stands for an unknown position.
+    """
     allowed = schema.allowed_positions
     if not positions.zeros or allowed is None or allowed[0] != "1" or not schema.numbered_positions:
         return None
@@ -211,7 +214,7 @@ def _wrong_column(faults: Faults, bad: BadLine, field: str, rule: str) -> Cause:
 
 
 def _columns(schema: Schema, changes: dict[str, str]) -> tuple[str, str]:
-    """The option --columns with these changes and with all columns whose names are not the default names."""
+    """The option --columns with these changes. It also lists all other columns that do not have their default names."""
     columns = {field: column for field, column in schema.used.items() if field != column} | changes
     return "--columns", ",".join(f"{field}={column}" for field, column in columns.items())
 

@@ -39,7 +39,7 @@ class LineAccount(NamedTuple):
         return total + self.facts() + [f"likely cause: {cause}" for cause in self.causes]
 
     def warnings(self) -> list[str]:
-        """One sentence for each reason that applies to a large share of the lines, so that estimates may be wrong."""
+        """One sentence for each fault that affects so many lines that the estimates may be wrong."""
         considered = self.good + sum(self.bad.values())
         return [
             f"{count / considered:.1%} of the lines were skipped for one reason, {describe_status(status, self.kind)}; "

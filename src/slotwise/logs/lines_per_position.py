@@ -36,7 +36,7 @@ class LinesPerPosition(NamedTuple):
 
     @property
     def highest(self) -> int:
-        """The highest number of a position."""
+        """The highest position number in the log."""
         return max(self.numbers, default=0)
 
     @property

@@ -19,7 +19,7 @@ class ChainState(NamedTuple):
 
 
 class BetaFactor(NamedTuple):
-    """The factor x^clicks (1 - x)^skips of a density. A Beta(a, b) prior is the factor with a - 1 and b - 1."""
+    """The factor x^clicks (1 - x)^skips of a density. A Beta(a, b) prior has clicks = a - 1 and skips = b - 1."""
 
     clicks: float
     skips: float

@@ -7,10 +7,10 @@ from slotwise.checks import format_value
 from slotwise.logs.bad_line import BadLine
 from slotwise.logs.file_content import convert_command
 from slotwise.logs.line_status import LineStatus
-from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_csv_line
 from slotwise.logs.malformed_log import Remedy
 from slotwise.logs.missing_columns import propose_columns
+from slotwise.logs.position_frequencies import PositionFrequencies
 from slotwise.logs.schema import MAX_POSITIONS, Schema
 
 LARGE_SHARE = 0.01  # as a share of the lines that no filter leaves out
@@ -34,7 +34,7 @@ class Faults(NamedTuple):
     considered: int  # lines that no filter leaves out
     first: list[BadLine]
     log_files: LogFiles
-    positions: LinesPerPosition
+    positions: PositionFrequencies
 
     @property
     def systematic(self) -> list[LineStatus]:
@@ -59,7 +59,7 @@ def likely_causes(faults: Faults) -> list[Cause]:
     return [cause for cause in causes if cause is not None]
 
 
-def zero_based(positions: LinesPerPosition, schema: Schema) -> Cause | None:
+def zero_based(positions: PositionFrequencies, schema: Schema) -> Cause | None:
     """The cause if position 0 occurs although positions are numbered from 1.
 
     Either the positions start at 0, or 0 stands for an unknown position.

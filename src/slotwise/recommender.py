@@ -140,7 +140,7 @@ class Recommender:
 
     @property
     def counts(self) -> Counts:
-        """A copy of all counts. A row is an item, including retired ones, and a column is a position."""
+        """A copy of all counts. Rows are items, including retired ones, and columns are positions."""
         return Counts.of(self._state.counts)
 
     def recommend(

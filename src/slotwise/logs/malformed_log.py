@@ -18,10 +18,10 @@ class Remedy(NamedTuple):
 
 
 class MalformedLog(BadInput):
-    """A log has too many malformed lines. The message ends with the options of each remedy.
+    """A log has too many malformed lines.
 
-    A command prints `problem` instead. For each remedy, it also prints the user's command with the options of the
-    remedy added.
+    The message ends with one line per remedy: its condition and its command-line options. A command prints
+    `problem` instead. For each remedy, it also prints the user's command with the options of the remedy added.
     """
 
     def __init__(self, problem: str, remedies: Sequence[Remedy]) -> None:

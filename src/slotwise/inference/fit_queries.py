@@ -1,4 +1,4 @@
-"""The function `fit_queries` fits every query of a log. A fit has intervals, goodness of fit, and named warnings."""
+"""The function `fit_queries` fits every query of a log. A fit has intervals, a goodness of fit, and warnings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, one_of
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import UNOBSERVED, Batch
+from slotwise.inference.estimation.batch_fit import UNOBSERVED, Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
 from slotwise.inference.fit_warnings import (
     ITEM_TEXTS,
@@ -49,11 +49,11 @@ def fit_queries(
 ) -> list[QueryFit]:
     """Fit every query on its own. The fits are in the order of the queries.
 
-    `em` and `svd` are the methods of `fit`. They use its `fill` and its `prior`, where None means 0. `svd` gives no
-    errors. `bayes` gives posterior means and quantiles of `draws` draws. It uses the `prior` of `posterior`, where None
-    means "uniform". A value gets an interval if its effective sample size reaches 400 within the `budget` of sweeps.
-    The random numbers of a query depend only on `seed` and the query's name, not on other queries or `threads`.
-    `progress` is called with the number of queries done.
+    The methods `em` and `svd` are those of `fit`, with the same `fill` and `prior`; a `prior` of None means 0. `svd`
+    gives no standard errors. The method `bayes` gives posterior means and quantiles of `draws` draws. Its `prior` is
+    that of `posterior`; None means "uniform". A value gets an interval if its effective sample size reaches 400 within
+    the `budget` of sweeps. The random numbers of a query depend only on `seed` and the query's name, not on other
+    queries or `threads`. `progress` is called with the number of queries done.
 
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])
@@ -199,7 +199,7 @@ def _named_warnings(
 
 
 def _quoted(name: str) -> str:
-    """The name in quotes, which separate it from the text around it. A number needs none."""
+    """The name in quotes, so that it stands out from the text around it. A number needs no quotes."""
     return name if name.isdecimal() and len(name) < 10 else format_value(name)
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Ints
 from slotwise.inference.components import components_warning
-from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
+from slotwise.inference.estimation.batch_fit import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
 
 MAX_NAMES = 8  # in one warning
 StateTexts = dict[int, str]
@@ -57,7 +57,7 @@ def query_warnings(
 
 
 def name_list(what: str, names: Iterable[str]) -> str:
-    """'item a', 'items a, b', or the first names and how many more there are."""
+    """Names as text, such as 'item a' or 'items a, b'. After the first few names, it says how many more there are."""
     listed = list(names)
     more = f" and {len(listed) - MAX_NAMES:,} more" if len(listed) > MAX_NAMES else ""
     return f"{what}{'s'[: len(listed) > 1]} {', '.join(listed[:MAX_NAMES])}{more}"

@@ -93,7 +93,7 @@ class QueryFit(PBM):
         )
 
     def faded(self, displays: float | None) -> Counts:
-        """The counts, scaled down so that they weigh at most `displays` displays. With None, they are not scaled."""
+        """The counts, scaled down so that they represent at most `displays` displays. If None, they stay."""
         if displays is None:
             return self.counts
         most = number("displays", displays)

@@ -18,7 +18,7 @@ from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.ensemble import BURN_IN, LONG_BURN_IN
 from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, record_draws
 from slotwise.inference.sampling.learnt_prior import Learnt
-from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import single_component
 from slotwise.jit import kernel
 

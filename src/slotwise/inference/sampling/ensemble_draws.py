@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.coordinates import ChainState
-from slotwise.inference.sampling.mixing import Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.jit import kernel
 

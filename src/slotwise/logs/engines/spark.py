@@ -23,7 +23,7 @@ _BATCH_ROWS = 100_000
 
 @contextmanager
 def spark_engine(master: str | None) -> Iterator["SparkEngine"]:
-    """An engine on the active Spark session, or on a new one. Only a new session stops when the context ends."""
+    """An engine on the active Spark session, or on a new one. The context stops only a session that it started."""
     active = _session_class().getActiveSession()
     new = None if active else start_session(master)
     try:

@@ -108,9 +108,7 @@ class Displays:
     def _learn(self, recorded: RecordedEvents) -> None:
         self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])
         for page in {change.display.page for change in recorded.changes}:
-            model = self._pages.by_number(page)
-            if model is not None:
-                model.apply_changes([change for change in recorded.changes if change.display.page == page])
+            self._pages.apply_changes(page, [change for change in recorded.changes if change.display.page == page])
 
 
 def _repeat(model: PageModel, display: Display, request: RecommendationRequest) -> IssuedDisplay:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from slotwise.service.background import run_in_background
 from slotwise.service.clock import Clock
-from slotwise.service.pages.insight_inputs import InsightInputs, insight_inputs
+from slotwise.service.pages.insight_inputs import insight_inputs
 from slotwise.service.pages.insights import Insights, compute_insights
 from slotwise.service.pages.page import ItemSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import HourlyRate, Store, StoredPage
+from slotwise.service.store.interface import Store, StoredPage
 
 KEEP_SECONDS, MOST_CACHED = 5.0, 100
 
@@ -52,10 +52,5 @@ class InsightsCache:
     async def _compute(self, model: PageModel) -> Insights:
         async with self._one_at_a_time:
             rates = await self._store.do(lambda ledger: ledger.rates(model.page.number))
-            return await run_in_background(_compute_insights, model, insight_inputs(model, self._clock()), rates)
-
-
-def _compute_insights(model: PageModel, inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
-    """Copy the counts, and compute insights. This runs on a background thread."""
-    n_items = len(inputs.rows) // len(inputs.page.body.segments)
-    return compute_insights(inputs._replace(counts=model.counts(n_items) if n_items else None), rates)
+            inputs = insight_inputs(model, self._clock())
+            return await run_in_background(lambda: compute_insights(inputs(), rates))

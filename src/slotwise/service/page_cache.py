@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slotwise.service.background import run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.metrics import Metrics
@@ -17,6 +18,7 @@ from slotwise.service.preconditions import Precondition
 from slotwise.service.refresher import Refresher
 from slotwise.service.store.interface import (
     CellCounts,
+    DisplayChange,
     Ledger,
     PageCounts,
     Store,
@@ -25,6 +27,8 @@ from slotwise.service.store.interface import (
     commit_and_apply,
 )
 
+BUILT_AT_ONCE = 2_000  # counts; a larger page is built on a background thread
+
 
 class _PageContent(NamedTuple):
     """The data that a page model is built from."""
@@ -32,6 +36,19 @@ class _PageContent(NamedTuple):
     page: StoredPage
     items: list[tuple[str, ItemSpec]]
     counts: PageCounts
+
+    @property
+    def size(self) -> int:
+        """The number of counts that the page has in memory."""
+        return len(self.items) * len(self.page.body.segments) * self.page.body.n_columns
+
+
+class _PageLoad:
+    """A page that is built on a background thread, and the changes that the store committed meanwhile."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.is_stale = number, False
+        self.changes: list[Callable[[PageModel], None]] = []
 
 
 class PageCache:
@@ -44,6 +61,7 @@ class PageCache:
         self._by_name: dict[str, PageModel] = {}
         self._by_number: dict[int, PageModel] = {}
         self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
+        self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
         self._replaced: dict[str, PageModel] = {}  # pages whose definition changed, until they are loaded again
         self.ready = False
 
@@ -100,6 +118,8 @@ class PageCache:
         self._remove(name)
 
     def _remove(self, name: str) -> PageModel | None:
+        if name in self._loads:
+            self._loads[name].is_stale = True
         model = self._by_name.pop(name, None)
         if model is not None:
             del self._by_number[model.page.number]
@@ -107,7 +127,7 @@ class PageCache:
         return model
 
     def clear(self) -> None:
-        for name in list(self._by_name):
+        for name in [*self._by_name, *self._loads]:
             self.evict(name)
         self._replaced.clear()
 
@@ -128,18 +148,48 @@ class PageCache:
                 if content is None:
                     return None
                 kernels = self._compiler.kernels(content.page.body.spec)
-                if kernels.done():
-                    break
-                await asyncio.shield(kernels)  # then read again, because changes committed meanwhile were not applied
-            model = PageModel(*content, self._rng, self._refresher.request)
-            replaced = self._replaced.pop(name, None)
-            if replaced is not None:
-                model.inherit(replaced)
-            self._by_name[name] = self._by_number[model.page.number] = model
-            self._metrics.pages.set(len(self._by_name))
-            return model
+                if not kernels.done():
+                    await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not noted
+                    continue
+                model = await self._build(name, content)
+                if model is not None:
+                    return model
         finally:
             del self._loading[name]
+
+    async def _build(self, name: str, content: _PageContent) -> PageModel | None:
+        """Build a page on a background thread and publish it. Returns None if it is out of date and must be read again.
+
+        No other callback runs between the read and the first line, so the changes noted here are those that the store
+        committed after the read.
+        """
+        load = self._loads[name] = _PageLoad(content.page.number)
+        try:
+            if content.size > BUILT_AT_ONCE:
+                model = await run_in_background(PageModel, *content, self._rng, self._refresher.request)
+            else:  # a thread would take longer
+                model = PageModel(*content, self._rng, self._refresher.request)
+        finally:
+            del self._loads[name]
+        if load.is_stale:
+            return None
+        replaced = self._replaced.pop(name, None)
+        if replaced is not None:
+            model.inherit(replaced)
+        for change in load.changes:
+            change(model)
+        self._by_name[name] = self._by_number[model.page.number] = model
+        self._metrics.pages.set(len(self._by_name))
+        return model
+
+    def _apply(self, page: int, change: Callable[[PageModel], None]) -> None:
+        """Apply a change that the store has committed to a page, if the page is in memory or is being built."""
+        model = self._by_number.get(page)
+        if model is not None:
+            change(model)
+        for load in self._loads.values():
+            if load.number == page:
+                load.changes.append(change)
 
     def _read(self, name: str) -> "asyncio.Future[_PageContent | None]":
         now = self._clock()
@@ -196,8 +246,8 @@ class PageCache:
             return ledger.save_items(number, items, body.most_items), _why_full(body)
 
         def apply(result: tuple[list[tuple[int, bool] | None], str]) -> None:
-            saved = zip(result[0], items, strict=True)
-            self._set_items(name, [(row[0], *item) for row, item in saved if row is not None])
+            saved = [(row[0], *item) for row, item in zip(result[0], items, strict=True) if row is not None]
+            self._apply(number, lambda model: model.set_items(saved))
 
         rows, full = await commit_and_apply(self._store, operation, apply)
         return [full if row is None else row[1] for row in rows]
@@ -235,15 +285,13 @@ class PageCache:
 
         def apply(result: tuple[StoredItem, bool]) -> None:
             saved, _ = result
-            self._set_items(name, [(saved.number, saved.name, saved.spec)])
+            self._apply(number, lambda model: model.set_items([(saved.number, saved.name, saved.spec)]))
 
         return await commit_and_apply(self._store, operation, apply)
 
-    def _set_items(self, name: str, items: list[tuple[int, str, ItemSpec]]) -> None:
-        """Change items of a page, if it is in memory."""
-        current = self._by_name.get(name)
-        if current is not None:
-            current.set_items(items)
+    def apply_changes(self, page: int, changes: list[DisplayChange]) -> None:
+        """Apply changes of counts that the store has committed."""
+        self._apply(page, lambda model: model.apply_changes(changes))
 
     async def import_counts(
         self, model: PageModel, cells: list[CellCounts], displays: float, expected: Precondition | None
@@ -263,11 +311,11 @@ class PageCache:
             return
         epoch = model.page.epoch + passed
 
-        def apply(_: None) -> None:
-            if self._by_name.get(model.page.name) is model:
-                model.begin_epoch(epoch, began)
-
         number = model.page.number
+
+        def apply(_: None) -> None:
+            self._apply(number, lambda current: current.begin_epoch(epoch, began))
+
         await commit_and_apply(self._store, lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
 
 

@@ -1,14 +1,16 @@
 """Policies are compiled in the background: other pages are served at the same time, and no event is lost."""
 
 import asyncio
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from slotwise.policies import bc_mpts
-from slotwise.service.pages.compiler import compile_kernels
+from slotwise.service.pages.compiler import compile_in_child, compile_kernels
 from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.registers import EventKind
@@ -123,3 +125,38 @@ def test_a_failed_compilation_is_retried(tmp_path: Path, monkeypatch: pytest.Mon
         assert (await client.recommend())["items"]
 
     run_scenario(tmp_path, scenario)
+
+
+def test_a_child_process_fills_the_cache_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child is real, but finds most kernels in the cache of the other tests."""
+    commands, run, spec = [], subprocess.run, PageSpec(positions=["one"], policy="greedy")
+
+    def recorded(command: list[str], **options: Any) -> Any:
+        commands.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr("slotwise.service.pages.compiler.cache_folder", lambda *_: tmp_path)
+    monkeypatch.setattr("slotwise.service.pages.compiler.subprocess.run", recorded)
+    compile_in_child(spec)
+    compile_in_child(spec)
+    assert len(commands) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["page-kernels-greedy"]
+    compile_in_child(msgspec.structs.replace(spec, policy="pbm_ts"))  # its settings are invalid, so the child fails
+    assert len(commands) == 2
+    assert len(list(tmp_path.iterdir())) == 1
+    monkeypatch.setattr("slotwise.service.pages.compiler.cache_folder", lambda *_: None)
+    compile_in_child(spec)
+    assert len(commands) == 2, "what cannot be cached is compiled in this process"
+
+
+def test_only_a_service_that_is_ready_compiles_in_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    children = list[str]()
+    monkeypatch.setattr("slotwise.service.pages.compiler.compile_in_child", lambda spec: children.append(spec.policy))
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.page("other", policy="uniform")
+        await client.page("third", policy="uniform")
+
+    run_scenario(tmp_path, scenario)
+    assert children == ["uniform"]

@@ -1,5 +1,6 @@
 """Define, read, change and archive pages, and pin items to positions."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -153,14 +154,16 @@ def _current_body(page: StoredPage | None) -> PageBody:
     return page.body
 
 
-def _view(model: PageModel) -> PageView:
-    spec, body = model.page.body.spec, model.page.body
+def _view(model: PageModel) -> Callable[[], PageView]:
+    """A function that makes the view on a background thread, from a copy of the items."""
+    page, names, specs = model.page, list(model.names), list(model.specs)
+    spec, body = page.body.spec, page.body
     settings = {name: value for name, value in msgspec.structs.asdict(spec).items() if name != "positions"}
-    return PageView(
-        page=model.page.name,
-        version=model.page.version,
+    return lambda: PageView(
+        page=page.name,
+        version=page.version,
         pins={layout: pins for layout, pins in body.pins.items() if pins},
-        items=[PageItem(item=name, **msgspec.structs.asdict(model.specs[k])) for name, k in model.items.items()],
+        items=[PageItem(item=name, **msgspec.structs.asdict(item)) for name, item in zip(names, specs, strict=True)],
         **settings | {"layouts": spec.all_layouts(), "retention": spec.keep_seconds()},
     )
 
@@ -173,12 +176,12 @@ ROUTES = [
     Route(
         "PUT", _PAGE, "put_page", "Define a page; its counts are kept.", put,
         {201: ("created", PageView), **_PAGE_RESPONSE}, STALE, PageSpec, parameters=(IF_MATCH,), names_new="page",
-        has_etag=True,
+        has_etag=True, large=True,
     ),
-    Route("GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND, has_etag=True),
+    Route("GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND, has_etag=True, large=True),
     Route(
         "PATCH", _PAGE, "patch_page", "Change some fields of a page.", patch, _PAGE_RESPONSE,
-        {**NOT_FOUND, **STALE}, PagePatch, MERGE_PATCH, (IF_MATCH,), has_etag=True,
+        {**NOT_FOUND, **STALE}, PagePatch, MERGE_PATCH, (IF_MATCH,), has_etag=True, large=True,
     ),
     Route(
         "DELETE", _PAGE, "delete_page", "Archive a page; its counts are kept.", delete, {204: ("archived", None)},
@@ -186,7 +189,7 @@ ROUTES = [
     ),
     Route(
         "PUT", _PINS, "put_pin", "Pin an item to a position.", put_pin, _PAGE_RESPONSE,
-        {**NOT_FOUND, **_CONFLICT, **STALE}, Pin, parameters=(IF_MATCH,), has_etag=True,
+        {**NOT_FOUND, **_CONFLICT, **STALE}, Pin, parameters=(IF_MATCH,), has_etag=True, large=True,
     ),
     Route(
         "DELETE", _PINS, "delete_pin", "Unpin a position.", delete_pin, {204: ("unpinned", None)},

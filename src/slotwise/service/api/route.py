@@ -22,7 +22,8 @@ Body = TypeVar("Body")
 class Response(NamedTuple):
     """A response.
 
-    Bytes are sent unchanged. An async generator of bytes is streamed. Any other content becomes JSON.
+    Bytes are sent unchanged. An async generator of bytes is streamed. Any other content becomes JSON. If the route is
+    `large`, the content may be a function that makes it on a background thread.
     """
 
     status: int
@@ -88,6 +89,7 @@ class Route(Generic[Body]):
     body_optional: bool = False  # without a body, the handler gets `body()`
     names_new: str = ""  # the path parameter that may name something new, so it must be a valid name
     has_etag: bool = False  # successful responses have an ETag header
+    large: bool = False  # the response may be large, so it is encoded on a background thread
     tag: str = "pages"
     hot: bool = False  # called for every page view, so the router tries it first
 

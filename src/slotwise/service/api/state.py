@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route, etag
+from slotwise.service.background import run_in_background
 from slotwise.service.errors import DoesNotFit, FieldError, NotFound
 from slotwise.service.pages.limits import ItemName, Name
+from slotwise.service.pages.page import PageBody
 from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, StoredPage
 
 MOST_CELLS = 200_000
@@ -45,6 +47,10 @@ async def get(call: Call[None]) -> Response:
         return page, [item for item, _ in ledger.items(page.number)], ledger.counts(page.number)
 
     page, items, counts = await call.service.store.do(operation)
+    return Response(200, lambda: _state(page, items, counts), etag(counts.revision))
+
+
+def _state(page: StoredPage, items: list[str], counts: PageCounts) -> PageState:
     cells = [
         StateCell(
             items[cell.item],
@@ -56,21 +62,26 @@ async def get(call: Call[None]) -> Response:
         for cell in counts.cells
         if cell.clicks > 0.0 or cell.skips > 0.0
     ]
-    return Response(200, PageState(cells, counts.displays), etag(counts.revision))
+    return PageState(cells, counts.displays)
 
 
 async def put(call: Call[PageState]) -> Response:
     """Replace all counts. Displays that were issued before the import no longer count."""
     model, state = await call.service.model(call.path["page"]), call.body
-    body = model.page.body
+    cells = await run_in_background(_cells, state, model.page.body, model.items)
+    revision = await call.service.import_counts(model, cells, state.displays, call.if_match())
+    return Response(204, headers=etag(revision))
+
+
+def _cells(state: PageState, body: PageBody, items: Mapping[str, int]) -> list[CellCounts]:
+    """The cells with numbers instead of names. This runs on a background thread, because there may be very many."""
     columns = {column: number for number, column in enumerate(body.columns)}
     segments = {segment: number for number, segment in enumerate(body.segments)}
-    cells = [_cell(k, cell, model.items, columns, segments) for k, cell in enumerate(state.counts)]
+    cells = [_cell(k, cell, items, columns, segments) for k, cell in enumerate(state.counts)]
     if len({cell[:3] for cell in cells}) < len(cells):
         detail = "an item is counted twice at the same position"
         raise DoesNotFit(detail, [FieldError("/counts", "a cell is given twice")])
-    revision = await call.service.import_counts(model, cells, state.displays, call.if_match())
-    return Response(204, headers=etag(revision))
+    return cells
 
 
 def _cell(
@@ -99,7 +110,7 @@ _STATE = "/v1/pages/{page}/state"
 ROUTES = [
     Route(
         "GET", _STATE, "get_state", "Export the counts.", get, {200: ("the counts", PageState)}, NOT_FOUND,
-        tag="learnt", has_etag=True,
+        tag="learnt", has_etag=True, large=True,
     ),
     Route(
         "PUT", _STATE, "put_state", "Replace all counts by imported ones.", put, {204: ("imported", None)},

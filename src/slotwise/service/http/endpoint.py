@@ -6,17 +6,16 @@ from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import parse_qsl
 
-import msgspec
 from starlette.types import Receive, Scope
 
 from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
+from slotwise.service.background import run_in_background
 from slotwise.service.http.access import check_request
+from slotwise.service.http.encoding import encode, encode_large
 from slotwise.service.http.problems import Problem, problem_of
 from slotwise.service.http.request_body import BodyReader
 from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Endpoint:
@@ -24,6 +23,7 @@ class Endpoint:
 
     def __init__(self, route: Route[Any], service: Service) -> None:
         self._name, self._handle, self._new_name, self._service = route.name, route.handle, route.names_new, service
+        self._is_large = route.large
         self._read_body = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
         self._query_types = {known.name: known.type for known in route.parameters if known.where == "query"}
@@ -44,7 +44,12 @@ class Endpoint:
             body = None if self._decode is None else self._decode(content)
             response = await self._handle(Call(self._service, path, query, headers, body))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
-                response = Response(response.status, _encode(response.content), response.headers, response.media_type)
+                encoded = (
+                    await run_in_background(encode_large, response.content)
+                    if self._is_large
+                    else encode(response.content)
+                )
+                response = Response(response.status, encoded, response.headers, response.media_type)
         except asyncio.CancelledError:  # the server stops, and the request did not finish in time
             detail = "the service is stopping: the request may have been carried out, or not"
             response = Problem(503, detail, headers={"connection": "close"}).response()

@@ -1,11 +1,21 @@
-"""Compile the kernels of each policy once, in the background."""
+"""Compile the kernels of each policy once, in the background.
+
+The compiler keeps the GIL for long times. So while pages are served, a child process compiles and fills the cache of
+kernels, and then this process loads them from the cache. `python -m slotwise.service.pages.compiler SPEC` is the child.
+"""
 
 import asyncio
+import os
+import subprocess
+import sys
+from contextlib import suppress
 
 import msgspec
 import numpy as np
 
 from slotwise.checks import BadInput
+from slotwise.jit import cache_folder
+from slotwise.policies._policy_module import find
 from slotwise.service.background import run_in_background
 from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
@@ -13,6 +23,7 @@ from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.store.interface import PageCounts, StoredPage
 
 TRIAL = PageSpec(positions=["one"])
+_THIS_MODULE = "slotwise.service.pages.compiler"
 
 
 class Compiler:
@@ -21,6 +32,7 @@ class Compiler:
     def __init__(self) -> None:
         self._compiled: dict[str, asyncio.Future[None]] = {}  # policy -> its compilation; removed if it fails
         self._one_at_a_time = asyncio.Lock()
+        self._is_serving = False
 
     def kernels(self, spec: PageSpec) -> "asyncio.Future[None]":
         """A future for the kernels of the page's policy. It completes when another thread has compiled them."""
@@ -31,10 +43,27 @@ class Compiler:
     async def _compile(self, spec: PageSpec) -> None:
         try:
             async with self._one_at_a_time:
+                if self._is_serving:  # at first, nobody waits for the GIL, and this process can report its progress
+                    await run_in_background(compile_in_child, spec)
                 await run_in_background(compile_kernels, spec)
+                self._is_serving = True
         except BaseException:
             del self._compiled[spec.policy]
             raise
+
+
+def compile_in_child(spec: PageSpec) -> None:
+    """Fill the cache of kernels, if it lacks those of the policy.
+
+    If the child fails, or if kernels of the policy cannot be cached, this process compiles them later.
+    """
+    folder = cache_folder(find(spec.policy).__name__, _THIS_MODULE)
+    if folder is None or (marker := folder / f"page-kernels-{spec.policy}").exists():
+        return
+    command = [sys.executable, "-P", "-m", _THIS_MODULE, msgspec.json.encode(spec).decode()]
+    if subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0:
+        with suppress(OSError):  # the cache is full or read-only: the next start tries again
+            marker.touch()
 
 
 def compile_kernels(like: PageSpec = TRIAL) -> None:
@@ -50,3 +79,8 @@ def compile_kernels(like: PageSpec = TRIAL) -> None:
     display = model.choose(RecommendationRequest(), "trial", 0, 0.0)
     if not display.entries:
         raise BadInput("the compiled kernels do not work on this machine: a trial display stayed empty")
+
+
+if __name__ == "__main__":
+    os.nice(10)
+    compile_kernels(msgspec.json.decode(sys.argv[1], type=PageSpec))

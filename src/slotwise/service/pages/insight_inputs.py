@@ -1,5 +1,6 @@
 """The data that insights are computed from."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from slotwise.counts import Counts
@@ -9,10 +10,10 @@ from slotwise.service.store.interface import StoredPage
 
 
 class InsightInputs(NamedTuple):
-    """A copy of a page. It is made on the thread of the event loop. The thread that uses it adds the counts."""
+    """A copy of a page, for use on a background thread."""
 
     page: StoredPage
-    counts: Counts | None  # None if the page has no items yet, or before they are copied
+    counts: Counts | None  # None if the page has no items yet
     rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
     segments: list[str]
     pins: dict[str, dict[str, str]]  # the pins in effect: layout -> position -> item
@@ -32,19 +33,17 @@ class InsightInputs(NamedTuple):
         return self.page.body.columns
 
 
-def insight_inputs(model: PageModel, now: float) -> InsightInputs:
-    """Copy everything that insights need from a page, except the counts."""
-    body, names = model.page.body, model.names
+def insight_inputs(model: PageModel, now: float) -> Callable[[], InsightInputs]:
+    """Copy what changes on the event loop. The function that is returned adds the rest on a background thread."""
+    page, names, specs, segments = model.page, list(model.names), list(model.specs), list(model.segments)
+    body = page.body
     layouts = list(body.spec.all_layouts())
-    rows = [(segment, name, spec) for name, spec in zip(names, model.specs, strict=True) for segment in body.segments]
-    return InsightInputs(
-        page=model.page,
-        counts=None,
-        rows=rows,
-        segments=list(model.segments),
-        pins={layout: model.effective_pins(layout, now) for layout in layouts},
-        default_displays={
-            layout: model.default_display(layout, now) for layout in layouts if body.spec.mode != "learn"
-        },
-        now=now,
-    )
+    pins = {layout: model.effective_pins(layout, now) for layout in layouts}
+    defaults = {layout: model.default_display(layout, now) for layout in layouts if body.spec.mode != "learn"}
+
+    def inputs() -> InsightInputs:
+        rows = [(segment, name, spec) for name, spec in zip(names, specs, strict=True) for segment in body.segments]
+        counts = model.counts(len(names)) if names else None
+        return InsightInputs(page, counts, rows, segments, pins, defaults, now)
+
+    return inputs

@@ -39,7 +39,8 @@ class PageLearner:
         self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts)
         self._memory: Any = None  # what the source of draws keeps from one call to the next
         with self.matrix.locked() as arrays:
-            self._ensemble = from_point_estimates(arrays, self._n_segments, rng)
+            ties = np.random.default_rng(len(specs))  # not `rng`, which belongs to the thread of the event loop
+            self._ensemble = from_point_estimates(arrays, self._n_segments, ties)
         clicks = sum(cell.clicks for cell in counts.cells)
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far

@@ -1,8 +1,8 @@
 """A page in memory. It has items and constraints, and chooses displays."""
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from slotwise.arrange import EMPTY, NO_PINS, InvalidPin, allowed_items, arrange_
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
+from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.learner import PageLearner, RefreshJob
 from slotwise.service.pages.page import ItemSpec
@@ -42,7 +43,7 @@ class _Constraints(NamedTuple):
 
 
 class PageModel:
-    """One page. All calls are made on the thread of the event loop.
+    """One page. It may be created on any thread. All calls are made on the thread of the event loop.
 
     `on_change` is called whenever a new ensemble may be due.
     """
@@ -65,8 +66,9 @@ class PageModel:
         self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
-        self._active_from, self._active_until = 0.0, -math.inf
-        self._active = np.ones(len(self.specs), np.bool_)
+        self._active = ActiveItems(self.specs)
+        self._default_order: Floats | None = None
+        self._default_scores()
         self._learner = PageLearner(page.body, self.specs, counts, rng)
         self._on_change = on_change
 
@@ -137,15 +139,8 @@ class PageModel:
         return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
-        """Which items may be shown now. This is computed again only when the validity of an item begins or ends."""
-        if not self._active_from <= now < self._active_until:
-            self._active = np.array([spec.is_active(now) for spec in self.specs], np.bool_)
-            limits = [
-                limit for spec in self.specs for limit in (spec.valid_from, spec.valid_until) if limit is not None
-            ]
-            self._active_from = now
-            self._active_until = min((limit for limit in limits if limit > now), default=math.inf)
-        return self._active
+        """Which items may be shown now."""
+        return self._active.at(now)
 
     def _draw_variant(self) -> str:
         spec = self.page.body.spec
@@ -172,11 +167,12 @@ class PageModel:
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""
-        scores = -np.arange(len(self.specs), dtype=np.float64)
-        for rank, name in enumerate(reversed(self.page.body.spec.default_order)):
-            if name in self.items:
-                scores[self.items[name]] = 1.0 + rank
-        return scores
+        if self._default_order is None:
+            self._default_order = -np.arange(len(self.specs), dtype=np.float64)
+            for rank, name in enumerate(reversed(self.page.body.spec.default_order)):
+                if name in self.items:
+                    self._default_order[self.items[name]] = 1.0 + rank
+        return self._default_order
 
     def _entries(self, layout: Layout, pinned: Mapping[int, int], reason: str) -> list[DisplayEntry]:
         cells = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True)
@@ -284,7 +280,7 @@ class PageModel:
 
     def begin_refresh(self) -> RefreshJob:
         """A job that makes a new ensemble on another thread. Its result is for `install`."""
-        return self._learner.begin_refresh(self._active)
+        return self._learner.begin_refresh(self._active.last)
 
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Choose displays from this ensemble from now on."""
@@ -309,7 +305,8 @@ class PageModel:
             else:
                 before.setdefault(number, self.specs[number])
                 self.specs[number] = _shared(spec)
-        self._active_until = -math.inf
+        self._active.change(((number, self.specs[number]) for number in before), len(self.specs))
+        self._default_order = None
         self._learner.items_changed(size_before, before.items())
         self._on_change(self)
 
@@ -320,10 +317,9 @@ def _shared(spec: ItemSpec) -> ItemSpec:
 
 
 def _unknown(what: str, name: object, names: Iterable[str]) -> str:
-    """An error message of one line for an unknown name. It lists at most 20 of the known names."""
-    options = sorted(names)
+    """An error message of one line for an unknown name. It lists the first 20 of the known names."""
     try:
-        one_of(what, name, options[:20])
+        one_of(what, name, sorted(islice(names, 20)))
     except BadInput as error:
         return str(error)
     return f"unknown {what}"

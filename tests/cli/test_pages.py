@@ -14,6 +14,7 @@ from slotwise.client.http_client import HttpClient
 from slotwise.client.page_file import page_of
 from slotwise.client.page_plan import plan
 from slotwise.client.pages import fetch_page
+from slotwise.service.pages.limits import MOST_COUNTS
 from tests.command_line import CommandResult
 from tests.service.running_service import Process
 
@@ -211,9 +212,11 @@ def test_many_changes_are_not_all_listed(apply) -> None:
 def test_a_rejected_request_is_an_error(apply, service: Process, page: str) -> None:
     assert apply(FIRST).exit_code == 0
     apply('positions = ["hero"]\nretention = 5').assert_refused("retention: 5 ", "click_window")
-    items = "\n".join(f"item{k} = {{}}" for k in range(10_001))
-    result = apply(f'positions = ["hero"]\n[items]\n{items}')
-    result.assert_refused(service.address, "'item9998'", "10,001 items")
+    names = [f"name{k}" for k in range(50)]
+    most = MOST_COUNTS // (51 * 53)  # segments and none; positions, the two that were there before, and priors
+    items = "\n".join(f"item{k} = {{}}" for k in range(most))
+    result = apply(f"positions = {names}\nsegments = {names}\n[items]\n{items}")
+    result.assert_refused(service.address, f"'item{most - 2}'", f"{most + 1:,} items")  # two items were there before
 
 
 def test_list_and_show(apply, show, service: Process, page: str, slotwise) -> None:

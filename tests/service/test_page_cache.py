@@ -119,3 +119,55 @@ def test_other_pages_are_served_while_a_page_is_built(tmp_path: Path, monkeypatc
         assert slow.built == 1
 
     run_scenario(tmp_path, scenario)
+
+
+def test_pages_that_were_not_used_for_longest_leave_the_memory(tmp_path: Path) -> None:
+    """The budget is that of two pages. What a page has learnt is loaded again with it."""
+
+    async def scenario(client: Client) -> None:
+        pages = client.service._pages
+        for name in ("a", "b", "c"):
+            await client.page(name)
+            await client.recommend(name)
+        pages._most_bytes = 2 * pages._n_bytes // 3 + 1
+        shown = await client.recommend("a")
+        await client.page("d")
+        await client.recommend("d")
+        assert [model.page.name for model in pages.loaded()] == ["a", "d"]
+        assert pages._n_bytes == sum(model.n_bytes for model in pages.loaded())
+        click = {"type": "click", "display": shown["id"], "position": "hero"}
+        await client.recommend("b")
+        assert [model.page.name for model in pages.loaded()] == ["d", "b"]
+        assert await client.send(click) == ["accepted"]
+        model = await client.service.model("a")
+        assert (model.counts().displays, model.counts().clicks.sum()) == (2.0, 1.0)
+        text = (await client.http.get("/metrics")).text
+        assert "slotwise_evicted_pages_total 4.0" in text
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_a_change_of_settings_keeps_the_page_in_memory(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page(segments=["new"])
+        await client.recommend(segment="new")
+        model = await client.service.model("shop")
+        await client.ok("PATCH", "/v1/pages/shop", {"positions": ["right", "hero"], "segments": [], "holdout": 0.5})
+        await client.ok("PUT", "/v1/pages/shop/pins/default/hero", {"item": "tie"})
+        assert await client.service.model("shop") is model
+        shown = await client.recommend()
+        assert [row["position"] for row in shown["items"]] == ["right", "hero"]
+        assert shown["items"][1]["item"] == "tie"
+        refused = await client.http.post("/v1/pages/shop/recommendations", json={"segment": "new"})
+        assert refused.status_code == 422
+        await client.ok("PATCH", "/v1/pages/shop", {"mode": "off"})
+        await client.recommend()
+        assert await client.service.model("shop") is model
+        assert model.counts().displays == 2.0
+        for change in ({"segments": ["other"]}, {"policy": "uniform"}, {"positions": ["below"]}):
+            await client.ok("PATCH", "/v1/pages/shop", change)
+            assert await client.service.model("shop") is not model
+            model = await client.service.model("shop")
+
+    run_scenario(tmp_path, scenario)
+    assert verify(tmp_path / "store.db").differences == []

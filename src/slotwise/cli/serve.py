@@ -21,6 +21,9 @@ def serve(
         float,
         typer.Option(min=0.01, max=1.0, help="Share of one core that may be used to make ensembles of draws."),
     ] = 0.5,
+    memory: Annotated[
+        int, typer.Option(min=1, help="MB for pages in memory; pages that were not used for longest leave it.")
+    ] = 4000,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -37,6 +40,7 @@ def serve(
     from slotwise.service.background import exit_if_busy
     from slotwise.service.http.access import check_address
     from slotwise.service.http.server import serve as run
+    from slotwise.service.service import Resources
     from slotwise.service.store.sqlite import path_of
 
     if not dev:
@@ -53,7 +57,7 @@ def serve(
                 port,
                 lambda line: print(line, flush=True),
                 seed=seed,
-                refresh_share=refresh_share,
+                resources=Resources(refresh_share, 1e6 * memory),
             )
         )
     exit_if_busy()

@@ -70,6 +70,8 @@ class Metrics:
         self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **options)
         self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **options)
         self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **options)
+        self.page_bytes = Gauge("slotwise_page_bytes", "Estimated memory of the pages in memory.", **options)
+        self.evicted = Counter("slotwise_evicted_pages", "Pages evicted to keep the memory budget.", **options)
         self.warming = Counter(
             "slotwise_warming_displays", "Displays from point estimates, because the page had no draws yet.", **options
         )

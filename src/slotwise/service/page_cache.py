@@ -1,6 +1,8 @@
 """The pages in memory. They are loaded from the store when needed, and updated after the store commits a change."""
 
 import asyncio
+import math
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -54,15 +56,24 @@ class _PageLoad:
 class PageCache:
     """Finds pages by name and by number. It can be used only when `ready` is set, after the kernels are compiled."""
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics, refresher: Refresher, seed: int | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        metrics: Metrics,
+        refresher: Refresher,
+        seed: int | None,
+        most_bytes: float = math.inf,
+    ) -> None:
         self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
         self._rng, self.seeded = np.random.default_rng(seed), seed is not None
         self._compiler = Compiler()
-        self._by_name: dict[str, PageModel] = {}
+        self._by_name: OrderedDict[str, PageModel] = OrderedDict()  # the page that was used last comes last
         self._by_number: dict[int, PageModel] = {}
         self._loading: dict[str, asyncio.Future[PageModel | None]] = {}
+        self._sizes: dict[str, int] = {}  # bytes of each page in memory
+        self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
-        self._replaced: dict[str, PageModel] = {}  # pages whose definition changed, until they are loaded again
         self.ready = False
 
     async def compile(self) -> None:
@@ -86,7 +97,10 @@ class PageCache:
 
     def by_name(self, name: str) -> PageModel | None:
         """A page, or None if it is not in memory."""
-        return self._by_name.get(name)
+        model = self._by_name.get(name)
+        if model is not None:
+            self._by_name.move_to_end(name)
+        return model
 
     def by_number(self, number: int) -> PageModel | None:
         """A page, or None if it is not in memory."""
@@ -95,7 +109,7 @@ class PageCache:
     async def model(self, name: str) -> PageModel:
         """A page. It is loaded from the store if it is not in memory. Raises NotFound if it does not exist."""
         self._check_ready()
-        model = self._by_name.get(name)
+        model = self.by_name(name)
         if model is None:
             model = await self._load(name)
         if model is None:
@@ -114,22 +128,17 @@ class PageCache:
 
     def evict(self, name: str) -> None:
         """Drop a page from memory. It is loaded again when it is next needed."""
-        self._replaced.pop(name, None)
-        self._remove(name)
-
-    def _remove(self, name: str) -> PageModel | None:
         if name in self._loads:
             self._loads[name].is_stale = True
         model = self._by_name.pop(name, None)
         if model is not None:
             del self._by_number[model.page.number]
+            self._n_bytes -= self._sizes.pop(name)
             self._refresher.forget(model)
-        return model
 
     def clear(self) -> None:
         for name in [*self._by_name, *self._loads]:
             self.evict(name)
-        self._replaced.clear()
 
     def _check_ready(self) -> None:
         if not self.ready:
@@ -173,20 +182,31 @@ class PageCache:
             del self._loads[name]
         if load.is_stale:
             return None
-        replaced = self._replaced.pop(name, None)
-        if replaced is not None:
-            model.inherit(replaced)
         for change in load.changes:
             change(model)
         self._by_name[name] = self._by_number[model.page.number] = model
+        self._measure(model)
         self._metrics.pages.set(len(self._by_name))
         return model
+
+    def _measure(self, model: PageModel) -> None:
+        """Note the size of a page. If the pages need more memory than the budget, evict those not used for longest."""
+        name, size = model.page.name, model.n_bytes
+        self._n_bytes += size - self._sizes.get(name, 0)
+        self._sizes[name] = size
+        self._by_name.move_to_end(name)
+        while self._n_bytes > self._most_bytes and len(self._by_name) > 1:
+            self.evict(next(iter(self._by_name)))
+            self._metrics.evicted.inc()
+        self._metrics.page_bytes.set(self._n_bytes)
 
     def _apply(self, page: int, change: Callable[[PageModel], None]) -> None:
         """Apply a change that the store has committed to a page, if the page is in memory or is being built."""
         model = self._by_number.get(page)
         if model is not None:
             change(model)
+            if model.n_bytes != self._sizes[model.page.name]:
+                self._measure(model)
         for load in self._loads.values():
             if load.number == page:
                 load.changes.append(change)
@@ -223,9 +243,9 @@ class PageCache:
             return saved, not exists
 
         def apply(result: tuple[StoredPage, bool]) -> None:
-            model = self._remove(name)
-            if model is not None and not archived:
-                self._replaced[name] = model  # its ensemble serves until there is a new one
+            model = self._by_name.get(name)
+            if model is None or archived or not model.redefine(result[0]):
+                self.evict(name)
 
         return await commit_and_apply(self._store, operation, apply)
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from slotwise.compilation_progress import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
@@ -23,8 +23,7 @@ from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
-from slotwise.service.refresher import SHARE as REFRESH_SHARE
-from slotwise.service.refresher import Refresher
+from slotwise.service.refresher import SHARE, Refresher
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     CellCounts,
@@ -42,10 +41,22 @@ from slotwise.service.tokens import TokenClaims, Tokens
 _log = logging.getLogger("slotwise.service")
 
 
+class Resources(NamedTuple):
+    """What the service may use: a share of one core to make ensembles, and memory for pages."""
+
+    refresh_share: float = SHARE
+    page_bytes: float = 4e9
+
+
+DEFAULT_RESOURCES = Resources()
+
+
 class Service:
     """A running service. Create it inside a running event loop, then `open` it. At the end, `close` it."""
 
-    def __init__(self, path: Path, clock: Clock, seed: int | None = None, refresh_share: float = REFRESH_SHARE) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, seed: int | None = None, resources: Resources = DEFAULT_RESOURCES
+    ) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
         self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
         self._health = StoreHealth(self.metrics)
@@ -56,8 +67,8 @@ class Service:
             dropped=lambda displays: self._displays.forget_dropped(displays),
         )
         self.store = SqliteStore(path, callbacks)
-        self.refresher = Refresher(self.metrics, seed, refresh_share)
-        self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed)
+        self.refresher = Refresher(self.metrics, seed, resources.refresh_share)
+        self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed, resources.page_bytes)
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
         self._insights = InsightsCache(self.store, clock)
         self._housekeeping = Housekeeping(self.store, self._pages, self._displays, clock)
@@ -190,10 +201,10 @@ class Service:
 
 @asynccontextmanager
 async def running(
-    path: Path, clock: Clock = machine_clock, seed: int | None = None, refresh_share: float = REFRESH_SHARE
+    path: Path, clock: Clock = machine_clock, seed: int | None = None, resources: Resources = DEFAULT_RESOURCES
 ) -> AsyncIterator[Service]:
     """Run a service on this store until the block ends. At the end, the service commits everything that waits."""
-    service = Service(path, clock, seed, refresh_share)
+    service = Service(path, clock, seed, resources)
     try:
         await service.open()
         tasks = [asyncio.create_task(service.compile()), asyncio.create_task(service.run_housekeeping())]

@@ -19,8 +19,7 @@ from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
 from slotwise.service.http.app import make_app
 from slotwise.service.http.connection import Connection
-from slotwise.service.refresher import SHARE as REFRESH_SHARE
-from slotwise.service.service import Service, running
+from slotwise.service.service import DEFAULT_RESOURCES, Resources, Service, running
 
 BACKLOG = 1024  # connections that wait to be accepted
 ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
@@ -92,14 +91,14 @@ async def serve(
     report: Callable[[str], None],
     extra_routes: Sequence[Route[Any]] = (),
     seed: int | None = None,
-    refresh_share: float = REFRESH_SHARE,
+    resources: Resources = DEFAULT_RESOURCES,
 ) -> None:
     """Serve this store until SIGTERM or SIGINT. Then commit every issued display.
 
     `report` is called with each line about the progress.
     """
     with bind(host, port) as listener:
-        async with running(path, seed=seed, refresh_share=refresh_share) as service:
+        async with running(path, seed=seed, resources=resources) as service:
             reporting = asyncio.create_task(_report_when_ready(service, report))
             await _serve_until_stopped(make_app(service, extra_routes), listener, report)
             reporting.cancel()

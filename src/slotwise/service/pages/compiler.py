@@ -43,7 +43,7 @@ class Compiler:
     async def _compile(self, spec: PageSpec) -> None:
         try:
             async with self._one_at_a_time:
-                if self._is_serving:  # at first, nobody waits for the GIL, and this process can report its progress
+                if self._is_serving:  # before the first page, no request waits for the GIL, and progress is reported
                     await run_in_background(compile_in_child, spec)
                 await run_in_background(compile_kernels, spec)
                 self._is_serving = True

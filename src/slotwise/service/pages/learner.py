@@ -1,6 +1,6 @@
 """What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
 from slotwise.jit import direct
-from slotwise.policies._ensemble_source import ensemble_source, growth_of
+from slotwise.policies._ensemble_source import DRAWS, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
 from slotwise.service.pages.count_matrix import CountMatrix
@@ -20,8 +20,9 @@ from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, f
 from slotwise.service.store.interface import Display, DisplayChange, PageCounts
 
 NO_DRAWS, ITEMS_ADDED = MOST_LEVEL + 1, MOST_LEVEL + 2  # levels of urgency above those of growth
-MOST_PENDING = 2_000  # changes that wait to be applied to the counts
+MOST_PENDING = 32  # changes that wait to be applied to the counts; a few kB, on each of possibly 10,000 pages
 FAR = 0.5  # if displays or clicks have changed by this share, the sampler has to settle again
+MOST_LATER = 2_000  # items without draws that take part in one display
 _NOTHING_LATER = np.empty(0)
 
 
@@ -33,9 +34,8 @@ class PageLearner:
         policy = find(body.spec.policy)
         self.learns = learns(policy)
         self._source = ensemble_source(policy)
-        self._definition = body.spec.policy, body.spec.params, len(body.segments), body.n_columns
         self._params = make_params(policy, serving_params(policy, body.spec.params), None)
-        self._n_segments = len(body.segments)
+        self._n_segments, self._n_columns = len(body.segments), body.n_columns
         self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts)
         self._memory: Any = None  # what the source of draws keeps from one call to the next
         with self.matrix.locked() as arrays:
@@ -44,7 +44,7 @@ class PageLearner:
         clicks = sum(cell.clicks for cell in counts.cells)
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
-        self._set_later()
+        self._later = np.empty((2, 0))  # clicks and skips in the priors of items that the ensemble does not have
         self._arrange = direct(arrange_draw)
 
     # displays
@@ -79,18 +79,20 @@ class PageLearner:
         )
 
     def _later_thetas(self, draw: int) -> Floats:
-        """Draws for items that were added after the ensemble was made: from the law of the draw and their own prior."""
-        if not self._later.size:
+        """Draws for items that were added after the ensemble was made: from the law of the draw and their own prior.
+
+        If they are very many, a random part of them takes part in this display.
+        """
+        n_later = self._later.shape[1]
+        if not n_later:
             return _NOTHING_LATER
         a, b = self._ensemble.beta[draw]
-        thetas: Floats = self._rng.beta(a + self._later[0], b + self._later[1])
+        if n_later <= MOST_LATER:
+            drawn: Floats = self._rng.beta(a + self._later[0], b + self._later[1])
+            return drawn
+        thetas, chosen = np.full(n_later, -1.0), self._rng.integers(n_later, size=MOST_LATER)
+        thetas[chosen] = self._rng.beta(a + self._later[0, chosen], b + self._later[1, chosen])
         return thetas
-
-    def _set_later(self) -> None:
-        later = self._specs[self._ensemble.n_items :]
-        priors = [(0.0, 0.0) if spec.prior is None else (spec.prior.clicks, spec.prior.views) for spec in later]
-        clicks, views = np.array(priors).reshape(-1, 2).T
-        self._later = np.array([clicks, views - clicks])  # 2 x items: clicks and skips
 
     # counts
 
@@ -114,16 +116,26 @@ class PageLearner:
         self.matrix.append_fading(epochs)
         self._growth.fade(weight(epochs))
 
-    def items_changed(self, size_before: int, before: Iterable[tuple[int, ItemSpec | None]]) -> None:
+    def items_changed(self, size_before: int, before: Collection[tuple[int, ItemSpec | None]]) -> None:
         """Follow a change of the items: `before` has the earlier definition of each, or None for a new item."""
         if len(self._specs) > size_before:  # once for all new items, because growing copies all counts
             self.matrix.append_items(len(self._specs))
         for number, old in before:
             self.matrix.append_prior(number, None if old is None else old.prior, self._specs[number].prior)
         self._growth.change()
-        self._set_later()
+        first = self._ensemble.n_items
+        self._later = np.hstack([self._later, _prior_counts(self._specs[size_before:])])
+        for number, _ in before:
+            if number >= first:
+                self._later[:, number - first : number - first + 1] = _prior_counts(self._specs[number : number + 1])
 
     # the ensemble
+
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory the counts and a complete ensemble take."""
+        rows = len(self._specs) * self._n_segments
+        return 24 * rows * self._n_columns + 4 * DRAWS * (rows + self._n_columns)
 
     @property
     def growth(self) -> float:
@@ -141,12 +153,11 @@ class PageLearner:
             return NO_DRAWS
         return max(level, self._growth.level())
 
-    def inherit(self, previous: "PageLearner") -> None:
-        """Continue with the ensemble of an earlier definition of the page, if it fits, until there is a new one."""
-        if self._definition == previous._definition and not previous.warming:
-            self._ensemble = previous._ensemble._replace(plans={})  # the positions of a layout may have changed
-            self._growth.drawn_from = self._ensemble.made_from._replace(changes=-1)
-            self._set_later()
+    def layouts_changed(self) -> None:
+        """Follow a change of the layouts: the planned displays may not fit any more."""
+        self._asked.clear()
+        self._ensemble = self._ensemble._replace(plans={})
+        self._growth.change()
 
     def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
         """A job that makes a new ensemble on another thread. `active` are the items that may be shown."""
@@ -157,9 +168,9 @@ class PageLearner:
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Use a new ensemble from now on."""
         if ensemble is not None:
+            self._later = self._later[:, ensemble.n_items - self._ensemble.n_items :]
             self._ensemble = ensemble
             self._growth.drawn_from = ensemble.made_from
-            self._set_later()
 
 
 class RefreshJob(NamedTuple):
@@ -178,3 +189,10 @@ class RefreshJob(NamedTuple):
                 return None
             draws, learner._memory = learner._source.draw(learner._params, counts, learner._memory, self.far, rng)
         return from_draws(draws, learner._source.planner, learner._params, self.groups, self.made_from)
+
+
+def _prior_counts(specs: Sequence[ItemSpec]) -> Floats:
+    """The clicks and skips in the priors of items, as two rows."""
+    priors = [(0.0, 0.0) if spec.prior is None else (spec.prior.clicks, spec.prior.views) for spec in specs]
+    clicks, views = np.array(priors).reshape(-1, 2).T
+    return np.array([clicks, views - clicks])

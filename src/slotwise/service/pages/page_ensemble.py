@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
-from slotwise.inference.sampling.ensemble_draws import EnsembleDraws
+from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, Float32s
 from slotwise.policies._ensemble_source import Planner
 from slotwise.service.pages.growth import NO_COUNTS, CountsVersion
 from slotwise.service.pages.kernels import Scores
 from slotwise.service.pages.layout import Layout
 
 SMOOTHING = 10.0  # views by which a point estimate is drawn towards the click rate of the page
+LEADERS, SMALL = 256, 1_000  # a page with more items than SMALL keeps the best of each draw and segment
 _TIE_BREAK = 1e-3  # relative; without it, a new page would always show its first items
 
 
@@ -56,7 +57,21 @@ def from_draws(
         plan = planner and _plan(planner, params, draws, groups, segment, layout)
         if plan is not None:
             plans[segment, layout.name] = plan
-    return PageEnsemble(Scores(draws.theta, draws.kappa), draws.beta, n_items, plans, made_from, warming=False)
+    scores = _with_leaders(draws.theta, draws.kappa, groups.n_segments)
+    return PageEnsemble(scores, draws.beta, n_items, plans, made_from, warming=False)
+
+
+def _with_leaders(theta: Float32s, kappa: Float32s, n_segments: int) -> Scores:
+    """Scores with the best items of each draw and segment. A small page does not need them."""
+    draws, n_items = len(theta), theta.shape[1] // n_segments
+    leaders = np.empty((draws, n_segments, LEADERS if n_items > SMALL else 0), np.int32)
+    if leaders.size:
+        for draw in range(draws):
+            for segment in range(n_segments):
+                scores = -theta[draw, segment::n_segments]
+                best = np.argpartition(scores, LEADERS)[:LEADERS]
+                leaders[draw, segment] = best[np.argsort(scores[best], kind="stable")]
+    return Scores(theta, kappa, leaders)
 
 
 def _plan(
@@ -73,7 +88,10 @@ def _plan(
     visibility = (kappa / kappa.sum(axis=1, keepdims=True)).mean(axis=0, keepdims=True).astype(np.float32)
     displays = np.where(planned.displays == EMPTY, EMPTY, items[planned.displays])
     return GroupPlan(
-        Scores(means, visibility), np.arange(len(layout.positions)), displays, np.cumsum(planned.chances).tolist()
+        _with_leaders(means, visibility, 1),
+        np.arange(len(layout.positions)),
+        displays,
+        np.cumsum(planned.chances).tolist(),
     )
 
 
@@ -82,5 +100,7 @@ def from_point_estimates(counts: CountArrays, n_segments: int, rng: np.random.Ge
     clicks, views = counts.clicks, counts.clicks + counts.skips
     rate = (clicks.sum() + 1.0) / (views.sum() + SMOOTHING)
     theta, kappa = ((clicks.sum(axis=axis) + rate * SMOOTHING) / (views.sum(axis=axis) + SMOOTHING) for axis in (1, 0))
-    scores = Scores(*((s * (1.0 + _TIE_BREAK * rng.random(s.size))).astype(np.float32)[None] for s in (theta, kappa)))
-    return PageEnsemble(scores, np.ones((1, 2)), theta.size // n_segments, {}, NO_COUNTS, warming=True)
+    theta, kappa = ((s * (1.0 + _TIE_BREAK * rng.random(s.size))).astype(np.float32)[None] for s in (theta, kappa))
+    return PageEnsemble(
+        _with_leaders(theta, kappa, n_segments), np.ones((1, 2)), theta.size // n_segments, {}, NO_COUNTS, warming=True
+    )

@@ -29,6 +29,7 @@ from slotwise.service.store.interface import (
 )
 
 DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
+_BYTES_OF_PAGE, _BYTES_OF_ITEM = 10_000, 200  # measured, without counts and draws
 _DEFAULT_SPEC = ItemSpec()
 _ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
@@ -56,21 +57,41 @@ class PageModel:
         rng: np.random.Generator,
         on_change: Callable[["PageModel"], None] = lambda _: None,
     ) -> None:
-        self.page, self._rng = page, rng
+        self._rng = rng
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
+        self._define(page)
+        self._active = ActiveItems(self.specs)
+        if page.body.spec.default_order:
+            self._default_scores()  # here, because an order may be long
+        self._learner = PageLearner(page.body, self.specs, counts, rng)
+        self._on_change = on_change
+
+    def _define(self, page: StoredPage) -> None:
         spec = page.body.spec
+        self.page = page
         self._counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
         self._keep_seconds = max(spec.click_window, spec.keep_seconds())
         self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
-        self._active = ActiveItems(self.specs)
         self._default_order: Floats | None = None
-        self._default_scores()
-        self._learner = PageLearner(page.body, self.specs, counts, rng)
-        self._on_change = on_change
+
+    def redefine(self, page: StoredPage) -> bool:
+        """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
+
+        That is the case if the new definition has another policy or other columns or segments of the count matrix.
+        """
+        before, after = self.page.body, page.body
+        if (before.columns, before.segments) != (after.columns, after.segments):
+            return False
+        if (before.spec.policy, before.spec.params) != (after.spec.policy, after.spec.params):
+            return False
+        self._define(page)
+        self._learner.layouts_changed()
+        self._on_change(self)
+        return True
 
     # displays
 
@@ -266,6 +287,11 @@ class PageModel:
         """The counts above zero, in the store's form. Any thread may call this."""
         return self._learner.matrix.cells()
 
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory the page takes, with its ensemble."""
+        return _BYTES_OF_PAGE + _BYTES_OF_ITEM * len(self.specs) + self._learner.n_bytes
+
     # the ensemble
 
     @property
@@ -286,10 +312,6 @@ class PageModel:
         """Choose displays from this ensemble from now on."""
         self._learner.install(ensemble)
         self._on_change(self)
-
-    def inherit(self, previous: "PageModel") -> None:
-        """Choose displays from the ensemble of an earlier definition, until there is a new one."""
-        self._learner.inherit(previous._learner)
 
     # items
 

@@ -1,0 +1,45 @@
+"""Arranging by the leaders of a draw gives the same display as comparing all items."""
+
+import numpy as np
+import pytest
+
+from slotwise.arrange import EMPTY
+from slotwise.checks import Ints
+from slotwise.service.pages.kernels import DisplayPlace, DisplayRules, Scores, arrange_draw
+
+ITEMS, LATER, SEGMENTS, COLUMNS, LEADERS = 40, 3, 2, 7, 8
+
+
+def random_rules(rng: np.random.Generator, share: float) -> DisplayRules:
+    """Allowed items, pins and a preferred display, at four positions."""
+    allowed = rng.random(ITEMS + LATER) < share
+    pins, preferred = np.full(4, EMPTY), np.full(4, EMPTY)
+    items = rng.permutation(ITEMS)
+    for position in range(4):
+        if rng.random() < 0.2:
+            pins[position] = items[position]
+    if rng.random() < 0.5:
+        preferred[:] = rng.permutation(ITEMS)[:4]
+    return DisplayRules(allowed, pins, preferred)
+
+
+def leaders_of(theta: np.ndarray, size: int) -> np.ndarray:
+    by_segment = theta.reshape(len(theta), ITEMS, SEGMENTS).swapaxes(1, 2)
+    return np.ascontiguousarray(np.argsort(-by_segment, axis=2)[:, :, :size].astype(np.int32))
+
+
+@pytest.mark.parametrize("share", [0.95, 0.5, 0.1, 0.02])
+def test_leaders_give_the_same_display_as_all_items(share: float) -> None:
+    """With few allowed items, the leaders are exhausted, and all items are compared."""
+    rng = np.random.default_rng(2)
+    theta = rng.random((5, ITEMS * SEGMENTS)).astype(np.float32)
+    kappa = rng.random((5, COLUMNS)).astype(np.float32)
+    for _ in range(200):
+        rules, draw, segment = random_rules(rng, share), int(rng.integers(5)), int(rng.integers(SEGMENTS))
+        place = DisplayPlace(segment, SEGMENTS, rng.permutation(COLUMNS)[:4])
+        later = rng.random(LATER)
+        displays: list[Ints] = []
+        for size in (0, LEADERS):
+            displays.append(np.empty(4, np.int64))
+            arrange_draw(Scores(theta, kappa, leaders_of(theta, size)), draw, later, place, rules, displays[-1])
+        assert displays[0].tolist() == displays[1].tolist()

@@ -22,15 +22,19 @@ pytest.importorskip("pyspark", reason="no Spark here: pip install 'slotwise[spar
 if not shutil.which("java"):
     pytest.skip("no Java here, which Spark needs: install Java 17 or newer", allow_module_level=True)
 
+# Java optimizes code that runs for long, which these tests do not; otherwise this takes most of their time
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ROWS: list[Row] = [("p" if k % 3 else "é, q", f"i{k % 5}", 1 + k % 4, int(k % 7 == 0)) for k in range(300)]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _spark() -> Iterator[None]:
     """One session for all tests: starting it takes longer than any test."""
-    running = start_session("local[2]")
-    yield
-    running.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
+        running = start_session("local[2]")
+        yield
+        running.stop()
 
 
 def same(files: str | list[str], format: str | None = None, **options: object) -> sw.BadInput | None:

@@ -1,13 +1,14 @@
 """Spark gives the same counts as DuckDB: the same expressions, on a real Spark session with two threads."""
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import slotwise as sw
-from slotwise.logs.engines.spark import start_session
+from slotwise.logs.engines.spark import new_session
 from slotwise.logs.line_filters import between, parse
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
@@ -29,12 +30,14 @@ ROWS: list[Row] = [("p" if k % 3 else "é, q", f"i{k % 5}", 1 + k % 4, int(k % 7
 
 @pytest.fixture(scope="module", autouse=True)
 def _spark() -> Iterator[None]:
-    """One session for all tests: starting it takes longer than any test."""
+    """One session for all tests: starting it takes longer than any test. Afterwards Ctrl-C works as before."""
+    before = signal.getsignal(signal.SIGINT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
-        running = start_session("local[2]")
-        yield
-        running.stop()
+        with new_session("local[2]"):
+            assert signal.getsignal(signal.SIGINT) is not before
+            yield
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def same(files: str | list[str], format: str | None = None, **options: object) -> sw.BadInput | None:

@@ -1,8 +1,12 @@
-"""Slot IDS: information-directed sampling for the PBM, with a share of Thompson sampling. It does not know kappa.
+"""Slot IDS: information-directed sampling for the PBM, and Thompson sampling of unlikely items. It does not know kappa.
 
 Both use an ensemble of draws from the posterior. Information-directed sampling follows Russo and Van Roy, "Learning to
 Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorithm 1 of Gauthier, Gaudel and Fromont,
 "Position-Based Multiple-Play Bandits with Thompson Sampling".
+
+Information-directed sampling alone gives up on an item that was unlucky at first, because such an item is in few of the
+draws' best displays. Thompson sampling tries it as often as it may still be one of the best. So a draw whose best
+display has an unlikely item is always shown, and the other draws are shown in a share of the rounds.
 """
 
 from typing import NamedTuple
@@ -28,7 +32,8 @@ class Params(NamedTuple):
 
     draws: int = 64  # the size of the ensemble
     growth: float = 0.03  # the ensemble is drawn again when displays or clicks have changed by this share
-    thompson: float = 0.4  # the share of Thompson sampling: rounds that show the best display under a draw
+    thompson: float = 0.1  # the share of Thompson sampling: rounds that show the best display under any draw
+    unlikely: float = 0.1  # an item is unlikely if fewer than this share of the draws show it in their best display
     prior: ThetaPrior = ThetaPrior.FALLING
 
 
@@ -37,6 +42,7 @@ class Plan(NamedTuple):
 
     displays: Ints  # M + 2 x L: the best display under each draw, the greedy one, and the one mixed with it
     chance: Floats  # one number: how often the display that is mixed with the greedy one is shown instead
+    least_share: Floats  # M: of the items in the draw's best display, the smallest share of draws that show an item
 
 
 class State(NamedTuple):
@@ -56,7 +62,8 @@ def check(params: Params) -> str | None:
     """An error message if the settings are invalid, else None."""
     if params.draws < 2:
         return f"draws = {params.draws!r} is not a whole number of at least 2"
-    for name, value in (("growth", params.growth), ("thompson", params.thompson)):
+    for name in ("growth", "thompson", "unlikely"):
+        value = getattr(params, name)
         if not 0.0 <= value <= 1.0:
             return f"{name} = {value!r} is not in [0, 1]"
     return None
@@ -74,6 +81,7 @@ def check_state(state: State) -> str | None:
         ("leaders.places", state.leaders.places, 0, n_positions - 1),
         ("plan.displays", state.plan.displays, EMPTY, n_items - 1),
         ("plan.chance", state.plan.chance, 0.0, 1.0),
+        ("plan.least_share", state.plan.least_share, 0.0, 1.0),
     )
     for name, values, least, most in limits:
         if not ((values >= least) & (values <= most)).all():
@@ -109,7 +117,7 @@ def _state(draws: int, counts: CountArrays, chain: ChainState) -> State:
         single_component(n_items, n_positions),
         empty_ensemble(draws, n_items, n_positions),
         Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)),
-        Plan(displays, np.zeros(1)),
+        Plan(displays, np.zeros(1), np.zeros(draws)),
     )
 
 
@@ -150,10 +158,11 @@ def _row(params: Params, state: State, rng: np.random.Generator) -> int:
         chain = ChainState(state.theta, state.kappa, state.beta)
         refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
         _make_plan(state.ensemble, state.leaders, state.plan)
-    few_items = state.theta.size < state.kappa.size
-    if few_items or rng.random() < params.thompson:
-        return int(params.draws * rng.random())
-    return params.draws + (1 if rng.random() < state.plan.chance[0] else 0)
+    plan, few_items = state.plan, state.theta.size < state.kappa.size
+    draw = int(params.draws * rng.random())
+    if few_items or plan.least_share[draw] < params.unlikely or rng.random() < params.thompson:
+        return draw
+    return params.draws + (1 if rng.random() < plan.chance[0] else 0)
 
 
 @kernel
@@ -174,5 +183,20 @@ def _make_plan(ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
     rank_by(ensemble.mean_theta, leaders.items)
     for rank in range(n_positions):
         greedy[leaders.places[rank]] = leaders.items[rank]
+    _find_least_shares(best, n_items, plan.least_share)
     cells = cells_of(ensemble, best)
     plan.chance[0] = choose_mixture(cells, best, best_clicks, leaders, plan.displays[draws + 1])
+
+
+@kernel
+def _find_least_shares(best: Ints, n_items: int, least_share: Floats) -> None:
+    """For each draw, find the item of its best display that the fewest draws show, and the share of these draws."""
+    draws, n_positions = best.shape
+    shares = np.zeros(n_items)
+    for draw in range(draws):
+        for position in range(n_positions):
+            shares[best[draw, position]] += 1.0 / draws
+    for draw in range(draws):
+        least_share[draw] = 1.0
+        for position in range(n_positions):
+            least_share[draw] = min(least_share[draw], shares[best[draw, position]])

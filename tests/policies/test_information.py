@@ -7,7 +7,7 @@ import pytest
 
 from slotwise.checks import Floats
 from slotwise.inference.sampling.ensemble import empty_ensemble
-from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
+from slotwise.policies._candidate_displays import Leaders, choose_mixture, rank_by
 from slotwise.policies._information import Outlook, best_mixture, cells_of, information
 from tests.policies.plain_python_replay import best_first
 

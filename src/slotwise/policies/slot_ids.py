@@ -21,7 +21,7 @@ from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.ensemble import Ensemble, empty_ensemble, needs_refill, refill
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
-from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
+from slotwise.policies._candidate_displays import Leaders, choose_mixture, rank_by
 from slotwise.policies._common import count_display
 from slotwise.policies._information import cells_of
 from slotwise.policies.slot_ts import ThetaPrior

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.regret_ratios [group ...]`: the regret of slot_ids relative to that of pb_mhb.
+"""`python -m benchmarks.slot_ids_regret [group ...]`: the regret of slot_ids relative to that of pb_mhb.
 
 Three numbers are compared: the mean, the 95th percentile, and the mean of the worst 2 % of the runs. pb_mhb has
 `reference=none` and the same visitors. The seeds were not used to choose slot_ids or its settings. `itself` compares
@@ -21,7 +21,7 @@ from slotwise.checks import Floats
 from slotwise.jit import source_digest
 from slotwise.paper.named_click_models import SETTINGS, SIMULATED, setting
 
-RESULTS = Path(__file__).parent / "results" / "regret_ratios.json"
+RESULTS = Path(__file__).parent / "results" / "slot_ids_regret.json"
 BASELINE: tuple[str, dict[str, Any]] = ("pb_mhb", {"reference": "none"})
 POLICY: tuple[str, dict[str, Any]] = ("slot_ids", {})
 SEED, OTHER_SEED = 90_001, 90_002

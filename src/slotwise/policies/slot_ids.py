@@ -4,9 +4,9 @@ Both use an ensemble of draws from the posterior. Information-directed sampling 
 Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorithm 1 of Gauthier, Gaudel and Fromont,
 "Position-Based Multiple-Play Bandits with Thompson Sampling".
 
-Information-directed sampling alone gives up on an item that was unlucky at first, because such an item is in few of the
-draws' best displays. Thompson sampling tries it as often as it may still be one of the best. So a draw whose best
-display has an unlikely item is always shown, and the other draws are shown in a share of the rounds.
+Information-directed sampling alone gives up on an item that was unlucky at first, because few draws have such an item
+in their best display. Thompson sampling tries the item as often as it may still be one of the best. So a draw whose
+best display has an unlikely item is shown in half of the rounds that pick it. Other draws are seldom shown.
 """
 
 from typing import NamedTuple
@@ -32,8 +32,9 @@ class Params(NamedTuple):
 
     draws: int = 64  # the size of the ensemble
     growth: float = 0.03  # the ensemble is drawn again when displays or clicks have changed by this share
-    thompson: float = 0.1  # the share of Thompson sampling: rounds that show the best display under any draw
-    unlikely: float = 0.1  # an item is unlikely if fewer than this share of the draws show it in their best display
+    thompson: float = 0.05  # how often the best display under the picked draw is shown (Thompson sampling)
+    thompson_unlikely: float = 0.5  # the same, if that display has an unlikely item; at least `thompson`
+    unlikely: float = 0.1  # an item is unlikely if fewer than this share of the draws have it in their best display
     prior: ThetaPrior = ThetaPrior.FALLING
 
 
@@ -62,7 +63,7 @@ def check(params: Params) -> str | None:
     """An error message if the settings are invalid, else None."""
     if params.draws < 2:
         return f"draws = {params.draws!r} is not a whole number of at least 2"
-    for name in ("growth", "thompson", "unlikely"):
+    for name in ("growth", "thompson", "thompson_unlikely", "unlikely"):
         value = getattr(params, name)
         if not 0.0 <= value <= 1.0:
             return f"{name} = {value!r} is not in [0, 1]"
@@ -159,8 +160,10 @@ def _row(params: Params, state: State, rng: np.random.Generator) -> int:
         refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
         _make_plan(state.ensemble, state.leaders, state.plan)
     plan, few_items = state.plan, state.theta.size < state.kappa.size
-    draw = int(params.draws * rng.random())
-    if few_items or plan.least_share[draw] < params.unlikely or rng.random() < params.thompson:
+    draw, share = int(params.draws * rng.random()), params.thompson
+    if plan.least_share[draw] < params.unlikely:
+        share = max(share, params.thompson_unlikely)
+    if few_items or rng.random() < share:
         return draw
     return params.draws + (1 if rng.random() < plan.chance[0] else 0)
 

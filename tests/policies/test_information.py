@@ -128,7 +128,7 @@ def test_the_mixture_is_that_of_a_plain_implementation() -> None:
         best = np.array([best_first(*draw) for draw in zip(ensemble.theta, ensemble.kappa, strict=True)])
         best_clicks = (ensemble.theta[np.arange(24)[:, None], best] * ensemble.kappa).sum(axis=1).mean()
         display = np.empty(3, np.int64)
-        chance = choose_mixture(cells_of(ensemble, best), best, best_clicks, leaders, display)
+        chance = choose_mixture(cells_of(ensemble.theta, ensemble.kappa, best), best, best_clicks, leaders, display)
         expected = plain_choice(ensemble.theta, ensemble.kappa)
         assert chance == pytest.approx(expected[1], abs=5e-3)
         assert display.tolist() == expected[0]

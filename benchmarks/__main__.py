@@ -3,7 +3,6 @@
 import sys
 
 from benchmarks import (
-    ensemble,
     estimators,
     logs,
     pb_mhb_speed,
@@ -11,6 +10,7 @@ from benchmarks import (
     policy_speed,
     sampler,
     service,
+    slot_ids_speed,
     time_scaling,
 )
 
@@ -25,7 +25,7 @@ if __name__ == "__main__":
             estimators,
             logs,
             sampler,
-            ensemble,
+            slot_ids_speed,
             service,
         )
     ]

@@ -7,26 +7,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.checks import BadInput, Floats, Ints, format_value, one_of
+from slotwise.checks import BadInput, Floats, format_value, one_of
 from slotwise.counts import Counts
 from slotwise.inference.estimation.batch import UNOBSERVED, Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
 from slotwise.inference.fit_warnings import (
+    FEW_ITEM_CLICKS,
+    FEW_POSITION_CLICKS,
     ITEM_TEXTS,
     POSITION_TEXTS,
     StateTexts,
-    name_list,
+    few_clicks,
+    item_warnings,
     needs_warning,
     query_warnings,
+    quoted,
 )
-from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, discoveries, goodness_of_fit
+from slotwise.inference.goodness_of_fit import (
+    MIN_WARNED_SIZE,
+    BatchGoodnessOfFit,
+    discoveries,
+    goodness_of_fit,
+)
 from slotwise.inference.query_fit import POOR_FIT, GoodnessOfFit, QueryFit
 from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
+from slotwise.inference.template import KappaTest, Template
+from slotwise.inference.template_fits import JointFit, by_positions, differing_text, joint_fit, templates
 from slotwise.logs.query import Query
 
 METHODS = ("em", "svd", "bayes")
-FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # with fewer clicks, measured intervals are inaccurate
-MIN_WARNED_SIZE = 0.02  # smaller relative errors of click rates cause no warning, however significant they are
 _BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt or a progress report waits until the call ends
 
 # with bayes, the prior determines what the counts do not determine, and no estimate is on the boundary
@@ -46,8 +55,12 @@ def fit_queries(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    template: bool = False,
 ) -> list[QueryFit]:
     """Fit every query on its own. The fits are in the order of the queries.
+
+    With `template`, queries with the same positions share their kappas, which are estimated from all of these queries.
+    Every query still has its own thetas. Tests say whether the kappas differ: see `QueryFit.template`.
 
     `em` and `svd` are the methods of `fit`. They use its `fill` and its `prior`, where None means 0. `svd` gives no
     errors. `bayes` gives posterior means and quantiles of `draws` draws. It uses the `prior` of `posterior`, where None
@@ -62,8 +75,13 @@ def fit_queries(
     """
     listed, checked_level = _checked(queries), check_level(level)
     bayes = one_of("method", method, METHODS) == "bayes"
+    if bayes and template:
+        raise BadInput("a template cannot be fitted by bayes; use em or svd")
     estimate = estimator("em" if bayes else method, fill, 0.0 if bayes or prior is None else prior)
-    batches = list(_fitted_batches(listed, estimate, None if bayes else progress))
+    if template:
+        batches = list(_fitted_templates(listed, estimate, progress))
+    else:
+        batches = list(_fitted_batches(listed, estimate, None if bayes else progress))
     sampled = None
     if bayes:
         settings = SamplingSettings("uniform" if prior is None else prior, draws, budget, seed, threads)
@@ -71,11 +89,15 @@ def fit_queries(
         for fitted in batches:
             fitted.batch.converged[:] = True  # the convergence of em does not concern the posterior
     poor = _poor_fits(batches, len(listed))
+    shared = templates([(fitted.joint, [listed[k].name for k in fitted.members]) for fitted in batches])
     fits: list[Any] = [None] * len(listed)
-    for fitted in batches:
+    for fitted, shared_by in zip(batches, shared, strict=True):
         estimates = _estimates(fitted.batch, checked_level) if sampled is None else [sampled[k] for k in fitted.members]
-        rows = zip(fitted.members, estimates, _assessments(fitted, listed, poor, bayes), strict=True)
-        for k, estimated, assessment in rows:
+        if shared_by is None:
+            assessments = _assessments(fitted, listed, poor, bayes)
+        else:
+            assessments = _template_assessments(fitted, listed, poor, shared_by)
+        for k, estimated, assessment in zip(fitted.members, estimates, assessments, strict=True):
             fits[k] = _query_fit(listed[k], method, checked_level, estimated, assessment)
     return fits
 
@@ -86,6 +108,8 @@ class _Assessment(NamedTuple):
     identifiable: bool
     goodness_of_fit: GoodnessOfFit | None
     warnings: list[str]
+    template: Template | None = None
+    kappa_test: KappaTest | None = None
 
 
 def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: _Assessment) -> QueryFit:
@@ -100,6 +124,7 @@ class _FittedBatch(NamedTuple):
     members: list[int]
     batch: Batch
     goodness: list[GoodnessOfFit | None]
+    joint: JointFit | None = None
 
 
 def _checked(queries: Iterable[Query]) -> list[Query]:
@@ -134,6 +159,22 @@ def _fitted_batches(
                 progress(done)
 
 
+def _fitted_templates(
+    queries: Sequence[Query], estimate: Callable[[Batch], None], progress: Progress | None
+) -> Iterator[_FittedBatch]:
+    done = 0
+    for members in by_positions(queries):
+        grouped, goodness = [queries[k] for k in members], []
+        joint = joint_fit(grouped, estimate)
+        for start in range(0, len(grouped), _BATCH_SIZE):
+            some = grouped[start : start + _BATCH_SIZE]
+            goodness += _named_cells(goodness_of_fit([query.counts for query in some]), some)
+        yield _FittedBatch(members, joint.batch, goodness, joint)
+        done += len(members)
+        if progress:
+            progress(done)
+
+
 def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
     """Which queries a PBM does not fit.
 
@@ -162,6 +203,23 @@ def _assessments(
         yield _Assessment(identifiable[row], goodness, warnings)
 
 
+def _template_assessments(
+    fitted: _FittedBatch, queries: Sequence[Query], poor: NDArray[np.bool_], template: Template
+) -> Iterator[_Assessment]:
+    """The assessment of each query of a template."""
+    batch, joint, differing = fitted.batch, fitted.joint, set(template.differing)
+    warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
+    identifiable = batch.identifiable.tolist()
+    for row, (k, goodness) in enumerate(zip(fitted.members, fitted.goodness, strict=True)):
+        query, test = queries[k], joint.query_tests[row] if joint else None
+        warnings = item_warnings(batch, row, [quoted(name) for name in query.items]) if warned[row] else []
+        if poor[k] and goodness is not None:
+            warnings.append(_poor_fit_text(goodness))
+        if test is not None and query.name in differing:
+            warnings.append(differing_text(query, test, batch.kappa[row]))
+        yield _Assessment(identifiable[row], goodness, warnings, template, test)
+
+
 def _estimates(batch: Batch, level: float) -> Iterator[QueryEstimate]:
     """The estimate of each query, with intervals where there are finite errors."""
     z = NormalDist().inv_cdf((1.0 + level) / 2.0)
@@ -188,32 +246,14 @@ def _has_few_clicks(batch: Batch) -> NDArray[np.bool_]:
 def _named_warnings(
     batch: Batch, row: int, query: Query, item_texts: StateTexts, position_texts: StateTexts
 ) -> Iterator[str]:
-    items, positions = [_quoted(name) for name in query.items], [_quoted(name) for name in query.positions]
+    items, positions = [quoted(name) for name in query.items], [quoted(name) for name in query.positions]
     yield from query_warnings(batch, row, items, positions, item_texts, position_texts)
     rows = slice(batch.offsets[row], batch.offsets[row + 1])
     clicks, item_state, position_state = batch.clicks[rows], batch.item_state[rows], batch.position_state[row]
-    yield from _few_clicks("item", items, clicks.sum(axis=1), item_state, item_texts, FEW_ITEM_CLICKS)
-    yield from _few_clicks(
+    yield from few_clicks("item", items, clicks.sum(axis=1), item_state, item_texts, FEW_ITEM_CLICKS)
+    yield from few_clicks(
         "position", positions, clicks.sum(axis=0), position_state, position_texts, FEW_POSITION_CLICKS
     )
-
-
-def _quoted(name: str) -> str:
-    """The name in quotes, which separate it from the text around it. A number needs none."""
-    return name if name.isdecimal() and len(name) < 10 else format_value(name)
-
-
-def _few_clicks(
-    what: str, names: list[str], clicks: Floats, states: Ints, texts: StateTexts, least: int
-) -> Iterator[str]:
-    """A warning about items or positions with few clicks.
-
-    Items and positions that already have a warning about their state are left out.
-    """
-    columns = zip(names, clicks.tolist(), states.tolist(), strict=True)
-    few = [name for name, total, state in columns if total < least and state not in texts]
-    if few:
-        yield f"{name_list(what, few)}: fewer than {least} clicks, a rough estimate"
 
 
 def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:

@@ -18,7 +18,7 @@ _STEPS = 30  # at most; each excludes half of the queries that differ
 _NEWTON_STEPS = 50
 
 
-def tests_by_exclusion(joint: Batch, offsets: Ints) -> tuple[KappaTests, KappaTests]:
+def kappa_tests_by_exclusion(joint: Batch, offsets: Ints) -> tuple[KappaTests, KappaTests]:
     """The test of all queries together, and the test of each query against those that are not excluded.
 
     At least half of the queries remain. `joint` and `offsets` are those of `kappa_tests`.

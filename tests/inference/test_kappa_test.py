@@ -10,7 +10,7 @@ import slotwise as sw
 from slotwise.checks import Floats, Ints
 from slotwise.inference import kappa_test
 from slotwise.inference.estimation.batch import Batch, assess, fit_em
-from slotwise.inference.excluded_queries import _thetas
+from slotwise.inference.excluded_queries import _tests_with, _thetas
 from slotwise.inference.kappa_test import KappaTests, kappa_tests
 from slotwise.paper.named_click_models import BEHAVIORAL, setting
 
@@ -53,6 +53,14 @@ def test_a_comparison_of_one_query_is_its_likelihood_ratio_against_the_rest() ->
     apart = sum(sw.fit(sw.Counts(clicks[part], skips[part])).log_likelihood for part in (first, rest))
     _, queries = kappa_tests(joint, OFFSETS)
     assert queries.statistic[0] == pytest.approx(2.0 * (apart - joint.log_likelihood[0]), rel=0.02, abs=0.01)
+
+
+def test_an_excluded_query_has_the_same_comparison_with_the_rest() -> None:
+    """The query q1 has a fifth of all clicks, so it matters that the kappas of the others are uncertain too."""
+    joint, _ = simulated(np.random.default_rng(5), 200_000)
+    with_others, without = kappa_tests(joint, OFFSETS)[1], _tests_with(joint, OFFSETS, np.arange(8) != 6)
+    assert without.statistic[6] == pytest.approx(with_others.statistic[6], rel=0.01)
+    assert without.degrees.tolist() == [2.0] * 8
 
 
 def test_the_test_holds_its_level_and_finds_a_difference() -> None:

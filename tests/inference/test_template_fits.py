@@ -165,6 +165,28 @@ def test_an_item_that_was_never_shown_gets_the_mean_of_its_own_query() -> None:
     assert not fit.identifiable
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_any_counts_can_be_fitted(seed: int) -> None:
+    """Counts of any size, cells that are empty, never clicked or always clicked, and fractions, as faded counts have.
+    A warning of numpy would fail the test."""
+    rng = np.random.default_rng(seed)
+    n_positions, queries = int(rng.integers(1, 5)), []
+    for k in range(int(rng.integers(1, 6))):
+        shape = int(rng.integers(1, 5)), n_positions
+        views = rng.integers(0, rng.choice([2, 50, 10_000, 10**9]), shape) * rng.choice([0.0, 0.37, 1.0], shape)
+        clicks = np.floor(views * rng.choice([0.0, 0.5, 1.0, rng.random()], shape))
+        positions = [f"position {place}" for place in range(n_positions)]
+        items = [str(item) for item in range(shape[0])]
+        queries.append(sw.Query(f"q{k}", items, positions, sw.Counts(clicks, views - clicks)))
+    for method in ("em", "svd"):
+        for fit in sw.fit_queries(queries, method, template=True):
+            assert ((fit.theta >= 0.0) & (fit.theta <= 1.0)).all()
+            assert ((fit.kappa >= 0.0) & (fit.kappa <= 1.0)).all()
+            assert fit.template is not None
+            for test in (fit.kappa_test, fit.template.test):
+                assert test is None or (0.0 <= test.p_value <= 1.0 and np.isfinite(test.size))
+
+
 # do the kappas differ?
 
 

@@ -77,7 +77,7 @@ def _thetas(clicks: Floats, skips: Floats, kappa: Floats) -> Floats:
     for _ in range(_NEWTON_STEPS):
         chance = np.minimum(theta[:, None] * kappa, 1.0 - 1e-12)
         odds = skips * chance / (1.0 - chance)
-        curvature = (odds / (1.0 - chance)).sum(axis=1)
-        step = (clicks - odds.sum(axis=1)) / np.maximum(curvature, 1e-300)
-        theta = np.minimum(theta * np.exp(np.clip(step, -1.0, 1.0)), 1.0)
+        gradient, curvature = clicks - odds.sum(axis=1), (odds / (1.0 - chance)).sum(axis=1)
+        step = gradient / np.maximum(np.maximum(curvature, np.abs(gradient)), 1e-300)  # between -1 and 1
+        theta = np.minimum(theta * np.exp(step), 1.0)
     return np.asarray(theta)

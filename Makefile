@@ -59,8 +59,9 @@ browser:
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
 # Two processes: most of the time goes to compilation, which uses one core. tests/worker_groups.py groups the tests.
+# Tests start about 140 processes, so Python keeps the bytecode of the sources even where it is told not to.
 unit: $(READY) browser
-	$(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s

@@ -2,11 +2,31 @@
 
 import sys
 
-from benchmarks import ensemble, estimators, growth, logs, pmed_cost, policies, sampler, service, speed
+from benchmarks import (
+    ensemble,
+    estimators,
+    logs,
+    pb_mhb_speed,
+    pmed_speed,
+    policy_speed,
+    sampler,
+    service,
+    time_scaling,
+)
 
 if __name__ == "__main__":
     results = [
         benchmark.main()
-        for benchmark in (speed, growth, policies, pmed_cost, estimators, logs, sampler, ensemble, service)
+        for benchmark in (
+            pb_mhb_speed,
+            time_scaling,
+            policy_speed,
+            pmed_speed,
+            estimators,
+            logs,
+            sampler,
+            ensemble,
+            service,
+        )
     ]
     sys.exit(not all(results))

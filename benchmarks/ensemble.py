@@ -5,9 +5,9 @@ import time
 import numpy as np
 
 import slotwise as sw
-from benchmarks.growth import random_model
 from benchmarks.measure import Row, alternate, ratio, report
-from benchmarks.speed import simulate_once
+from benchmarks.pb_mhb_speed import simulate_once
+from benchmarks.time_scaling import random_model
 from slotwise.paper.named_click_models import SIMULATED, setting
 from slotwise.policies import slot_ids
 from slotwise.policies._policy_module import make_params

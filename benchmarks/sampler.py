@@ -11,9 +11,9 @@ import numpy as np
 
 import slotwise as sw
 from benchmarks.measure import Row, alternate, ratio, report
-from benchmarks.speed import simulate_once
+from benchmarks.pb_mhb_speed import simulate_once
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
-from slotwise.inference.sampling.ess import ess, tail_ess
+from slotwise.inference.sampling.effective_sample_size import ess, tail_ess
 from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.paper.named_click_models import SIMULATED, setting
 from slotwise.simulation.simulate import counts_after

@@ -46,14 +46,14 @@ ROOT_FILES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CH
 
 
 def link_to_pages(*event: Any) -> None:
-    """Let links to files of the root lead to the pages that show them. The event ends with the text, in a list."""
+    """Make links to files in ROOT_FILES lead to their pages. The last argument is a list with the text."""
     text = event[-1]
     for name, page in ROOT_FILES.items():
         text[0] = re.sub(rf"\]\((?:\.\./)*{re.escape(name)}", f"](/{page}", text[0])
 
 
 def link_from_root(*event: Any) -> None:
-    """The same in a file of the root that a page includes. Its links to source files start at the root, too."""
+    """Change the links of a file in ROOT_FILES that a page includes. Its links to source files begin at the root."""
     link_to_pages(*event)
     text = event[-1]
     text[0] = re.sub(r"\]\((src|tests|examples)/", r"](../\1/", text[0])

@@ -19,7 +19,7 @@ import pytest
 from slotwise import jit
 from slotwise.clickmodels import pbm
 from slotwise.jit import CACHE_VARIABLE, cache_folder, direct, kernel, prune
-from slotwise.simulation.episode import episode_of
+from slotwise.simulation.simulation_loop import loop_of
 
 Output = dict[str, Any]  # what a process printed
 Written = Callable[[str, str], ModuleType]
@@ -88,11 +88,11 @@ SIMULATE = """
 import outside, slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.policies._policy_module import find
-from slotwise.simulation.episode import episode_of
+from slotwise.simulation.simulation_loop import loop_of
 
 def simulate(policy):
     result = sw.simulate(policy, sw.PBM([0.9, 0.5, 0.1], [0.5, 1.0]), rounds=50, runs=1, seed=1, threads=1)
-    return {"regret": float(result.regret[0, -1]), **cache_stats(episode_of(find(policy), pbm))}
+    return {"regret": float(result.regret[0, -1]), **cache_stats(loop_of(find(policy), pbm))}
 
 output = {"module": simulate(outside)}
 """
@@ -283,9 +283,9 @@ def test_an_import_that_fails_in_python_too_is_ignored(kernels: Path, written: W
 
 def test_a_reloaded_policy_gets_another_loop(kernels: Path, written: Written) -> None:
     policy = written("jit_policy", POLICY)
-    loop = episode_of(policy, pbm)
-    assert episode_of(policy, pbm) is loop
-    assert episode_of(written("jit_policy", EDITED_POLICY), pbm) is not loop
+    loop = loop_of(policy, pbm)
+    assert loop_of(policy, pbm) is loop
+    assert loop_of(written("jit_policy", EDITED_POLICY), pbm) is not loop
 
 
 def test_what_has_no_source_is_not_cached(kernels: Path) -> None:

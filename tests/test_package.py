@@ -39,4 +39,4 @@ def test_the_sdist_holds_what_git_does_not_ignore(tmp_path: Path) -> None:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     expected = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
     assert names - {"PKG-INFO"} == expected
-    assert {"Makefile", "constraints.txt", "tests/test_package.py", "docs/api.md", "examples/shop.toml"} <= names
+    assert {"Makefile", "constraints.txt", "tests/test_package.py", "docs/python_api.md", "examples/shop.toml"} <= names

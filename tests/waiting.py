@@ -7,11 +7,12 @@ from collections.abc import Callable
 HANG = 300.0  # seconds until a wait fails, far longer than any condition should take
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool], pause: float = 0.01) -> None:
+    """Wait for a condition, which is computed again after each `pause` in seconds."""
     deadline = time.monotonic() + HANG
     while not condition():
         assert time.monotonic() < deadline, "the condition was never met"
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 async def until(condition: Callable[[], bool]) -> None:

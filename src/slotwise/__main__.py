@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. Importing it takes half a second; an interrupt during the import also ends quietly."""
+    """Run the command line. The import takes half a second, and Ctrl-C during it also ends without a traceback."""
     try:
         from slotwise.cli import main as run
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """Turn scores into a display: the most attractive items at the most visible positions.
 
-The rules for constraints exist only here: exclusions override pins, pins override eligibility, and eligibility
+Only this file has the rules for constraints: exclusions override pins, pins override eligibility, and eligibility
 overrides the scores.
 """
 
@@ -18,7 +18,7 @@ _LOW_BITS = (1 << 32) - 1
 
 
 class InvalidPin(BadInput):
-    """A pin is invalid: its item is not active or, if `twice` is true, is pinned at two positions."""
+    """A pin is invalid, because its item is not active or, if `twice` is true, is pinned at two positions."""
 
     def __init__(self, position: int, item: int, twice: bool) -> None:
         super().__init__(f"item {item} " + ("is pinned at two positions" if twice else "is not active"))
@@ -54,8 +54,8 @@ def valid_pins(
 
     `pinned` are the pins of one request. A pin of an excluded item is ignored, even if it is invalid. Any other pin
     raises InvalidPin if its item is not active or is pinned at two positions. `page_pins` are the pins of the page. A
-    page pin applies if its item is active, and if the request pins neither this item nor this position and does not
-    exclude the item.
+    page pin applies under three conditions: its item is active, the request does not exclude this item, and the request
+    pins neither this item nor this position.
     """
     pins: dict[int, int] = {}
     excluded = frozenset(excluded)

@@ -30,7 +30,7 @@ def integer(name: str, value: Any) -> int:
 
 
 def integer_at_least(name: str, value: Any, least: int) -> int:
-    """`value` as an int of at least `least`, under the same rules."""
+    """`value` as an int of at least `least`, under the rules of `integer`."""
     return _integer(name, value, least, f"a whole number of at least {least}")
 
 

@@ -1,4 +1,4 @@
-"""Report the progress of compilation by callbacks. There are none if all functions are in numba's cache."""
+"""Report the progress of compilation by callbacks. Nothing is reported if all functions are in numba's cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -31,7 +31,7 @@ class CountArrays(NamedTuple):
 class Counts:
     """Clicks S and skips F per item and position, and the number of displays that they come from.
 
-    The default of `displays` is the largest number of clicks and skips at one position.
+    The default of `displays` is the largest sum of clicks and skips at any position.
 
     >>> counts = Counts(clicks=[[40, 20], [20, 10]], skips=[[60, 80], [80, 90]])
     >>> counts.displays

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 import platformdirs
 
-from slotwise.checked_kernels import CheckableKernel
+from slotwise.bounds_checked_kernels import CheckableKernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,12 +59,12 @@ def kernel(
     With `nogil=False` the kernel keeps the GIL. This suits a kernel that takes microseconds in a process with busy
     threads, where getting the GIL back would take longer than the kernel itself.
 
-    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of writing anywhere. This
-    includes the kernels of slotwise that it calls (see `checked_kernels`).
+    Outside slotwise, a kernel checks array bounds, so a wrong index raises IndexError instead of corrupting memory. The
+    kernels of slotwise that it calls then check bounds too (see `bounds_checked_kernels`).
 
     Arguments are numbers, arrays, or tuples whose classes the kernel's module can reach by imports. The reason is that
-    numba pickles the names of argument types into the cache. A class from any other file may be renamed without a new
-    digest.
+    numba pickles the names of argument types into the cache. If a class from any other file were renamed, the digest
+    would not change, and the cache would be stale.
     """
     if function is None:
         return lambda decorated: _compile(decorated, inline, depends, nogil)
@@ -86,7 +86,7 @@ def is_kernel(function: Callable[..., Any]) -> bool:
 
 
 def checks_bounds(function: Callable[..., Any]) -> bool:
-    """Whether a wrong index in a kernel raises IndexError. Kernels of slotwise are trusted; `@numba.njit` is not."""
+    """Whether a kernel checks its indices or is part of slotwise. A plain `@numba.njit` kernel does not check them."""
     if numba_config.DISABLE_JIT or getattr(function, "__module__", "").startswith("slotwise."):
         return True
     return bool(getattr(function, "targetoptions", {}).get("boundscheck"))
@@ -123,7 +123,7 @@ class _Source(NamedTuple):
 
 
 def _sources(modules: tuple[str, ...]) -> tuple[_Source, ...]:
-    """The sources of all reachable modules, sorted by name. They are searched again only if one has changed."""
+    """The sources of all reachable modules, sorted by name. The result is kept until one of the sources changes."""
     known = _known_sources.get(modules)
     if known is None or any(source.path.stat().st_mtime_ns != source.modified for source in known):
         reachable = sorted(_reachable(modules))

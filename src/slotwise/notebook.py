@@ -30,7 +30,7 @@ def format_numbers(values: Floats) -> str:
 
 
 def plural(count: float, noun: str) -> str:
-    """'1 item', '12 items'."""
+    """A number with its noun, such as '1 item' or '12 items'."""
     return f"{count:,.0f} {noun}{'' if count == 1 else 's'}"
 
 

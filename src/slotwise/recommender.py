@@ -39,8 +39,8 @@ class Recommender:
     """Learns which item to show at which position of one page.
 
     `visibility` is another page, or a fit, with the same positions. The new page starts with what it says about the
-    visibility of the positions, and about how attractive items usually are. Its items are never shown. Its counts weigh
-    at most `visibility_displays` displays; with None, they keep their full weight.
+    visibility of the positions, and about how attractive items usually are. Its items are never shown. Its counts
+    represent at most `visibility_displays` displays; with None, they are not scaled down.
 
     >>> page = Recommender(items=["hat", "tie", "bag"], positions=["hero", "side"], seed=7)
     >>> display = page.recommend(pinned={"side": "tie"})
@@ -104,10 +104,10 @@ class Recommender:
     ) -> "Recommender":
         """A page that starts from a fit of a log. `fit` is one fit, or a file or list of fits that contains `query`.
 
-        The page starts with the clicks and skips of the log, scaled down so that they weigh at most `displays`
+        The page starts with the clicks and skips of the log, scaled down so that they represent at most `displays`
         displays. If `displays` is None, they are not scaled. `items` are the items of the page, by default those of the
         fit. Items that the fit does not know start without counts. Items of the fit that the page does not have are
-        retired, but their counts still tell how visible the positions are.
+        retired, but their counts still show how visible the positions are.
 
         >>> import slotwise as sw
         >>> counts = sw.Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
@@ -154,7 +154,7 @@ class Recommender:
 
     @property
     def counts(self) -> Counts:
-        """A copy of all counts. A row is one of `all_items`, and a column is a position."""
+        """A copy of all counts. Rows are `all_items`, and columns are positions."""
         return Counts.of(self._state.counts)
 
     def recommend(
@@ -195,7 +195,7 @@ class Recommender:
             self._update(self._params, self._state, shown, clicks)
 
     def late_click(self, display: Mapping[str, str], clicked: Iterable[str]) -> None:
-        """Count clicks that came after `learn`. Each turns a skip into a click."""
+        """Count clicks that came after `learn`. Each late click turns one skip into a click."""
         shown = self._read(display)
         late = {self._shown_position(display, position) for position in string_list("clicked", clicked)}
         for k in late:
@@ -296,7 +296,7 @@ class Recommender:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], policy: ModuleType | None = None) -> "Recommender":
-        """Load what `save` wrote. A policy from outside slotwise is passed as a module."""
+        """Load what `save` wrote. If the policy comes from outside slotwise, pass its module as `policy`."""
         saved = load_document(path, "recommender", FORMAT_VERSION, _SavedRecommender)
         damaged = f"{str(path)!r} is a damaged slotwise recommender"
         package, _, name = saved.policy.rpartition(".")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,16 @@ def test_a_page_shows_its_title_and_needs_no_network(tmp_path: Path) -> None:
 def test_the_specification_can_be_saved(tmp_path: Path) -> None:
     sw.save_chart(sw.regret_chart(RESULTS), tmp_path / "chart.json")
     assert json.loads((tmp_path / "chart.json").read_text())["title"]["text"] == "Cumulative regret"
+
+
+def test_an_svg_has_room_for_a_legend_in_a_wider_font(tmp_path: Path) -> None:
+    """A browser measures text anew. An SVG without this room cut off the ends of long names."""
+    chart = sw.regret_chart(RESULTS)
+    sw.save_chart(chart, tmp_path / "chart.svg")
+    sw.save_chart(chart, tmp_path / "chart.png", scale=1.0)
+    width = int(re.findall(r'width="([0-9]+)"', (tmp_path / "chart.svg").read_text())[0])
+    png_width = int.from_bytes((tmp_path / "chart.png").read_bytes()[16:20], "big")
+    assert width >= png_width + 30
 
 
 @pytest.mark.parametrize("name", ["chart.gif", "chart", "nowhere/chart.svg"])

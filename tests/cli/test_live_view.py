@@ -7,7 +7,7 @@ from rich.console import ConsoleDimensions
 
 import slotwise as sw
 from slotwise.cli._live_view import render
-from slotwise.cli._plot import plot
+from slotwise.cli._terminal_plot import plot
 from slotwise.client.address import ServiceAddress
 from slotwise.client.load.generator import LoadGenerator, LoadPlan
 from slotwise.client.load.visitors import Visitors

@@ -12,5 +12,5 @@ import pytest
         (["--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], ["nowhere/at/all"]),
     ],
 )
-def test_invalid_options_are_rejected(arguments: list[str], named: list[str], slotwise_process) -> None:
-    slotwise_process("serve", *arguments).assert_refused(*named)
+def test_invalid_options_are_rejected(arguments: list[str], named: list[str], slotwise) -> None:
+    slotwise("serve", *arguments).assert_refused(*named)

@@ -8,7 +8,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.inference import fit_queries as queries_module
-from slotwise.inference.estimation.batch import AT_ZERO, UNOBSERVED
+from slotwise.inference.estimation.batch_fit import AT_ZERO, UNOBSERVED
 from slotwise.inference.fit_warnings import FEW_ITEM_CLICKS, FEW_POSITION_CLICKS, ITEM_TEXTS, POSITION_TEXTS
 from slotwise.inference.query_posteriors import MIN_ESS, seed_of
 from slotwise.paper.named_click_models import BEHAVIORAL, setting

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 import slotwise as sw
 from slotwise.checks import Floats, Ints
 from slotwise.inference import kappa_test
-from slotwise.inference.estimation.batch import Batch, assess, fit_em
+from slotwise.inference.estimation.batch_fit import Batch, assess, fit_em
 from slotwise.inference.excluded_queries import _tests_with, _thetas
 from slotwise.inference.kappa_test import KappaTests, kappa_tests
 from slotwise.paper.named_click_models import BEHAVIORAL, setting

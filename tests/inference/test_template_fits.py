@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.inference.estimation.batch import AT_ZERO, UNOBSERVED, Batch, assess, fit_em
+from slotwise.inference.estimation.batch_fit import AT_ZERO, UNOBSERVED, Batch, assess, fit_em
 from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS
 from slotwise.inference.goodness_of_fit import discoveries
 from slotwise.inference.kappa_test import kappa_tests

@@ -9,8 +9,8 @@ import pytest
 
 import slotwise as sw
 from slotwise.logs.likely_causes import LARGE_SHARE
-from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.malformed_log import MalformedLog
+from slotwise.logs.position_frequencies import PositionFrequencies
 from slotwise.logs.read_log import Log, read_log
 from tests.logs.plain_counting import Row, cells, count, csv_text, write
 
@@ -220,10 +220,10 @@ def test_names_of_columns_must_have_those_that_are_read(tmp_path: Path) -> None:
 
 
 def test_counts_of_positions() -> None:
-    counts = LinesPerPosition.of({"1": 5, "1.0": 2, "0": 4, None: 3, "hero": 9, "inf": 1, "": 1})
+    counts = PositionFrequencies.of({"1": 5, "1.0": 2, "0": 4, None: 3, "hero": 9, "inf": 1, "": 1})
     assert counts.numbers == {0: 4, 1: 7}
     assert (counts.names, counts.missing, counts.highest) == (["hero", "inf"], 4, 1)
     assert counts.start_at_zero
-    assert not LinesPerPosition.of({"0": 4, "1": 10, "2": 10}).start_at_zero
-    assert not LinesPerPosition.of({"1": 4}).start_at_zero
-    assert LinesPerPosition.of({"0": 4}).start_at_zero
+    assert not PositionFrequencies.of({"0": 4, "1": 10, "2": 10}).start_at_zero
+    assert not PositionFrequencies.of({"1": 4}).start_at_zero
+    assert PositionFrequencies.of({"0": 4}).start_at_zero

@@ -1,13 +1,14 @@
 """Spark gives the same counts as DuckDB: the same expressions, on a real Spark session with two threads."""
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import slotwise as sw
-from slotwise.logs.engines.spark import start_session
+from slotwise.logs.engines.spark import new_session
 from slotwise.logs.line_filters import between, parse
 from slotwise.logs.read_log import read_log
 from slotwise.logs.synthetic import synth
@@ -22,15 +23,21 @@ pytest.importorskip("pyspark", reason="no Spark here: pip install 'slotwise[spar
 if not shutil.which("java"):
     pytest.skip("no Java here, which Spark needs: install Java 17 or newer", allow_module_level=True)
 
+# Java optimizes code that runs for long, which these tests do not; otherwise this takes most of their time
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ROWS: list[Row] = [("p" if k % 3 else "é, q", f"i{k % 5}", 1 + k % 4, int(k % 7 == 0)) for k in range(300)]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _spark() -> Iterator[None]:
-    """One session for all tests: starting it takes longer than any test."""
-    running = start_session("local[2]")
-    yield
-    running.stop()
+    """One session for all tests: starting it takes longer than any test. Afterwards Ctrl-C works as before."""
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
+        with new_session("local[2]"):
+            assert signal.getsignal(signal.SIGINT) is not before
+            yield
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def same(files: str | list[str], format: str | None = None, **options: object) -> sw.BadInput | None:

@@ -118,7 +118,12 @@ def test_the_key_depends_on_everything_that_determines_the_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("edited", "changed"),
-    [("metropolis.py", ["pb_mhb"]), ("simulate.py", ["pb_mhb", "uniform"]), ("report.py", []), ("claim.py", [])],
+    [
+        ("truncated_random_walk.py", ["pb_mhb"]),
+        ("simulate.py", ["pb_mhb", "uniform"]),
+        ("report.py", []),
+        ("claim.py", []),
+    ],
 )
 def test_the_key_depends_only_on_code_that_the_simulation_uses(edited: str, changed: list[str], monkeypatch) -> None:
     from slotwise import jit

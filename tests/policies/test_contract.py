@@ -11,8 +11,8 @@ import slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.paper.named_click_models import setting
 from slotwise.policies._policy_module import can_serve, find, make_params
-from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators
+from slotwise.simulation.simulation_loop import loop_of
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "click_share.py"
@@ -80,7 +80,7 @@ def test_one_compiled_signature(policy: ModuleType) -> None:
         numbers = {name: int(value) for name, value in policy.Params._field_defaults.items() if value == 100.0}
         sw.simulate(policy, model, rounds=10, runs=1, params=numbers)
         sw.simulate(policy, model, rounds=np.int64(10), runs=1.0, delay=3)
-    assert len(episode_of(policy, pbm).signatures) == 1
+    assert len(loop_of(policy, pbm).signatures) == 1
     for name in ("init", "choose", "update"):
         assert len(getattr(policy, name).signatures) <= 1  # 0 if the loop came from the disk cache
 

@@ -19,7 +19,7 @@ from slotwise import jit
 from slotwise.clickmodels import pbm
 from slotwise.policies import _source_lines, uniform
 from slotwise.policies._policy_module import find
-from slotwise.simulation import episode as episode_module
+from slotwise.simulation import simulation_loop
 from slotwise.simulation.simulate import counts_after
 from tests.policies import faulty_runs
 from tests.policies.faulty_runs import FILE, MISTAKES, MODEL, ROUND, message
@@ -107,11 +107,11 @@ def test_the_original_error_is_the_cause() -> None:
 
 def test_the_checks_are_not_compiled_into_the_loop_of_a_policy_of_slotwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "cache_folder", lambda *_: None)  # compile it now
-    episode: Any = episode_module._build.__wrapped__(uniform, pbm, uniform.choose, uniform.update, pbm.click)
+    loop: Any = simulation_loop._build.__wrapped__(uniform, pbm, uniform.choose, uniform.update, pbm.click)
     rng, cells = np.random.default_rng(0), np.zeros(2, np.int64)
     state = uniform.init(uniform.Params(), 5, 3, rng)
-    episode(uniform.Params(), state, MODEL.arrays(), np.arange(3), cells[:1], 0, rng, rng, cells, np.zeros(1))
-    (code,) = episode.inspect_llvm().values()
+    loop(uniform.Params(), state, MODEL.arrays(), np.arange(3), cells[:1], 0, rng, rng, cells, np.zeros(1))
+    (code,) = loop.inspect_llvm().values()
     assert "arrange" in code
     assert "check_display" not in code
 
@@ -250,7 +250,7 @@ def report_of(folder: Path, mistake: tuple[str, str, str, str]) -> str:
     number = next(k for k, one in enumerate(text.splitlines(), start=1) if source in one)
     assert says in reported
     assert (f"small.py, line {number}: " if source else "small.py") in reported
-    assert "episode.py" not in reported
+    assert "simulation_loop.py" not in reported
     assert "\n" not in reported
     return reported
 

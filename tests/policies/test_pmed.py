@@ -8,7 +8,7 @@ import slotwise as sw
 from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import UNKNOWN, Model
 from slotwise.counts import CountArrays
-from slotwise.inference.bounds.birkhoff import decompose, max_displays
+from slotwise.inference.bounds.birkhoff_decomposition import decompose, max_displays
 from slotwise.inference.estimation.ordered_em import most_likely, pool
 from slotwise.policies import pmed
 from slotwise.policies._policy_module import make_params

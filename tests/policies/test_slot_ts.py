@@ -10,7 +10,7 @@ import slotwise as sw
 from slotwise.clickmodels import pbm
 from slotwise.counts import Counts
 from slotwise.inference.sampling.coordinates import ChainState
-from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.policies import slot_ts
 from slotwise.policies._policy_module import make_params
 from slotwise.simulation.simulate import counts_after, generators

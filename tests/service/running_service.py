@@ -93,7 +93,7 @@ class Process:
         self.http = httpx.Client(base_url=self.address, timeout=HANG)
 
     def wait_until_ready(self) -> None:
-        wait_until(self._ready)
+        wait_until(self._ready, pause=0.05)  # a request takes both processes milliseconds
 
     def _ready(self) -> bool:
         with contextlib.suppress(httpx.TransportError):

@@ -22,14 +22,14 @@ from slotwise.clickmodels import pbm
 from slotwise.policies import oracle, pb_mhb
 from slotwise.policies._policy_module import find, make_params
 from slotwise.simulation import simulate as simulate_module
-from slotwise.simulation.episode import episode_of
 from slotwise.simulation.simulate import generators, log_spaced
+from slotwise.simulation.simulation_loop import loop_of
 from tests.policies import faulty_runs
 from tests.simulation import recommender_run
 
 MODEL = recommender_run.MODEL
 HERE = Path(__file__).parent
-TWIN = str(HERE / "oracle_twin.py")
+ORACLE_WITH_UNUSED_DRAWS = str(HERE / "oracle_with_unused_draws.py")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_the_number_of_threads_changes_nothing(threads: int) -> None:
     assert alone.regret.tolist() == together.regret.tolist()
 
 
-@pytest.mark.parametrize("policy", ["pb_mhb", TWIN], ids=["pb_mhb", "a policy given by its path"])
+@pytest.mark.parametrize("policy", ["pb_mhb", ORACLE_WITH_UNUSED_DRAWS], ids=["pb_mhb", "a policy given by its path"])
 def test_other_processes_change_nothing(policy: str, processes: Executor) -> None:
     here = sw.simulate(policy, MODEL, rounds=300, runs=3, seed=9, params={}, delay=2)
     elsewhere = sw.simulate(policy, MODEL, rounds=300, runs=3, seed=9, params={}, delay=2, executor=processes)
@@ -145,20 +145,20 @@ def counts_after(policy: ModuleType, rounds: int, **params: object) -> sw.Counts
     settings = make_params(policy, params, truth.arrays())
     state = policy.init(settings, 6, 3, rng)
     best, points = truth.best_display(), np.array([rounds])
-    episode = episode_of(policy, pbm)
-    episode(settings, state, truth.arrays(), best, points, 0, visitors, rng, np.zeros(2, np.int64), np.zeros(1))
+    loop = loop_of(policy, pbm)
+    loop(settings, state, truth.arrays(), best, points, 0, visitors, rng, np.zeros(2, np.int64), np.zeros(1))
     return sw.Counts.of(state.counts)
 
 
 def test_policies_that_show_the_same_get_the_same_clicks() -> None:
-    lean, wasteful = counts_after(oracle, 500), counts_after(find(TWIN), 500, wasted=7)
+    lean, wasteful = counts_after(oracle, 500), counts_after(find(ORACLE_WITH_UNUSED_DRAWS), 500, wasted=7)
     assert lean.clicks.sum() > 100
     assert lean.clicks.tolist() == wasteful.clicks.tolist()
     assert lean.skips.tolist() == wasteful.skips.tolist()
 
 
-def test_the_twin_of_the_oracle_loses_nothing_either() -> None:
-    assert not sw.simulate(find(TWIN), MODEL, rounds=100, runs=2).regret.any()
+def test_the_oracle_with_unused_draws_loses_nothing_either() -> None:
+    assert not sw.simulate(find(ORACLE_WITH_UNUSED_DRAWS), MODEL, rounds=100, runs=2).regret.any()
 
 
 # late clicks
@@ -249,16 +249,16 @@ def stop(_: int) -> None:
 
 
 def test_an_interrupt_stops_the_runs_that_have_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    episodes = []
+    loops = []
 
-    def episode(*_: object) -> None:
+    def loop(*_: object) -> None:
         time.sleep(0.01)
-        episodes.append(True)
+        loops.append(True)
 
-    monkeypatch.setattr(simulate_module, "episode_of", lambda *_: episode)
+    monkeypatch.setattr(simulate_module, "loop_of", lambda *_: loop)
     with pytest.raises(Stop):
         sw.simulate("uniform", MODEL, rounds=10, runs=10_000, threads=1, progress=stop)
-    assert len(episodes) < 5_000  # progress is reported several times a second; all runs take 100 s
+    assert len(loops) < 5_000  # progress is reported several times a second; all runs take 100 s
 
 
 @pytest.mark.parametrize("mistake", ["too_large", "raise"])
@@ -284,14 +284,14 @@ def test_a_run_that_fails_in_an_executor_fails_the_simulation() -> None:
 def test_seconds_exclude_compilation(executor: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
 
-    def episode(*_: object) -> None:
+    def loop(*_: object) -> None:
         begun = time.thread_time()
         effort = 0.005 if compiled else 0.15  # the first call is the one that compiles
         compiled.append(True)
         while time.thread_time() - begun < effort:
             pass
 
-    monkeypatch.setattr(simulate_module, "episode_of", lambda *_: episode)
+    monkeypatch.setattr(simulate_module, "loop_of", lambda *_: loop)
     with ThreadPoolExecutor(1) as pool:
         way = {"executor": pool} if executor else {"threads": 1}
         result = sw.simulate("uniform", MODEL, rounds=10, runs=4, **way)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 import slotwise as sw
 from slotwise.checks import Floats
-from slotwise.inference.estimation.batch import Batch, assess, fit_em
+from slotwise.inference.estimation.batch_fit import Batch, assess, fit_em
 from slotwise.inference.excluded_queries import kappa_tests_by_exclusion
 from slotwise.inference.goodness_of_fit import discoveries
 from slotwise.paper.named_click_models import BEHAVIORAL, setting

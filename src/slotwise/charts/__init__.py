@@ -4,9 +4,9 @@ from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart
 from slotwise.charts.learning_curve import learning_chart
 from slotwise.charts.rank_plots import rank_chart
-from slotwise.charts.ratio import ratio_chart
 from slotwise.charts.regret import regret_chart
 from slotwise.charts.regret_histograms import spread_chart
+from slotwise.charts.regret_ratio import ratio_chart
 from slotwise.charts.timing import growth_chart, time_chart
 from slotwise.charts.tuning import choice_chart
 

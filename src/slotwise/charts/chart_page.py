@@ -35,7 +35,7 @@ def drawing_library() -> str:
 
 
 def script_json(value: Any) -> str:
-    """A value as JSON for a script element. Names may contain HTML, so there is no `<` that could begin a tag."""
+    """A value as JSON for a script element. Names may contain HTML, so every `<` is escaped."""
     return json.dumps(value).replace("<", "\\u003c")
 
 

@@ -1,5 +1,6 @@
 """Save charts as files. The suffix of the name selects the format."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from slotwise.files import write_whole
 
 SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
 PNG_SCALE = 2.0
+# A browser may draw the text of an SVG in a wider font than the one that measured it. Then the legend needs more room.
+_SVG_PADDING = {"left": 5, "top": 5, "right": 36, "bottom": 5}
 
 
 def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCALE) -> None:
@@ -30,7 +33,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str], scale: float = PNG_SCAL
 
     specification = chart.to_json()
     if suffix == ".svg":
-        content = vl_convert.vegalite_to_svg(specification).encode()
+        content = vl_convert.vegalite_to_svg(json.loads(specification) | {"padding": _SVG_PADDING}).encode()
     elif suffix == ".png":
         content = vl_convert.vegalite_to_png(specification, scale=scale)
     elif suffix == ".pdf":

@@ -32,7 +32,7 @@ __all__ = ["__version__", "app", "main"]
 
 
 def main() -> None:
-    """Run a command, and end even if a policy hangs in compiled code: Python would wait for its thread."""
+    """Run a command. If a policy hangs in compiled code, end the process without waiting for its thread."""
     try:
         _run()
     except SystemExit as ending:

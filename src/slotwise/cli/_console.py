@@ -25,7 +25,7 @@ def print_line(text: str) -> None:
 
 
 def print_written(path: Path, quiet: bool = False) -> None:
-    """Print which file a command has written. With `quiet`, because stdout is for machines, print nothing."""
+    """Print which file a command has written. With `quiet`, print nothing, because a program reads stdout."""
     if not quiet:
         print_line(f"wrote {path}")
 
@@ -58,7 +58,7 @@ def make_progress(quiet: bool, **settings: Any) -> Progress:
 
 @contextmanager
 def status(text: str, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that changes the status line on stderr. If `quiet` or without a terminal, it shows nothing."""
+    """Yield a function that changes the status line on stderr. With `quiet` or without a terminal, it does nothing."""
     if quiet or not stderr.is_terminal:
         yield lambda _: None
         return
@@ -96,7 +96,7 @@ def compile_bar(quiet: bool) -> Iterator[None]:
 def _compile_bar_in(
     progress: Progress, before: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Add a bar while numba compiles. The bar has no end, because the number of functions is not known."""
+    """Add a bar while numba compiles. The bar has no total, because the number of functions is not known."""
     if progress.disable:
         yield
         return

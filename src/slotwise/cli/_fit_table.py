@@ -163,7 +163,7 @@ def _template_verdict(template: "Template") -> str:
 
 
 def _verdict(fits: Sequence["QueryFit"]) -> str:
-    """What the goodness-of-fit tests found, also when they found nothing wrong."""
+    """One line with the results of the goodness-of-fit tests. It is printed even if they found nothing wrong."""
     tests = [fit.goodness_of_fit for fit in fits if fit.goodness_of_fit is not None]
     poor, untested = sum(fit.poor_fit for fit in fits), len(fits) - len(tests)
     if not tests:
@@ -180,7 +180,7 @@ def _verdict(fits: Sequence["QueryFit"]) -> str:
 
 
 def _query_label(name: str) -> str:
-    """The name of a query. A number gets the word query, because it would look like the number of a list."""
+    """The name of a query. The name 7 becomes "query 7", because 7 alone would look like a number in a list."""
     return f"query {name}" if name.isdecimal() else printable_name(name)
 
 
@@ -198,7 +198,7 @@ def _shortened(text: str, width: int) -> str:
 
 
 def _format_count(value: float) -> str:
-    """12,345 or 1.2M: at most seven characters."""
+    """A count as text of at most seven characters, such as 12,345 or 1.2M."""
     for size, unit in ((1e9, "G"), (1e6, "M")):
         if value >= size:
             return f"{value / size:.3g}{unit}"
@@ -206,12 +206,12 @@ def _format_count(value: float) -> str:
 
 
 def _format_estimate(value: float) -> str:
-    """.301, .0120 or 1: three digits."""
+    """An estimate as text with three digits, such as .301 or .0120. The value 1 has no decimals."""
     return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:#.3g}".removeprefix("0")
 
 
 def _format_interval(value: float, low: float, high: float) -> str:
-    """.290 to .312, or a dash if the interval is not known."""
+    """An interval as text, such as ".290 to .312", or a dash if the interval is not known."""
     if math.isnan(low):
         return "-"
     return "reference" if low == high == value == 1.0 else f"{_format_estimate(low)} to {_format_estimate(high)}"

@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.text import Text
 
 from slotwise.cli import _console as console
-from slotwise.cli._plot import plot
+from slotwise.cli._terminal_plot import plot
 from slotwise.client.load.generator import LoadGenerator
 from slotwise.client.load.latency import RECENT_SECONDS
 

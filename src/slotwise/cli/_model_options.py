@@ -26,5 +26,5 @@ class ModelOptions:
     ] = None
 
     def choose(self, query: str | None = None) -> tuple[Any, str]:
-        """The click model, and a description of it for people."""
+        """The click model, and its description as text."""
         return choose_model(self.setting, self.theta, self.kappa, self.model, query)

@@ -33,8 +33,8 @@ def examples(*commands: str) -> str:
 def with_option_group(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take a dataclass whose fields are options.
 
-    Typer reads the options from the signature of a function. The returned function has the parameters of `command`,
-    with every parameter that is annotated with a dataclass replaced by the fields of that dataclass.
+    Typer reads the options from the signature of a function. The returned function has the parameters of `command`, but
+    every parameter whose annotation is a dataclass is replaced by the fields of this dataclass.
     """
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {

@@ -80,7 +80,7 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
 
 
 def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
-    """The item that visitors see at each position. A learnt item is left out if nothing was counted there."""
+    """The item that visitors see at each position. A learnt item is left out if its position has no counts."""
     if not insights:
         return {place: f"{item} (pinned)" for place, item in _pins(page).items()}
     rows = [row for row in insights.get("shown", []) if row["segment"] == segment]
@@ -94,7 +94,7 @@ def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]
 
 
 def _best(insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
-    """The most likely best item for each position at which something was counted."""
+    """For each position that has counts: the item that is most likely the best one there."""
     rows = [row for row in insights.get("at_position", []) if row["segment"] == segment]
     return _likely_items(rows, "probability", observed)
 

@@ -21,7 +21,7 @@ class PolicyChoice(NamedTuple):
 def choose_model(
     setting: str | None, theta: str | None, kappa: str | None, file: Path | None, query: str | None = None
 ) -> tuple[Any, str]:
-    """The click model that the options describe, and a description of it for people."""
+    """The click model that the options describe, and its description as text."""
     from slotwise.clickmodels.pbm import PBM
     from slotwise.paper.named_click_models import setting as setting_model
 

@@ -36,7 +36,7 @@ def apply(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Create or change a page as a file describes it, and list the changes. A second time changes nothing."""
+    """Create or change a page as a file describes it, and list the changes. Running it again changes nothing."""
     from slotwise.client.apply import apply as apply_file
     from slotwise.client.http_client import HttpClient
     from slotwise.client.page_file import read_page

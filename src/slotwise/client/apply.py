@@ -19,7 +19,7 @@ class Applied(NamedTuple):
 def apply(client: HttpClient, file: PageFile, exact: bool = False, dry_run: bool = False) -> Applied:
     """Define the page, its items and its pins. With `exact`, retire and unpin what the file does not name.
 
-    With `dry_run`, only compare: the changes are those that would be made.
+    With `dry_run`, nothing changes, and the result lists what would change.
     """
     before, etag = fetch_page(client, file.page)
     planned = plan(before, file, exact)

@@ -8,8 +8,8 @@ import numpy as np
 def likely_display(probabilities: Mapping[tuple[str, str], float]) -> dict[str, str]:
     """The display {position: item} with the largest sum of probabilities. Its items are all different.
 
-    Taking the most probable item of each position would not do. While little is known, one item is often the most
-    probable at several positions, but a display has no item twice.
+    The most probable item of each position would not always give a valid display. While little is known, one item is
+    often the most probable one at several positions, but a display has no item twice.
 
     >>> likely_display({("top", "hat"): 0.5, ("top", "tie"): 0.4, ("left", "hat"): 0.4, ("left", "tie"): 0.1})
     {'top': 'tie', 'left': 'hat'}

@@ -46,7 +46,7 @@ def read_page(path: Path) -> PageFile:
 
 
 def _quoting_hint(path: Path, error: str) -> str:
-    """What is probably wrong if the line of the error begins with a name that TOML accepts in quotes only."""
+    """A hint to quote a name, if the line of the error begins with a name that TOML accepts only in quotes."""
     number = re.search(r"at line (\d+)", error)
     lines = path.read_text(errors="replace").splitlines()
     line = lines[int(number[1]) - 1] if number and int(number[1]) <= len(lines) else ""

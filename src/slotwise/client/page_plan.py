@@ -1,4 +1,4 @@
-"""Find what has to change so that a page matches its file. They are compared field by field, without any request."""
+"""Find what has to change so that a page matches its file. The two are compared field by field, without any request."""
 
 from typing import Any, NamedTuple
 
@@ -26,7 +26,8 @@ def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
     """Compare a page, as the service returns it, with a file. `before` is None if the page does not exist.
 
     With `exact`, items and pins that the file does not name are retired or removed, and items whose state the file does
-    not give become active. Otherwise items that a merchandiser paused or retired, and pins, stay as they are.
+    not give become active. Without `exact`, items that a merchandiser paused or retired stay as they are, and so do
+    pins.
     """
     rows = {row["item"]: row for row in ([] if before is None else before["items"])}
     pins = _current_pins(file.spec, {} if before is None else before["pins"])

@@ -1,12 +1,14 @@
 """Read and create pages of a running service."""
 
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slotwise.checks import BadInput, one_of
-from slotwise.clickmodels.pbm import PBM
 from slotwise.client.http_client import HttpClient, error_detail, path_of
 from slotwise.service.pages.limits import MOST_ROWS
+
+if TYPE_CHECKING:
+    from slotwise.clickmodels.pbm import PBM  # numba is slow to load, and most commands do not need it
 
 
 class PageOutline(NamedTuple):
@@ -65,7 +67,7 @@ def save_items(client: HttpClient, page: str, rows: list[dict[str, Any]]) -> Non
                 raise BadInput(f"{client.address.url} refuses item {result['item']!r}: {result['detail']}")
 
 
-def create_numbered_page(client: HttpClient, page: str, model: PBM) -> None:
+def create_numbered_page(client: HttpClient, page: str, model: "PBM") -> None:
     """Create a page for a click model, with items item1, item2, ... and positions position1, position2, ..."""
     positions = [f"position{k}" for k in range(1, model.kappa.size + 1)]
     client.call("PUT", path_of("pages", page), {"positions": positions})

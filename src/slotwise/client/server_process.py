@@ -1,5 +1,6 @@
 """Run a service in a child process that ends with this process."""
 
+import socket
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,6 @@ from pathlib import Path
 from slotwise.checks import BadInput
 from slotwise.client.http_client import HttpClient, Unreachable, error_detail
 from slotwise.client.server_main import HOST
-from slotwise.service.http.server import bind
 
 PORT = 8000
 READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # READY_SECONDS limits the time without progress while kernels are compiled
@@ -89,7 +89,7 @@ class ServerProcess:
 def _port_or_any(port: int) -> int:
     """The port if it is free; otherwise 0, which means any free port."""
     try:
-        bind(HOST, port).close()
-    except BadInput:
+        socket.create_server((HOST, port)).close()
+    except OSError:
         return 0
     return port

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import format_value
-from slotwise.inference.estimation.batch import UNOBSERVED, Batch
+from slotwise.inference.estimation.batch_fit import UNOBSERVED, Batch
 from slotwise.inference.fit_warnings import (
     FEW_ITEM_CLICKS,
     FEW_POSITION_CLICKS,

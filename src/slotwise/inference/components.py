@@ -25,7 +25,7 @@ def components_warning(n_components: int) -> str:
 
 
 def unlinked_positions(items: Ints, positions: Ints) -> NDArray[np.bool_]:
-    """The observed positions that are alone in their component. `items` and `positions` are component labels.
+    """The observed positions whose component has no other position. `items` and `positions` are component labels.
 
     In each component, the largest kappa is scaled to 1. So the kappa of such a position is 1, whatever its visibility
     is. A page with a single position has no such position, because its only position is the most visible one.
@@ -66,7 +66,9 @@ def label_components(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats
 
 
 def normalise(theta: Floats, kappa: Floats, items: Ints, positions: Ints, first: int) -> None:
-    """Scale every draw so that the largest kappa of each component is 1. Components with labels below `first` stay.
+    """Scale every draw so that the largest kappa of each component is 1.
+
+    Components with labels below `first` are not scaled.
 
     A draw is a row of theta and of kappa. Each draw is scaled on its own, because scaling the means would give other
     values. The theta of an unobserved item becomes its click rate at the most visible position, as for all other items.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, Batch, assess, fit_em
+from slotwise.inference.estimation.batch_fit import AT_ONE, AT_ZERO, INTERIOR, Batch, assess, fit_em
 from slotwise.inference.goodness_of_fit import MIN_WARNED_SIZE, discoveries
 from slotwise.inference.kappa_test import KappaTests, kappa_tests, outside_tests
 

@@ -69,7 +69,7 @@ def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
 def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
     """The fit of this query, or the only fit if `query` is None.
 
-    `option` is how the user can choose a query. The error message suggests it.
+    `option` is the option or argument with which the user can choose a query. The error message suggests it.
     """
     fits = load_fits(source) if isinstance(source, str | os.PathLike) else fit_list(source)
     if query is None and len(fits) == 1:

@@ -1,4 +1,4 @@
-"""The function `fit_queries` fits every query of a log. A fit has intervals, goodness of fit, and named warnings."""
+"""The function `fit_queries` fits every query of a log. A fit has intervals, a goodness of fit, and warnings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist
@@ -9,7 +9,7 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, format_value, one_of
 from slotwise.counts import Counts
 from slotwise.inference.assessments import Assessment, FittedBatch, assessments, poor_fits, template_assessments
-from slotwise.inference.estimation.batch import Batch
+from slotwise.inference.estimation.batch_fit import Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
 from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, goodness_of_fit
 from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
@@ -40,11 +40,11 @@ def fit_queries(
     With `template`, queries with the same positions share their kappas, which are estimated from all of these queries.
     Every query still has its own thetas. Tests say whether the kappas differ: see `QueryFit.template`.
 
-    `em` and `svd` are the methods of `fit`. They use its `fill` and its `prior`, where None means 0. `svd` gives no
-    errors. `bayes` gives posterior means and quantiles of `draws` draws. It uses the `prior` of `posterior`, where None
-    means "uniform". A value gets an interval if its effective sample size reaches 400 within the `budget` of sweeps.
-    The random numbers of a query depend only on `seed` and the query's name, not on other queries or `threads`.
-    `progress` is called with the number of queries done.
+    The methods `em` and `svd` are those of `fit`, with the same `fill` and `prior`; a `prior` of None means 0. `svd`
+    gives no standard errors. The method `bayes` gives posterior means and quantiles of `draws` draws. Its `prior` is
+    that of `posterior`; None means "uniform". A value gets an interval if its effective sample size reaches 400 within
+    the `budget` of sweeps. The random numbers of a query depend only on `seed` and the query's name, not on other
+    queries or `threads`. `progress` is called with the number of queries done.
 
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints, format_value
 from slotwise.inference.components import components_warning
-from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
+from slotwise.inference.estimation.batch_fit import AT_ONE, AT_ZERO, INTERIOR, UNDETERMINED, UNOBSERVED, Batch
 
 MAX_NAMES = 8  # in one warning
 FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # with fewer clicks, measured intervals are inaccurate
@@ -83,7 +83,7 @@ def few_clicks(
 
 
 def name_list(what: str, names: Iterable[str], plural: str = "") -> str:
-    """'item a', 'items a, b', or the first names and how many more there are."""
+    """Names as text, such as 'item a' or 'items a, b'. After the first few names, it says how many more there are."""
     listed = list(names)
     more = f" and {len(listed) - MAX_NAMES:,} more" if len(listed) > MAX_NAMES else ""
     noun = (plural or f"{what}s") if len(listed) > 1 else what
@@ -91,7 +91,7 @@ def name_list(what: str, names: Iterable[str], plural: str = "") -> str:
 
 
 def quoted(name: str) -> str:
-    """The name in quotes, which separate it from the text around it. A number needs none."""
+    """The name in quotes, so that it stands out from the text around it. A number needs no quotes."""
     return name if name.isdecimal() and len(name) < 10 else format_value(name)
 
 

@@ -22,7 +22,7 @@ from scipy.special import gammaincc  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import INTERIOR, UNOBSERVED, Batch, assess, fit_em, query_rows
+from slotwise.inference.estimation.batch_fit import INTERIOR, UNOBSERVED, Batch, assess, fit_em, query_rows
 from slotwise.jit import kernel
 
 MIN_CLICKS = 10.0  # an item or a position with fewer clicks is left out of the test
@@ -78,8 +78,8 @@ def discoveries(p_values: Floats, rate: float = FALSE_DISCOVERY_RATE) -> NDArray
     """Which null hypotheses to reject so that on average at most a share `rate` of the rejections is false.
 
     This is the procedure of Benjamini and Hochberg (1995). Sort the m p-values, and let k be the largest rank at which
-    the p-value is at most rate * k / m. Then the k smallest p-values are rejected. If every null hypothesis is true,
-    the probability of any rejection is `rate`. A NaN does not count as a test.
+    the p-value is at most rate * k / m. Then the hypotheses with the k smallest p-values are rejected. If every null
+    hypothesis is true, the probability of any rejection is `rate`. A NaN does not count as a test.
     """
     tests = np.flatnonzero(~np.isnan(p_values))
     ranked = tests[np.argsort(p_values[tests], kind="stable")]
@@ -123,7 +123,7 @@ def _sum_queries(batch: Batch, sums: Floats) -> None:
 
 @kernel
 def _sum_cells(clicks: Floats, skips: Floats, theta: Floats, kappa: Floats, sums: Floats) -> None:
-    """Sum the deviance over the cells. Also sum the moments that it has if the parameters are known.
+    """Sum the deviance over the cells, and its mean and variance under known parameters.
 
     Also find the cell with the largest deviance.
     """

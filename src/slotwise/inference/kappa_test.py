@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaincc  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats, Ints
-from slotwise.inference.estimation.batch import INTERIOR, Batch
+from slotwise.inference.estimation.batch_fit import INTERIOR, Batch
 from slotwise.jit import kernel
 
 MIN_INFORMATION = 5.0  # clicks: directions with less information are left out of the test of a query

@@ -103,5 +103,5 @@ class QueryFit(PBM):
         )
 
     def faded(self, displays: float | None) -> Counts:
-        """The counts, scaled down so that they weigh at most `displays` displays. With None, they are not scaled."""
+        """The counts, scaled down so that they represent at most `displays` displays. If None, they stay."""
         return faded(self.counts, displays)

@@ -88,7 +88,10 @@ def _estimate(query: Query, level: float, settings: SamplingSettings) -> QueryEs
 
 
 def _summarise(query: Query, sampled: Posterior, level: float) -> QueryEstimate:
-    """Posterior means with standard deviations and intervals. A too small effective sample size gives neither."""
+    """Posterior means with standard deviations and intervals.
+
+    A value whose effective sample size is too small gets neither a standard deviation nor an interval.
+    """
     n_items = len(query.items)
     both = np.concatenate([sampled.theta, sampled.kappa], axis=1)
     convention = (both == 1.0).all(axis=0)  # the most visible position, if it is the same in all draws

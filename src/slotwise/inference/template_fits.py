@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
 from slotwise.inference.components import label_components
-from slotwise.inference.estimation.batch import UNOBSERVED, Batch, assess, fit_em
+from slotwise.inference.estimation.batch_fit import UNOBSERVED, Batch, assess, fit_em
 from slotwise.inference.excluded_queries import kappa_tests_by_exclusion
 from slotwise.inference.fit_warnings import name_list, position_warnings, quoted
 from slotwise.inference.goodness_of_fit import MIN_WARNED_SIZE, discoveries

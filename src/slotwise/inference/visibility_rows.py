@@ -29,7 +29,7 @@ def visibility_rows(
 ) -> VisibilityRows:
     """The observed rows of another page, with names that no item of the new page has.
 
-    Columns get the order of `page_positions`. The counts weigh at most `displays` displays.
+    Columns get the order of `page_positions`. The counts represent at most `displays` displays.
     """
     if sorted(positions) != sorted(page_positions):
         theirs, own = format_value(list(positions)), format_value(list(page_positions))
@@ -43,7 +43,7 @@ def visibility_rows(
 
 
 def faded(counts: Counts, displays: float | None) -> Counts:
-    """The counts, scaled down so that they weigh at most `displays` displays. With None, they are not scaled."""
+    """The counts, scaled down so that they represent at most `displays` displays. If None, they stay."""
     if displays is None:
         return counts
     most = number("displays", displays)

@@ -54,8 +54,9 @@ def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
 def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
     """Parse the query, item and position of lines or cells. If one of them is invalid, the status says so.
 
-    If positions are numbered, a parsed position is its number in the log. If their names are declared, it is the rank
-    of its name. If any name is allowed, it is the name itself. An unknown position is null.
+    If positions are numbered, a parsed position is the number in the log. If the names of the positions are declared,
+    it is the number of the name in the declared list, from 1. If any name is allowed, it is the name itself. An unknown
+    position becomes null.
     """
     query, item = _name(table["query"], schema), _name(table["item"], schema)
     parsed = table.mutate(query=query, item=item, position=_parse_position(table["position"], schema))
@@ -137,7 +138,10 @@ def select_cells(cells: ir.Table, schema: Schema) -> ir.Table:
 
 
 def _at_every_position(items: ir.Table, frequent: ir.Table, cells: ir.Table, schema: Schema) -> ir.Table:
-    """The items with a frequent cell at every position: every declared one, or every one observed for their query."""
+    """The items that have a frequent cell at every position.
+
+    If positions are declared, these positions count. Otherwise all positions that were observed for the query count.
+    """
     if schema.positions is not None and schema.allowed_positions is not None:
         return items.filter(items["positions"] == len(schema.allowed_positions))
     observed = cells.filter(cells["status"] == 0).semi_join(frequent, ["query"])

@@ -33,7 +33,7 @@ def is_parquet(file: str) -> bool:
 
 
 def check_content(file: str, schema: Schema) -> None:
-    """Raise BadInput if the content of a local file cannot be what the schema says. The message quotes no content."""
+    """Raise BadInput if the content of a local file cannot be what the schema says. The message does not quote it."""
     with readable(file), Path(file).open("rb") as content:
         head = content.read(64)
     if schema.kind == "parquet":

@@ -7,10 +7,10 @@ from slotwise.checks import format_value
 from slotwise.logs.bad_line import BadLine
 from slotwise.logs.file_content import convert_command
 from slotwise.logs.line_status import LineStatus
-from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_delimiter, split_csv_line
 from slotwise.logs.malformed_log import Remedy
 from slotwise.logs.missing_columns import propose_columns
+from slotwise.logs.position_frequencies import PositionFrequencies
 from slotwise.logs.schema import MAX_POSITIONS, Schema
 
 LARGE_SHARE = 0.01  # as a share of the lines that no filter leaves out
@@ -34,7 +34,7 @@ class Faults(NamedTuple):
     considered: int  # lines that no filter leaves out
     first: list[BadLine]
     log_files: LogFiles
-    positions: LinesPerPosition
+    positions: PositionFrequencies
 
     @property
     def systematic(self) -> list[LineStatus]:
@@ -59,8 +59,11 @@ def likely_causes(faults: Faults) -> list[Cause]:
     return [cause for cause in causes if cause is not None]
 
 
-def zero_based(positions: LinesPerPosition, schema: Schema) -> Cause | None:
-    """The cause if position 0 occurs although positions are numbered from 1: they start at 0, or 0 is no position."""
+def zero_based(positions: PositionFrequencies, schema: Schema) -> Cause | None:
+    """The cause if position 0 occurs although positions are numbered from 1.
+
+    Either the positions start at 0, or 0 stands for an unknown position.
+    """
     allowed = schema.allowed_positions
     if not positions.zeros or allowed is None or allowed[0] != "1" or not schema.numbered_positions:
         return None
@@ -211,7 +214,7 @@ def _wrong_column(faults: Faults, bad: BadLine, field: str, rule: str) -> Cause:
 
 
 def _columns(schema: Schema, changes: dict[str, str]) -> tuple[str, str]:
-    """The option --columns with these changes and with all columns whose names are not the default names."""
+    """The option --columns with these changes. It also lists all other columns that do not have their default names."""
     columns = {field: column for field, column in schema.used.items() if field != column} | changes
     return "--columns", ",".join(f"{field}={column}" for field, column in columns.items())
 

@@ -8,9 +8,9 @@ from slotwise.logs.bad_line import BadLine
 from slotwise.logs.likely_causes import LARGE_SHARE, Cause, Faults, likely_causes
 from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import WELL_FORMED, LineStatus, describe_status
-from slotwise.logs.lines_per_position import LinesPerPosition
 from slotwise.logs.log_files import LogFiles, quote_text
 from slotwise.logs.malformed_log import MalformedLog
+from slotwise.logs.position_frequencies import PositionFrequencies
 
 EXAMPLES = 5  # malformed lines that an error quotes
 _NEVER_TOLERATED = 20  # this many lines with position 0 are an error if 0 looks like the first position
@@ -39,7 +39,7 @@ class LineAccount(NamedTuple):
         return total + self.facts() + [f"likely cause: {cause}" for cause in self.causes]
 
     def warnings(self) -> list[str]:
-        """One sentence for each reason that applies to a large share of the lines, so that estimates may be wrong."""
+        """One sentence for each fault that affects so many lines that the estimates may be wrong."""
         considered = self.good + sum(self.bad.values())
         return [
             f"{count / considered:.1%} of the lines were skipped for one reason, {describe_status(status, self.kind)}; "
@@ -63,7 +63,7 @@ def account_for_lines(
     log_files: LogFiles,
     filters: Sequence[Filter],
     lines: Mapping[int, int],
-    positions: LinesPerPosition,
+    positions: PositionFrequencies,
     max_bad: int | float,
 ) -> LineAccount:
     """Make the account from the number of lines with each status. Too many malformed lines raise MalformedLog.

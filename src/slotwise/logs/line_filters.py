@@ -45,7 +45,7 @@ class Filter(NamedTuple):
         return compare(text.replace("T", " ") if self.date else text, self.value).fill_null(False)
 
     def lacks_date(self, lines: "ir.Table") -> "ir.BooleanValue":
-        """Whether the date column of a line holds no date such as 2024-01-31 or 2024-01-31 12:00:00."""
+        """Whether a line has no date, such as 2024-01-31 or 2024-01-31 12:00:00, in its date column."""
         text = lines[self.internal_name].cast("string")
         return (~text.like("____-__-__%")).fill_null(True)
 

@@ -25,7 +25,7 @@ DELIMITERS = (",", "\t", ";", "|")  # an error message may suggest one of these
 
 
 class LogFiles(NamedTuple):
-    """Files with the same schema. The columns that are read get internal names, so names in a log cannot clash."""
+    """Files with the same schema. The columns that are read get internal names, so that log columns cannot clash."""
 
     files: list[str]
     schema: Schema
@@ -178,7 +178,7 @@ def check_quotes(file: str, schema: Schema) -> None:
 
 @contextmanager
 def readable(file: str) -> Iterator[None]:
-    """Turn errors in reading a file into a BadInput that names the file."""
+    """Turn an error that occurs while a file is read into a BadInput that names the file."""
     import pyarrow as pa
 
     try:

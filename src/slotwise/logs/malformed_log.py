@@ -8,7 +8,7 @@ from slotwise.checks import BadInput
 
 
 class Remedy(NamedTuple):
-    """Options with which the log can be read as it is, if a condition holds that only the user can judge."""
+    """Options with which the log can be read, and the condition for this. Only the user knows whether it holds."""
 
     condition: str
     options: tuple[str, ...]
@@ -18,9 +18,10 @@ class Remedy(NamedTuple):
 
 
 class MalformedLog(BadInput):
-    """A log has too many malformed lines. The message ends with the options of each remedy.
+    """A log has too many malformed lines.
 
-    A command instead shows `problem` and, for each remedy, the same command with its options.
+    The message ends with one line per remedy: its condition and its command-line options. A command prints
+    `problem` instead. For each remedy, it also prints the user's command with the options of the remedy added.
     """
 
     def __init__(self, problem: str, remedies: Sequence[Remedy]) -> None:

@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def describe_missing(file: str, missing: Sequence[str]) -> str:
-    """'a.csv' has no column 'query', or no columns 'query', 'item'."""
+    """A message such as "'a.csv' has no column 'query'" or "'a.csv' has no columns 'query', 'item'"."""
     return f"{file!r} has no column{'s'[: len(missing) > 1]} {', '.join(map(repr, missing))}"
 
 
@@ -29,7 +29,7 @@ def list_columns(columns: Sequence[str]) -> str:
 
 
 def propose_columns(columns: Sequence[str], schema: Schema, placeholder: str = "COLUMN") -> str:
-    """The complete option --columns for a file with these columns. A placeholder stands for what cannot be guessed."""
+    """The complete option --columns for a file with these columns. Columns that cannot be guessed get a placeholder."""
     right = {field: column for field, column in schema.used.items() if column in columns}
     free = [column for column in columns if column not in right.values() and _can_be_given(column)]
     guessed: dict[str, str] = {}
@@ -50,12 +50,12 @@ def columns_advice(columns: Sequence[str], schema: Schema) -> str:
 
 
 def _can_be_given(column: str) -> bool:
-    """Whether the option can name this column: it splits at commas and removes spaces at both ends."""
+    """Whether --columns can name this column. The option splits at commas and removes spaces at both ends of a name."""
     return column == column.strip() and "," not in column and column.isprintable()
 
 
 def _guess(field: str, columns: Iterable[str]) -> str | None:
-    """The column that probably holds a field: it has one of the field's words, and few other words."""
+    """The column that probably holds a field. Its name contains a usual word for the field, and few other words."""
     usual = _WORDS[field]
     ranked = []
     for column in columns:

@@ -18,9 +18,9 @@ from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
 from slotwise.logs.line_account import LineAccount, account_for_lines
 from slotwise.logs.line_filters import Filter, parse
 from slotwise.logs.line_status import LineStatus
-from slotwise.logs.lines_per_position import MOST_POSITIONS, LinesPerPosition
 from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
 from slotwise.logs.missing_columns import describe_missing, list_columns, propose_columns
+from slotwise.logs.position_frequencies import MOST_POSITIONS, PositionFrequencies
 from slotwise.logs.position_order import page_orders
 from slotwise.logs.query import Query
 from slotwise.logs.schema import Schema, natural_sort_key, with_changes
@@ -124,7 +124,7 @@ def count_log(
         positions = {}
         if LineStatus.BAD_POSITION in lines:
             positions = _number_of_lines(engine.to_arrow(aggregate.lines_by_position(counted, MOST_POSITIONS)))
-        account = account_for_lines(log_files, filters, lines, LinesPerPosition.of(positions), options.max_bad)
+        account = account_for_lines(log_files, filters, lines, PositionFrequencies.of(positions), options.max_bad)
         orders = page_orders(log_files) if format_name == EXPORTED_LOG else {}
         yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account, orders)
 

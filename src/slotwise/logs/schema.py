@@ -17,7 +17,7 @@ KINDS = ("csv", "ndjson", "parquet")
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How to read a log: one line per displayed position, or lines that are already counted.
+    """How to read a log. A line is one displayed position, or the sum of several displays.
 
     Without a `shown` column, each line is one display of one item. With a `shown` column, a line is the sum of `shown`
     displays, and `clicked` is their number of clicks. With `sessions`, a line is always one display, and it was clicked

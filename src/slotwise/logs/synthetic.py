@@ -1,4 +1,4 @@
-"""The function `synth` writes logs of simulated visitors with known parameters, of any size and in any format."""
+"""The function `synth` writes logs of any size in any format. The visitors are simulated with known parameters."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ def _generic_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Ta
 
 
 def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """The columns of the Open Bandit Dataset. It has a single query, so all queries become one."""
+    """The columns of the Open Bandit Dataset. This format has no queries, so all queries are merged into one."""
     n = lines.query.size
     seconds = np.datetime64("2019-11-24T00:00:00") + (before + np.arange(n)).astype("timedelta64[s]")
     return pa.table(
@@ -111,7 +111,7 @@ def _open_bandit_table(lines: Lines, rng: np.random.Generator, before: int) -> p
 
 
 def _kdd2012_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
-    """A session may have several impressions and several clicks, but never more clicks than impressions."""
+    """The columns of the KDD Cup 2012 log. A session has at least as many impressions as clicks."""
     n = lines.query.size
     impressions = rng.geometric(0.9, n)
     clicks = lines.clicked * rng.integers(1, impressions + 1)

@@ -31,7 +31,7 @@ class Traffic(Protocol):
     """A source of log lines."""
 
     def models(self) -> list[KnownModel]:
-        """The truth about every query."""
+        """The true theta and kappa of every query."""
 
     def lines(self, rng: np.random.Generator, batch_size: int) -> Iterator[Lines]:
         """All lines, at most `batch_size` at a time."""
@@ -66,7 +66,7 @@ class ZipfTraffic:
         return self._size
 
     def models(self) -> list[KnownModel]:
-        """The truth about every query."""
+        """The true theta and kappa of every query."""
         edges = self._first.tolist()
         return [
             KnownModel(str(k), range(begin + 1, end + 1), self.theta[begin:end], kappa)
@@ -126,7 +126,7 @@ class ExactTraffic:
         return int(self._query.size)
 
     def models(self) -> list[KnownModel]:
-        """The truth about every query."""
+        """The true theta and kappa of every query."""
         return [KnownModel(str(query), items, model.theta, model.kappa) for query, items, model, _ in self._queries]
 
     def lines(self, rng: np.random.Generator, batch_size: int) -> Iterator[Lines]:

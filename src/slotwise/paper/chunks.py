@@ -88,7 +88,7 @@ def code_version(policy: str) -> str:
 
 def is_compiled(policy: str) -> bool:
     """Whether the simulation loop of the policy is in the compile cache."""
-    folder = cache_folder("slotwise.simulation.episode", find(policy).__name__, "slotwise.clickmodels.pbm")
+    folder = cache_folder("slotwise.simulation.simulation_loop", find(policy).__name__, "slotwise.clickmodels.pbm")
     return folder is not None and any(folder.rglob("*.nbi"))
 
 

@@ -50,7 +50,7 @@ class TimedPolicy(msgspec.Struct, frozen=True):
 
 
 class Experiment(msgspec.Struct, frozen=True):
-    """A figure, a table or a claim of the paper's text, and what it needs."""
+    """A figure, a table or a claim of the paper's text, and the measurements that it needs."""
 
     name: str
     title: str
@@ -84,7 +84,7 @@ PB_MHB_1, PB_MHB_10 = Contender("PB-MHB, m = 1", "pb_mhb"), Contender("PB-MHB, m
 
 
 def with_fill(contender: Contender, fill: str) -> Contender:
-    """The same policy, but its SVD assumes another click rate for cells never shown."""
+    """The same policy, but its SVD assumes another click rate for cells that were never shown."""
     return Contender(f"{contender.label}, fill={fill}", contender.policy, contender.params | {"fill": fill})
 
 
@@ -219,7 +219,7 @@ EXPERIMENTS = {
 
 
 def select_experiments(names: Iterable[str] | None, quick: bool = False, runs: int | None = None) -> list[Experiment]:
-    """The named experiments in the order of the paper. If `names` is None, all experiments."""
+    """The named experiments in the order of the paper. If `names` is None, these are all experiments."""
     requested = list(EXPERIMENTS) if names is None else [one_of("experiment", name, EXPERIMENTS) for name in names]
     if not requested:
         raise BadInput(f"no experiment is named; known: {', '.join(EXPERIMENTS)}")

@@ -1,4 +1,4 @@
-"""The power of a test on runs: how often it says that a claim holds if the claim is true, and if it is false."""
+"""The power of a test on runs: how often it accepts a claim that is true, and how often one that is false."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class RunTest(NamedTuple):
 
 
 class Power(NamedTuple):
-    """The share of samples of `runs` runs in which a test says that the claim holds."""
+    """The share of samples, each of `runs` runs, in which a test accepts the claim."""
 
     runs: int
     if_true: float

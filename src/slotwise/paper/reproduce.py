@@ -35,10 +35,10 @@ class ProgressListener(Protocol):
     def status(self, activity: str) -> None: ...
 
     def expect(self, experiment: str, work: float) -> None:
-        """The experiment needs `work` more."""
+        """Announce that the experiment has `work` more to do."""
 
     def advance(self, experiment: str, work: float) -> None:
-        """`work` of the experiment is done."""
+        """Report that `work` of the experiment is done."""
 
 
 class SilentListener:

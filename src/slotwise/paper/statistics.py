@@ -40,7 +40,10 @@ def paired_difference(result: Result, other: Result) -> Measurement:
 
 
 def row_difference(rows: Floats) -> Measurement:
-    """The mean of the first row minus the mean of the second. Columns are paired. The interval is 2 standard errors."""
+    """The mean of the first row minus the mean of the second. Columns are paired.
+
+    The interval extends 2 standard errors in each direction.
+    """
     gaps = rows[0] - rows[1]
     return _with_two_errors(float(gaps.mean()), float(gaps.std(ddof=1)) / np.sqrt(gaps.size))
 
@@ -85,7 +88,7 @@ def _exponent(means: Floats) -> Floats:
 
 
 def last_decade(result: Result) -> Floats:
-    """How much regret grows in each half of the last factor of 10 of the rounds: 2 x runs.
+    """How much regret grows in each half of the last factor of 10 of the rounds, as an array of 2 x runs.
 
     The two halves are equally long on a logarithmic axis.
     """
@@ -150,7 +153,7 @@ def _picks(runs: int) -> Ints:
 
 @cache
 def _weights(runs: int) -> Floats:
-    """The share of each run in each resample. A product with these shares is faster than gathering the runs."""
+    """The share of each run in each resample. Multiplying by these shares is faster than gathering the runs."""
     return np.stack([np.bincount(picks, minlength=runs) / runs for picks in _picks(runs)])
 
 

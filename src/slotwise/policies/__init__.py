@@ -1,4 +1,4 @@
-"""Policies choose the displays. One file is one policy and has its name."""
+"""Policies choose the displays. Each file is one policy, and the file name is the name of the policy."""
 
 import pkgutil
 

@@ -1,4 +1,4 @@
-"""Find assignments to a field of a NamedTuple in kernels. Numba reports them without a line, in words of its own."""
+"""Find assignments to a field of a NamedTuple in kernels. Numba reports them without a line number."""
 
 import dis
 import linecache
@@ -30,7 +30,10 @@ class FieldAssignment(NamedTuple):
 
 
 def assignment_of(module: ModuleType, error: BaseException) -> FieldAssignment | None:
-    """The assignment that an error comes from. Compilation fails for any; plain Python fails at its line."""
+    """The assignment that caused an error.
+
+    Numba fails on any such assignment in a kernel. Plain Python fails only when it runs the line.
+    """
     if is_compile_error(error):
         return next(_assignments(module, _kernels(module)), None)
     if not isinstance(error, AttributeError):
@@ -49,7 +52,10 @@ def _functions(module: ModuleType) -> list[FunctionType]:
 
 
 def _assignments(module: ModuleType, functions: list[FunctionType]) -> Iterator[FieldAssignment]:
-    """The assignments in functions of the policy's file, from their bytecode: Python's parser is not thread-safe."""
+    """The assignments in functions of the policy's file.
+
+    They are read from the bytecode, because Python's parser is not thread-safe.
+    """
     for function in functions:
         file = function.__code__.co_filename
         stores = (step for step in dis.get_instructions(function) if step.opname == "STORE_ATTR")

@@ -48,7 +48,7 @@ def check(params: Params) -> str | None:
 
 
 def init_with_kappa(policy_name: str) -> Init:
-    """Build `init` for the policy with this `__name__`. Its Params must have the fields of the Params above."""
+    """Build `init` for the policy with this `__name__`. Its Params must have all fields of this file's Params."""
 
     @kernel(depends=(sys.modules[policy_name],))
     def init(params: Any, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
@@ -59,7 +59,7 @@ def init_with_kappa(policy_name: str) -> Init:
 
 
 def grow_with_kappa(policy_name: str) -> Grow:
-    """Build `grow` for the policy with this `__name__`. It keeps the knowledge and adds items and positions."""
+    """Build `grow` for the policy with this `__name__`. It keeps what was learnt, and adds items and positions."""
 
     @kernel(depends=(sys.modules[policy_name],))
     def grow(params: Any, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError
 
-from slotwise.checked_kernels import with_checked_kernels
+from slotwise.bounds_checked_kernels import with_checked_kernels
 from slotwise.checks import BadInput
 from slotwise.policies._field_assignments import assignment_of
 from slotwise.policies._source_lines import KernelCall, is_compile_error, line_of_error, line_of_name
@@ -33,7 +33,7 @@ class ContractError(Exception):
 
 
 def is_outside(module: ModuleType) -> bool:
-    """Whether a policy comes from outside slotwise. Then its output is checked, and its errors are its author's."""
+    """Whether a policy comes from outside slotwise. If so, its output is checked, and its errors raise BadInput."""
     return not module.__name__.startswith("slotwise.")
 
 
@@ -45,7 +45,7 @@ def name_of(module: ModuleType) -> str:
 
 @contextmanager
 def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
-    """Replace an error of a policy from outside with BadInput. Errors of slotwise's own policies are bugs and stay.
+    """Replace an error of a policy from outside with BadInput. Errors of slotwise's own policies are not replaced.
 
     `calls` are the calls of the policy's functions that may have raised the error. They are repeated to find the line.
     """
@@ -58,9 +58,11 @@ def reported_errors(module: ModuleType, calls: Calls = list) -> Iterator[None]:
 
 
 def reporting(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `function` so that errors are reported as above. `function` begins with a call of the policy's `name`.
+    """Wrap `function` so that `reported_errors` handles its errors.
 
-    For policies of slotwise, the function itself is returned, so that calls take no longer.
+    `function` first calls the policy's function `name` with its own first arguments.
+
+    For policies of slotwise, `function` itself is returned, so that calls are not slower.
     """
     if not is_outside(module):
         return function

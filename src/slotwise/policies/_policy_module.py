@@ -172,7 +172,7 @@ def _is_choice(kind: Any) -> bool:
 
 
 def _is_array(kind: Any) -> bool:
-    """Whether the type is an array, or a sequence that is converted to an array. A text is neither."""
+    """Whether the type is an array, or a sequence that is converted to an array. A string is neither."""
     origin = get_origin(kind) or kind
     return (
         isinstance(origin, type) and issubclass(origin, np.ndarray | Sequence) and not issubclass(origin, str | bytes)
@@ -207,7 +207,7 @@ def _validated(module: ModuleType) -> ModuleType:
 
 
 def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -> None:
-    """Raise an error if the compiled loop cannot call a function. Numba's own message would be about the loop."""
+    """Raise an error if the compiled loop cannot call a function. Numba's own message would name the loop."""
     function = getattr(module, name, None)
     if function is None:
         return
@@ -224,7 +224,10 @@ def _check_function(module: ModuleType, name: str, arguments: tuple[str, ...]) -
 
 
 def _load(path: Path) -> ModuleType:
-    """Import a file, again if it was edited. Its module has the same name in every process, as the cache needs."""
+    """Import a file, and import it again after an edit.
+
+    The module has the same name in every process, because the compile cache requires this.
+    """
     if not path.is_file():
         raise BadInput(f"the policy file {str(path)!r} does not exist")
     resolved = path.resolve()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from slotwise.checked_kernels import with_checked_kernels
+from slotwise.bounds_checked_kernels import with_checked_kernels
 from slotwise.jit import is_editable
 
 PACKAGE = Path(__file__).parent.parent
@@ -61,7 +61,7 @@ def line_of_name(module: ModuleType, name: str | None) -> SourceLine | None:
 
 
 def is_compile_error(error: BaseException) -> bool:
-    """Whether the error was raised while numba compiled a kernel. Not all such errors have a class of numba's."""
+    """Whether the error was raised while numba compiled a kernel. Not all such errors have a class of numba."""
     return any(name == "_compile_for_args" for _, name, _ in _frames(error))
 
 
@@ -105,14 +105,14 @@ def _reported_by_numba(error: BaseException) -> Iterator[SourceLine]:
 
 
 def _uses_of(module: ModuleType, attribute: str | None) -> Iterator[SourceLine]:
-    """The lines of the policy's file with `.attribute`. Numba looks attributes up before it knows any line."""
+    """The lines of the policy's file that contain `.attribute`. Numba's errors about attributes name no line."""
     file = getattr(module, "__file__", None)
     if file and attribute:
         yield from _lines_with(file, rf"[^#]*\.{re.escape(attribute)}\b")
 
 
 def _compiled_alone(call: KernelCall) -> Exception | None:
-    """The error of a kernel that is compiled alone, so that its lines are not those of the loop around the kernel."""
+    """The error from compiling a kernel alone. Its lines are those of the kernel, not of the loop that calls it."""
     compile_it = getattr(call.function, "compile", None)
     type_of: Any = numba.typeof
     try:
@@ -124,7 +124,7 @@ def _compiled_alone(call: KernelCall) -> Exception | None:
 
 
 def _called_again(call: KernelCall) -> Exception | None:
-    """The error of a call in plain Python, which has line numbers. An error of compiled code often has none."""
+    """The error from repeating a call in plain Python. It has line numbers, which compiled code often lacks."""
     try:
         replay(call)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Find a field of a policy's State that numba cannot pass to a kernel. Numba itself names a temporary variable."""
+"""Find a field of a policy's State that numba cannot pass to a kernel. Numba's error names another variable."""
 
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -21,7 +21,7 @@ def state_problem(module: ModuleType, calls: Iterable[KernelCall]) -> str | None
 
 
 def _states(module: ModuleType, call: KernelCall) -> Iterator[Any]:
-    """The states among the arguments, or else the state that plain Python returns: `init` takes none."""
+    """The states among the arguments. `init` has no such argument, so the state that it returns is used instead."""
     states = [value for value in call.arguments if isinstance(value, module.State)]
     if states:
         yield from states
@@ -35,7 +35,7 @@ def _states(module: ModuleType, call: KernelCall) -> Iterator[Any]:
 
 
 def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The name and value of each field. The fields of a NamedTuple in a field count, and not the NamedTuple itself."""
+    """The name and value of each field. A field that is a NamedTuple is replaced by the fields in it."""
     if not hasattr(value, "_asdict"):
         yield name, value
         return

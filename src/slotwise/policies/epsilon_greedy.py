@@ -1,4 +1,4 @@
-"""epsilon_n-greedy: it shows the greedy display, but replaces its items, or all of it, at random with probability c/t.
+"""epsilon_n-greedy: the greedy display, but with probability c/t an item, or the whole display, is random instead.
 
 Auer, Cesa-Bianchi and Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit Problem", as the PB-MHB paper uses
 it in its section 5.2.

@@ -48,7 +48,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with room for more items and positions."""
+    """The same state with room for more items and positions."""
     estimate = grown_estimate(state.estimate, n_items, n_positions)
     return State(grown(state.counts, n_items, n_positions), estimate, np.zeros(n_items), np.zeros(n_positions))
 

@@ -1,4 +1,4 @@
-"""Oracle: it knows the true model and always shows the best display. Its regret is 0, the lower end of every plot.
+"""Oracle: it knows the true model and always shows the best display. Its regret is 0.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """

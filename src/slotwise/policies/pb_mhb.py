@@ -12,8 +12,8 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
-from slotwise.inference.sampling.metropolis import sample
-from slotwise.inference.sampling.random_walk import RandomWalk
+from slotwise.inference.sampling.random_walk_sweeps import RandomWalk
+from slotwise.inference.sampling.truncated_random_walk import sample
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 
@@ -68,7 +68,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with more items and positions. Their values are drawn from the prior."""
+    """The same state with more items and positions. The values of the new ones are drawn from the prior."""
     theta, kappa = np.empty(n_items), np.empty(n_positions)
     _draw_prior(params, theta, kappa, rng)
     copy(state.theta, theta[: state.theta.size])

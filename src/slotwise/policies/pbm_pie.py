@@ -13,7 +13,7 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays, empty
 from slotwise.inference.estimation.running_estimate import KappaSource, RunningEstimate, initial_estimate_from, refresh
 from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
-from slotwise.inference.sampling.conditional import log_density, mode, upper_bound
+from slotwise.inference.sampling.theta_given_kappa import log_density, mode, upper_bound
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
 from slotwise.policies.pbm_ucb import Params, check
@@ -92,8 +92,8 @@ def _estimate_theta(state: State) -> None:
 def might_exceed(state: State, item: int, threshold: float, level: float) -> bool:
     """Whether U_i >= level, where U_i = sup{q >= m : sum_l V_il d(S_il / V_il, kappa_l q) <= threshold}.
 
-    m minimises the sum. The sum is a constant minus h(q) of `inference.sampling.conditional`, so m and U_i follow from
-    h. If the sum exceeds the threshold even at m, U_i is m.
+    m minimises the sum. The sum is a constant minus h(q) of `inference.sampling.theta_given_kappa`, so m and U_i follow
+    from h. If the sum exceeds the threshold even at m, U_i is m.
     """
     counts, kappa = state.counts, state.estimate.capped_kappa
     item_clicks, skips = counts.item_clicks[item], counts.skips

@@ -9,7 +9,7 @@ from slotwise.checks import Floats
 from slotwise.copying import copy
 from slotwise.inference.estimation.running_estimate import KappaSource, refresh
 from slotwise.inference.estimation.svd import PLUG_IN_PSEUDO_COUNT
-from slotwise.inference.sampling.conditional import draw_thetas
+from slotwise.inference.sampling.theta_given_kappa import draw_thetas
 from slotwise.jit import kernel
 from slotwise.policies._plug_in_kappa import Params, State, check, choose_with_kappa, grow, init, update
 

@@ -12,8 +12,8 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels.pbm import Model
 from slotwise.counts import CountArrays, empty
-from slotwise.inference.bounds.alternatives import RankedModel, ranked_model
-from slotwise.inference.bounds.birkhoff import decompose, max_displays
+from slotwise.inference.bounds.birkhoff_decomposition import decompose, max_displays
+from slotwise.inference.bounds.nearest_alternative import RankedModel, ranked_model
 from slotwise.inference.bounds.regret_program import RegretProgram, regret_program, solve_regret_program
 from slotwise.inference.estimation.ordered_em import most_likely
 from slotwise.jit import kernel
@@ -32,7 +32,10 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Counts, the queue of displays, and warm starts of estimates and solutions. Only the counts hold knowledge."""
+    """Counts, the queue of displays, and warm starts of estimates and solutions.
+
+    Only the counts hold what was learnt.
+    """
 
     counts: CountArrays
     theta: Floats
@@ -94,7 +97,7 @@ update = count_display(__name__)
 
 @kernel
 def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints) -> int:
-    """Queue displays that show some item which was shown less than `least` times at its position.
+    """Queue displays that show some item that was shown fewer than `least` times at its position.
 
     The candidates are the N displays of items m, m+1, ... for each m. Returns the number of displays queued.
     """
@@ -116,7 +119,8 @@ def queue_cycle(least: float, counts: CountArrays, positions: Ints, queue: Ints)
 def estimate(state: State) -> RankedModel:
     """The most likely model, with ranked items and positions. The program needs a model without ties, zeros or ones.
 
-    With t displays, the relative precision of a value is 1 / sqrt(t). Smaller differences are set to this precision.
+    With t displays, the relative precision of a value is 1 / sqrt(t). Values that differ by less are moved apart until
+    they differ by this precision.
     """
     counts, positions, items = state.counts, state.positions, state.items
     n_items, n_positions = counts.clicks.shape

@@ -1,8 +1,8 @@
 """Slot TS: Thompson sampling for the PBM with a well-mixing sampler. It knows neither kappa nor its order.
 
 It chooses displays as PB-MHB does: Algorithm 1 of Gauthier, Gaudel and Fromont,
-"Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing` replaces Algorithm 2 of this
-paper.
+"Position-Based Multiple-Play Bandits with Thompson Sampling". `inference.sampling.mixing_sampler` replaces Algorithm 2
+of this paper.
 """
 
 from enum import IntEnum
@@ -15,7 +15,7 @@ from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.learnt_prior import Learnt
-from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
@@ -57,7 +57,7 @@ def check(params: Params) -> str | None:
 
 
 def check_state(state: State) -> str | None:
-    """An error message if a state loaded from a file is invalid, else None. Its counts are checked elsewhere."""
+    """An error message if a state loaded from a file is invalid, else None. The loader checks the counts."""
     for name, values in (("theta", state.theta), ("kappa", state.kappa)):
         if not ((values >= 0.0) & (values <= 1.0)).all():
             return f"{name} is not in [0, 1]"
@@ -73,7 +73,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 @kernel
 def grow(params: Params, state: State, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The same knowledge with more items and positions. Their values are random until a sweep draws them."""
+    """The same state with more items and positions. The values of the new ones are random until a sweep draws them."""
     theta, kappa = rng.random(n_items), rng.random(n_positions)
     copy(state.theta, theta[: state.theta.size])
     copy(state.kappa, kappa[: state.kappa.size])

@@ -1,4 +1,4 @@
-"""Uniform: it shows a random display in every round and learns nothing. Its regret is the upper end of every plot.
+"""Uniform: it shows a random display in every round and learns nothing. Policies that learn should lose less.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """

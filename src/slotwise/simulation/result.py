@@ -91,8 +91,9 @@ class Result:
     def ratio(self, other: "Result") -> "Ratio":
         """The mean regret of this result divided by that of `other`. It is NaN where the regret of `other` is zero.
 
-        Runs are paired. If A and B are the regrets of a run and r is the ratio, the delta method gives the standard
-        error: it is that of A - r B over runs, divided by the mean of B.
+        Runs are paired. The standard error follows from the delta method. Let A and B be the regrets of a run, and r
+        the ratio. Then the standard error of the ratio is that of the mean of A - r B over the runs, divided by the
+        mean of B.
         """
         self._check_paired(other)
         divisor = np.where(other.mean() == 0.0, np.nan, other.mean())

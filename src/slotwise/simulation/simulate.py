@@ -27,8 +27,8 @@ from slotwise.policies._policy_module import (
 )
 from slotwise.policies._source_lines import KernelCall
 from slotwise.simulation import THREAD_NAMES
-from slotwise.simulation.episode import episode_of
 from slotwise.simulation.result import Result
+from slotwise.simulation.simulation_loop import loop_of
 
 POINTS_PER_DECADE = 20
 STOP_SECONDS = 2.0  # how long an interrupted simulation waits for its loops
@@ -154,10 +154,10 @@ class _RunJob:
         check_state_shapes(module, "init", state, n_items, n_positions)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
         clickmodel = sys.modules[type(model.arrays()).__module__]  # not type(model): the class of a fit is elsewhere
-        episode = episode_of(module, clickmodel)
+        loop = loop_of(module, clickmodel)
         started = time.thread_time()
         with reported_errors(module, lambda: _loop_calls(module, params, state, rng, best)):
-            episode(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
+            loop(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
         return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
@@ -166,7 +166,7 @@ class _RunJob:
 
 
 def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[KernelCall]:
-    """The calls of one round of the loop, on a valid display."""
+    """The policy's calls in one round of the loop, with a valid display."""
     display, clicks = best.copy(), np.zeros_like(best)
     return [
         KernelCall(module.choose, (params, state, rng, display)),

@@ -8,8 +8,8 @@ from scipy.optimize import linprog, minimize
 
 import slotwise as sw
 from slotwise.checks import BadInput, Floats
-from slotwise.inference.bounds.alternatives import bernoulli_divergence, divergences, nearest, ranked_model
 from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
+from slotwise.inference.bounds.nearest_alternative import bernoulli_divergence, divergences, nearest, ranked_model
 from slotwise.inference.bounds.regret_program import regret_program, solve_regret_program
 from slotwise.paper.named_click_models import BEHAVIORAL, setting
 

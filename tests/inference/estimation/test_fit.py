@@ -13,7 +13,7 @@ from slotwise.checks import BadInput
 from slotwise.cli._fit_table import print_fits
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import AT_ONE, AT_ZERO, UNDETERMINED, UNOBSERVED
+from slotwise.inference.estimation.batch_fit import AT_ONE, AT_ZERO, UNDETERMINED, UNOBSERVED
 from slotwise.inference.estimation.fit import Fit, fit, fit_many
 from slotwise.inference.estimation.svd import Fill, svd
 from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS

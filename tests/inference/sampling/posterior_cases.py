@@ -9,7 +9,7 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
-from slotwise.inference.sampling.mixing import SLICE_EVERY
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY
 from tests.inference.sampling.exact_posterior import Exact, exact
 from tests.inference.sampling.reference_chains import ChainRun, Step, record
 

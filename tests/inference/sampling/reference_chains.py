@@ -13,11 +13,11 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
-from slotwise.inference.sampling import log_odds, metropolis, mixing
+from slotwise.inference.sampling import log_odds_random_walk, mixing_sampler, truncated_random_walk
 from slotwise.inference.sampling.coordinates import LEAST, MOST, ChainState, Conditionals, given_kappa, given_theta
-from slotwise.inference.sampling.random_walk import RandomWalk
+from slotwise.inference.sampling.random_walk_sweeps import RandomWalk
 from slotwise.inference.sampling.ridges import Ridges
-from slotwise.inference.sampling.truncnorm import draw, mass
+from slotwise.inference.sampling.truncated_normal import draw, mass
 from slotwise.jit import kernel
 
 FIXED_COUNTS = np.zeros((0, 0))  # for `record`: the counts stay as they are
@@ -140,13 +140,13 @@ def _recorder(kind: int) -> Callable[..., None]:
                 if run.displays.size > 0:
                     _draw_counts(counts, run.displays, theta, kappa, rng)
                 if kind == 0:
-                    metropolis.sample(counts, theta, kappa, RandomWalk(width, 1, free_from), rng)
+                    truncated_random_walk.sample(counts, theta, kappa, RandomWalk(width, 1, free_from), rng)
                 elif kind == 1:
-                    log_odds.sample(counts, theta, kappa, RandomWalk(width, 1, free_from), rng)
+                    log_odds_random_walk.sample(counts, theta, kappa, RandomWalk(width, 1, free_from), rng)
                 elif kind == 2:
                     stride = 1 + sweep % 2  # all coordinates and half of them, alternately
-                    schedule = mixing.Schedule(1, stride, int(width), free_from, 1 if run.learnt else 0)
-                    mixing.sample(counts, ridges, ChainState(theta, kappa, beta), schedule, rng)
+                    schedule = mixing_sampler.Schedule(1, stride, int(width), free_from, 1 if run.learnt else 0)
+                    mixing_sampler.sample(counts, ridges, ChainState(theta, kappa, beta), schedule, rng)
                 elif kind == 3:
                     _walk(defect, theta, 0, of_theta, (beta[0], beta[1]), width, rng)
                     _walk(defect, kappa, free_from, of_kappa, (1.0, 1.0), width, rng)

@@ -11,7 +11,7 @@ from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.sampling.chain import Chain, Sampler, Target
 from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
-from slotwise.inference.sampling.ess import ess
+from slotwise.inference.sampling.effective_sample_size import ess
 from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.posterior import REFERENCES, posterior, target_of
 from tests.inference.sampling.exact_posterior import exact

@@ -8,7 +8,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.counts import Counts
 from slotwise.inference.sampling.diagnosis import diagnose
-from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.inference.sampling.effective_sample_size import ess, r_hat, tail_ess
 from slotwise.paper.named_click_models import setting
 from slotwise.simulation.simulate import counts_after
 from tests.inference.sampling.posterior_cases import FEW

@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, Counts
-from slotwise.inference.sampling.mixing import SLICE_EVERY
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY
 from tests.inference.sampling.distribution_checks import (
     CORRELATED,
     STANDARD_ERRORS,

@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(_EventResults).decode
 
 
 class ClickQueue:
-    """Sends the clicks of round t when round t + delay has received its display. `simulate` has the same delay."""
+    """Sends the clicks of round t after round t + delay has received its display. `simulate` uses the same delay."""
 
     def __init__(self, connection: FastConnection, delay: int) -> None:
         self._connection, self._delay = connection, delay
@@ -46,7 +46,7 @@ class ClickQueue:
             self._release(self._rounds.popleft())
 
     async def settled(self) -> None:
-        """Wait until every click that is due now has been acknowledged or given up."""
+        """Wait until every click that is due now has been acknowledged, or has failed for good."""
         target = self._released
         while self._settled < target:
             await self._progress.wait()

@@ -1,4 +1,4 @@
-"""LearningCurve: regret per round in bins. There is a largest number of bins, so bins widen as rounds are added."""
+"""LearningCurve: regret per round in bins. The number of bins is limited, so bins widen as rounds are added."""
 
 from typing import NamedTuple
 

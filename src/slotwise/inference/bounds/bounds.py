@@ -13,7 +13,7 @@ import numpy as np
 
 from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import PBM
-from slotwise.inference.bounds.alternatives import (
+from slotwise.inference.bounds.nearest_alternative import (
     RankedModel,
     bernoulli_divergence,
     divergences,
@@ -47,9 +47,9 @@ def unknown_kappa_bound(model: PBM, order_known: bool = False, tolerance: float 
     """C for policies that do not know kappa. With `order_known`, they know the order of the positions by visibility.
 
     C is the value of the program in `regret_program`. The computed value is at most 1 / (1 - tolerance) times too
-    large. A tie makes the best display ambiguous: a tie among the L best items, a tie of the L-th item with the next
-    one or, if the order is unknown, a tie of two positions. The value diverges near a tie, and at a tie it is not the
-    bound, so a tie raises BadInput. Positions of visibility 0 are ignored, because they get no clicks.
+    large. At a tie the best display is ambiguous and the value is not the bound, so a tie raises BadInput. A tie is
+    between two of the L best items, between the L-th item and the next one or, if the order is unknown, between two
+    positions. Near a tie, the value is very large. Positions of visibility 0 are ignored, because they get no clicks.
     """
     if not 0.0 < tolerance < 1.0:
         raise BadInput(f"tolerance = {tolerance!r} is not between 0 and 1")
@@ -126,7 +126,7 @@ def _divergence_row(model: RankedModel, z: Floats) -> Floats:
 
 
 def _solve_linear_program(model: RankedModel, cuts: Floats) -> tuple[float, Floats]:
-    """Minimise the regret, provided that every cut is at least 1 and that displays can realise the solution."""
+    """Minimise the regret under two constraints: every cut is at least 1, and displays can realise the solution."""
     # imported here because the import takes longer than everything else
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.copying import copy
-from slotwise.inference.bounds.alternatives import RankedModel, divergences, nearest, variable
+from slotwise.inference.bounds.nearest_alternative import RankedModel, divergences, nearest, variable
 from slotwise.inference.bounds.simplex import Dictionary, add_row, dictionary, pivot, solve
 from slotwise.jit import kernel
 
@@ -27,7 +27,7 @@ MIN_COST = 1e-9  # displays without regret cost this much, because otherwise the
 
 
 class RegretProgram(NamedTuple):
-    """The last solution, and the alternatives from which the next solution starts. Both may be used for any model."""
+    """The last solution, and the alternatives from which the next solution starts. Another model can reuse both."""
 
     q: Floats  # N x L; q_ll is 0
     alternatives: Floats  # capacity x N-1: the nearest alternative at each tie, then those of the cuts
@@ -37,7 +37,7 @@ class RegretProgram(NamedTuple):
 
 @kernel
 def regret_program(n_items: int, n_positions: int) -> RegretProgram:
-    """A program without a solution."""
+    """A program that was not solved yet."""
     n_ties = n_items - 1
     capacity = n_ties + CUTS_PER_VARIABLE * n_ties * n_positions
     ties = np.zeros(capacity, np.int64)
@@ -50,9 +50,9 @@ def regret_program(n_items: int, n_positions: int) -> RegretProgram:
 def solve_regret_program(model: RankedModel, tolerance: float, program: RegretProgram) -> float:
     """Fill program.q with the solution for a known order of positions. Returns its regret per unit of log t.
 
-    The constraint of every alternative holds to a hundredth of `tolerance`, and the regret is at most
-    1 / (1 - tolerance) times the least possible. After the largest number of iterations, only the constraints are
-    certain to hold. If not even they hold, the result is NaN.
+    The constraint of every alternative holds to a hundredth of `tolerance`, and the regret is at most 1 / (1 -
+    tolerance) times the least possible. If the limit of iterations is reached, only the constraints are certain to
+    hold. If even the constraints do not hold, the result is NaN.
     """
     n_items, n_positions = program.q.shape
     if n_items == 1:
@@ -93,7 +93,10 @@ def solve_regret_program(model: RankedModel, tolerance: float, program: RegretPr
 
 @kernel
 def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> None:
-    """Add the costs and a row for each item of the best display. It is shown elsewhere no more often than replaced."""
+    """Add the costs, and a row for each item of the best display.
+
+    The row says that the item is shown elsewhere no more often than other items are shown at its position.
+    """
     theta, kappa, cost = model.theta, model.kappa, table.body[0]
     n_items, n_positions = theta.size, kappa.size
     for best in range(n_positions):
@@ -117,7 +120,7 @@ def _add_balance_rows(model: RankedModel, table: Dictionary, row: Floats) -> Non
 
 @kernel
 def _add_cut(model: RankedModel, z: Floats, tie: int, table: Dictionary, at: int, row: Floats) -> None:
-    """Move the alternative z to its tie and into the bounds of the model. Require a divergence of at least 1."""
+    """Move the alternative z to its tie, and clip it to the model's bounds. Require a divergence of at least 1."""
     for k in range(z.size):
         z[k] = max(z[k], model.low[k])
     z[tie] = 0.0

@@ -97,7 +97,7 @@ def solve(table: Dictionary, rows: int) -> bool:
 
 @kernel
 def _most_negative(table: Dictionary, rows: int) -> int:
-    """The row whose value is furthest below its tolerance, or 0 if no row is below."""
+    """The row whose value is furthest below its tolerance, or 0 if no row is below its tolerance."""
     body, basic, limits, n_variables = table.body, table.basic, table.limit, table.nonbasic.size
     largest = 1e-300
     for row in range(1, rows + 1):

@@ -11,7 +11,7 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch import Batch, assess, fit_em, fit_svd
+from slotwise.inference.estimation.batch_fit import Batch, assess, fit_em, fit_svd
 from slotwise.inference.estimation.svd import Fill
 from slotwise.inference.fit_warnings import needs_warning, query_warnings
 from slotwise.notebook import Estimates, format_numbers, html_estimates, plural
@@ -170,6 +170,6 @@ def _fits(batch: Batch, method: str) -> list[Fit]:
 
 
 def _warnings(batch: Batch, query: int) -> list[str]:
-    """The warnings of a query without names. They identify items and positions by their indices."""
+    """The warnings of a query whose items and positions have no names. They use indices instead."""
     n_items, n_positions = batch.offsets[query + 1] - batch.offsets[query], batch.kappa.shape[1]
     return query_warnings(batch, query, [str(k) for k in range(n_items)], [str(k) for k in range(n_positions)])

@@ -36,7 +36,7 @@ def initialise(counts: CountArrays, prior: float, theta: Floats, kappa: Floats) 
     """Set the initial values: kappa from the click rates of positions, then theta given kappa.
 
     Without a prior, a value without clicks is 0. The scale is divided between theta and kappa so that their largest
-    values are equal and below 1, because EM cannot leave 1.
+    values are equal and below 1, because EM cannot move a value that is 1.
     """
     clicks, skips = counts.clicks, counts.skips
     item_clicks, position_clicks = counts.item_clicks, counts.position_clicks
@@ -212,7 +212,9 @@ def _solve(counts: CountArrays, theta: Floats, kappa: Floats, work: Workspace) -
 
 @kernel(inline=True)
 def _keep_scale(objective: Objective, theta: Floats, kappa: Floats, work: Workspace) -> None:
-    """In each component where nothing is fixed at 1, shift the step so that the kappa with most clicks does not change.
+    """In each component where nothing is fixed at 1, shift the step so that one kappa stays the same.
+
+    It is the kappa with the most clicks.
 
     Without a prior, log theta + c and log kappa - c have the same likelihood for every c. With the c chosen here, the
     bounds shorten the step as little as possible.
@@ -259,7 +261,7 @@ def _apply_step(prior: float, length: float, theta: Floats, kappa: Floats, work:
 
 @kernel(inline=True)
 def _stepped(prior: float, value: float, step: float) -> tuple[float, float]:
-    """The value after a step in its log, and how far its log really moved."""
+    """The value after a step of its logarithm, and the actual change of the logarithm."""
     if value == 0.0 or step == 0.0:
         return value, 0.0
     limit = 1.0 - 0.01 * (1.0 - value) if prior > 0.0 else 1.0

@@ -19,7 +19,7 @@ START_MARGIN = 1e-4  # values start at least this far below 1, because EM cannot
 def most_likely(
     counts: CountArrays, positions: Ints, passes: int, tolerance: float, theta: Floats, kappa: Floats
 ) -> int:
-    """Improve theta and kappa in place until no value changes by `tolerance`. Returns the number of passes.
+    """Improve theta and kappa in place until all changes are below `tolerance`. Returns the number of passes.
 
     `positions` lists the positions by decreasing visibility. Only the products theta_i kappa_l are determined.
     """

@@ -20,7 +20,7 @@ EM_PRIOR = 1.0  # Beta(2, 2), which keeps unobserved items at 1/2
 
 
 class KappaSource(IntEnum):
-    """Where kappa comes from: the true model (the paper's semi-oracle) or an estimator (its greedy versions)."""
+    """Where kappa comes from: the true model (the paper's semi-oracle) or an estimator (greedy, in the paper)."""
 
     ORACLE = 0
     SVD = 1
@@ -48,7 +48,7 @@ class RunningEstimate(NamedTuple):
     """The current (theta, kappa), scaled to kappa_1 = 1, and the warm start of the estimators.
 
     The estimate can always be recomputed from the counts. A position that is more visible than the first has a kappa
-    above 1, and displays are ranked by this kappa.
+    above 1. Positions are ranked by kappa without a cap.
     """
 
     theta: Floats

@@ -23,8 +23,8 @@ _TOLERANCE = 1e-6  # relative
 class Fill(IntEnum):
     """The entry of M for an item at a position where it was never shown: 1, or the click rate of all cells.
 
-    1 is optimistic. The authors' public code uses M = (S + p) / (V + p), which is 1 for such a cell too. It scales the
-    largest kappa to 1.
+    1 is optimistic. The authors' public code uses M = (S + p) / (V + p), which is 1 for such a cell too. That code also
+    scales the largest kappa to 1.
     """
 
     ONE = 0
@@ -49,7 +49,7 @@ def svd(
 
 
 def filled_rates(clicks: Floats, skips: Floats, fill: int, pseudo_count: float = PSEUDO_COUNT) -> Floats:
-    """M of stacked queries. `click_rates` computes the same for one query."""
+    """The matrices M of stacked queries. `click_rates` computes the matrix of one query."""
     views = clicks + skips
     if fill == Fill.AUTHORS:
         return np.asarray((clicks + pseudo_count) / (views + pseudo_count))
@@ -61,7 +61,7 @@ def filled_rates(clicks: Floats, skips: Floats, fill: int, pseudo_count: float =
 
 @kernel(inline=True)
 def click_rates(counts: CountArrays, fill: int, pseudo_count: float, rates: Floats) -> None:
-    """Fill `rates` with M."""
+    """Fill `rates` with the matrix M."""
     clicks, skips = counts.clicks, counts.skips
     pseudo = pseudo_count if fill == Fill.AUTHORS else 0.0
     fill_rate = _mean_rate(counts) if fill == Fill.MEAN else 1.0

@@ -22,7 +22,7 @@ def remainder(widest: float) -> float:
 
 @kernel(inline=True)
 def cube_root(r: float) -> float:
-    """The cube root of r > 0. Near 1, one step of Halley's method improves a fraction correct to the fourth order."""
+    """The cube root of r > 0. From 1/2 to 2, a fraction and a step of Halley's method replace the power."""
     if not 0.5 < r < 2.0:
         return float(r ** (1.0 / 3.0))
     root = (14.0 * r * r + 35.0 * r + 5.0) / (5.0 * r * r + 35.0 * r + 14.0)

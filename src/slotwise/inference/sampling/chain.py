@@ -11,11 +11,11 @@ from slotwise.checks import Floats
 from slotwise.copying import copy
 from slotwise.counts import CountArrays
 from slotwise.inference.components import components
-from slotwise.inference.sampling import log_odds, metropolis, mixing
+from slotwise.inference.sampling import log_odds_random_walk, mixing_sampler, truncated_random_walk
 from slotwise.inference.sampling.coordinate_step import Scan, redraw
 from slotwise.inference.sampling.coordinates import BetaFactor, ChainState, given_kappa, given_theta
 from slotwise.inference.sampling.learnt_prior import Learnt
-from slotwise.inference.sampling.random_walk import RandomWalk
+from slotwise.inference.sampling.random_walk_sweeps import RandomWalk
 from slotwise.inference.sampling.ridges import NO_POSITION, PositionScan, Ridges, find_main_positions, slide
 from slotwise.jit import kernel
 
@@ -80,7 +80,7 @@ class Chain:
     def record(self, draws: int, thin: int) -> None:
         """Record a draw after every `thin` sweeps. This replaces the earlier record."""
         self.draws = Draws.empty(draws, self.target.shape)
-        self._record(thin, mixing.SLICE_EVERY, self.draws)
+        self._record(thin, mixing_sampler.SLICE_EVERY, self.draws)
 
     def accepted(self, sweeps: int) -> dict[str, float]:
         """The acceptance rate of each kind of step over this number of sweeps.
@@ -114,7 +114,7 @@ class Chain:
         """Fill `draws` in one compiled call."""
         target, state = self.target, self.state
         if self.sampler is Sampler.MIXING:
-            schedule = mixing.Schedule(thin, 1, slice_every, target.free_from, target.learnt.value)
+            schedule = mixing_sampler.Schedule(thin, 1, slice_every, target.free_from, target.learnt.value)
             _record_mixing(target.counts, self.ridges, state, schedule, self.rng, draws)
         else:
             walk = RandomWalk(self.sigma, thin, target.free_from)
@@ -126,12 +126,12 @@ def _record_mixing(
     counts: CountArrays,
     ridges: Ridges,
     state: ChainState,
-    schedule: mixing.Schedule,
+    schedule: mixing_sampler.Schedule,
     rng: np.random.Generator,
     draws: Draws,
 ) -> None:
     for row in range(draws.theta.shape[0]):
-        mixing.sample(counts, ridges, state, schedule, rng)
+        mixing_sampler.sample(counts, ridges, state, schedule, rng)
         _copy(state, draws, row)
 
 
@@ -147,9 +147,9 @@ def _record_walk(
     theta, kappa = state.theta, state.kappa
     for row in range(draws.theta.shape[0]):
         if on_log_odds:
-            log_odds.sample(counts, theta, kappa, walk, rng)
+            log_odds_random_walk.sample(counts, theta, kappa, walk, rng)
         else:
-            metropolis.sample(counts, theta, kappa, walk, rng)
+            truncated_random_walk.sample(counts, theta, kappa, walk, rng)
         _copy(state, draws, row)
 
 
@@ -180,8 +180,8 @@ def _acceptance_rates(
     for _ in range(sweeps):
         copy(theta, theta_before)
         copy(kappa, kappa_before)
-        redraw(theta, of_theta, prior, Scan(0, 1, mixing.SLICE_EVERY), rng)
-        redraw(kappa, of_kappa, uniform, Scan(free_from, 1, mixing.SLICE_EVERY), rng)
+        redraw(theta, of_theta, prior, Scan(0, 1, mixing_sampler.SLICE_EVERY), rng)
+        redraw(kappa, of_kappa, uniform, Scan(free_from, 1, mixing_sampler.SLICE_EVERY), rng)
         changed_steps += (theta != theta_before).sum() + (kappa != kappa_before).sum()
         for position in range(kappa.size):
             if (main_positions == position).any():

@@ -16,7 +16,7 @@ from slotwise.inference.sampling.learnt_prior import Learnt
 class ChainOnObserved:
     """A chain whose draws have the law of a `Chain` on all items and positions.
 
-    If all items and positions are observed, the draws are those of that `Chain`.
+    If all items and positions are observed, a `Chain` gives exactly the same draws.
     """
 
     def __init__(self, target: Target, rng: np.random.Generator) -> None:
@@ -29,7 +29,7 @@ class ChainOnObserved:
         self.sweeps = 0
 
     def stop(self) -> None:
-        """End a recording early, from another thread."""
+        """Stop the current recording early. Another thread may call this."""
         if self._chain is not None:
             self._chain.stopped = True
 

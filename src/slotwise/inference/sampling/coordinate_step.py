@@ -144,7 +144,10 @@ def _slice(x: float, factor: BetaFactor, skips: Floats, i: int, others: Floats, 
 
 @kernel(inline=True)
 def _width(factor: BetaFactor, skips: Floats, i: int, others: Floats) -> float:
-    """Four standard deviations of a Beta law with these clicks and skips. Less visible skips make it wider."""
+    """Four standard deviations of a Beta law with these clicks and skips.
+
+    Skips at less visible positions make it wider.
+    """
     weighted, skipped = 1.0 + factor.skips, 1.0 + factor.skips
     for j in range(others.size):
         weighted += skips[i, j] * others[j]

@@ -19,7 +19,7 @@ class ChainState(NamedTuple):
 
 
 class BetaFactor(NamedTuple):
-    """The factor x^clicks (1 - x)^skips of a density. A Beta(a, b) prior is the factor with a - 1 and b - 1."""
+    """The factor x^clicks (1 - x)^skips of a density. A Beta(a, b) prior has clicks = a - 1 and skips = b - 1."""
 
     clicks: float
     skips: float
@@ -28,8 +28,8 @@ class BetaFactor(NamedTuple):
 class Conditionals(NamedTuple):
     """The conditional laws of all thetas given kappa (Eq. 5), or of all kappas given theta (Eq. 6).
 
-    Under uniform priors the density of value i at x is x^clicks[i] times the product over j of
-    (1 - x others[j])^skips[i, j].
+    Under uniform priors, the density of the i-th theta or kappa at the value v is proportional to v^clicks[i] times the
+    product over j of (1 - v others[j])^skips[i, j].
     """
 
     clicks: Floats

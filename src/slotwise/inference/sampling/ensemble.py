@@ -7,7 +7,7 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.coordinates import ChainState
-from slotwise.inference.sampling.mixing import SLICE_EVERY, Schedule, sample
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import Ridges
 from slotwise.jit import kernel
 
@@ -20,7 +20,7 @@ _NEVER = -1.0
 
 
 class Ensemble(NamedTuple):
-    """M draws from the posterior. Only the products theta kappa are identified, so the kappas of a draw sum to 1."""
+    """M draws from the posterior. Clicks do not determine the scale of a draw, so its kappas sum to 1."""
 
     theta: Floats  # M x N; theta kappa is a click probability, so a theta may exceed 1
     kappa: Floats  # M x L

@@ -1,7 +1,8 @@
 """A Beta(a, b) prior of theta whose a and b are learnt from the items. A priori, 1/a and 1/b are uniform on (0, 1].
 
 So a, b >= 1. These Beta laws have no pole, the uniform law is one of them, and every conditional law stays log-concave.
-If a is fixed at 1, the density decreases or is flat. Then attractive items can be rare, but not the rule.
+If a is fixed at 1, the density decreases or is flat. Then attractive items can be rare, but they cannot be more likely
+than unattractive ones.
 """
 
 import math
@@ -29,7 +30,7 @@ class Learnt(IntEnum):
 
 @kernel
 def learn(beta: Floats, learnt: int, theta: Floats, rng: np.random.Generator) -> None:
-    """Take one slice step for b given a and theta. If both a and b are learnt, one of them is chosen at random."""
+    """Take one slice step for b given a and theta. If both are learnt, a or b is updated at random."""
     which = 0 if learnt == Learnt.BOTH and rng.random() < 0.5 else 1
     log_sum, product = 0.0, 1.0
     for item in range(theta.size):

@@ -17,7 +17,7 @@ from slotwise.inference.components import components, components_warning, normal
 from slotwise.inference.estimation.fit import Intervals, check_level
 from slotwise.inference.sampling.chain import Chain, Target
 from slotwise.inference.sampling.chain_on_observed import ChainOnObserved
-from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.inference.sampling.effective_sample_size import ess, r_hat, tail_ess
 from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.posterior_summary import Row, Summary
 from slotwise.jit import kernel
@@ -34,7 +34,7 @@ PRIORS = {"uniform": Learnt.NOTHING, "learnt": Learnt.BOTH, "falling": Learnt.FA
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Posterior draws: theta is draws x N, and kappa is draws x L. The draws of one chain follow those of another.
+    """Posterior draws: theta is draws x N, and kappa is draws x L. The draws of all chains are concatenated.
 
     Every draw is scaled so that the largest kappa is 1 in each component of the item-position graph. With
     `reference="first"`, the component of the first position has kappa_1 = 1 instead.
@@ -140,7 +140,7 @@ class Posterior:
 
     @property
     def at_position(self) -> Floats:
-        """N x L: the probability that the best display has the item at the position."""
+        """The probability that the best display has item i at position l, as an N x L matrix."""
         items = np.arange(self.theta.shape[1])
         return np.asarray((self.displays[:, None, :] == items[None, :, None]).mean(axis=0))
 

@@ -1,10 +1,10 @@
 """Moves along the ridges of a PBM's posterior, on which theta kappa is constant and single-coordinate steps are slow.
 
-Clicks determine products. If an item was nearly always displayed at one position, the product of its theta and the
-position's kappa is well known. While this product stays fixed, neither of the two can change alone. The main position
-of an item is the one with most of its clicks. `slide` changes the kappa of a position and the thetas of all items with
-this main position in opposite directions. `rescale` changes all thetas and kappas of a connected component. It changes
-no product, so the likelihood stays the same, and the scale can be drawn from its exact law.
+Clicks determine only the products theta kappa. If an item was nearly always displayed at one position, the product of
+its theta and the position's kappa is well known. While this product stays fixed, neither of the two can change alone.
+The main position of an item is the one with most of its clicks. `slide` changes the kappa of a position and the thetas
+of all items with this main position in opposite directions. `rescale` changes all thetas and kappas of a connected
+component. It changes no product, so the likelihood stays the same, and the scale can be drawn from its exact law.
 """
 
 import math
@@ -93,9 +93,10 @@ def slide(
 ) -> None:
     """For each position of the scan, subtract delta from log kappa, and add delta to log theta of its items.
 
-    The items are those with this main position. This is a random walk in log coordinates, so the density is taken in
-    log coordinates: every exponent is larger by 1. The width of a step depends on the counts and the prior alone. If
-    kappa is fixed, the rest of its component moves in the opposite direction instead, which changes the same products.
+    The items of a position are those that have it as main position. This is a random walk in log coordinates, so the
+    density is taken in log coordinates: every exponent is larger by 1. The width of a step depends on the counts and
+    the prior alone. If kappa is fixed, the rest of its component moves in the opposite direction instead, which changes
+    the same products.
 
     The arrays are separate arguments, because tuples of arrays made a round of `slot_ts` 3 % slower.
     """
@@ -287,7 +288,7 @@ def rescale(
 
 @kernel(inline=True)
 def _truncated_exponential(law: ScaleLaw, rng: np.random.Generator) -> float:
-    """A draw from the law. The rate may have either sign."""
+    """A draw from a `ScaleLaw`. Its rate may have either sign."""
     low, high, rate = law.low, law.high, law.rate
     u, width = rng.random(), high - low
     if abs(rate) * width < 1e-9:

@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,14 +25,23 @@ _BATCH_ROWS = 100_000
 
 @contextmanager
 def spark_engine(master: str | None) -> Iterator["SparkEngine"]:
-    """An engine on the active Spark session, or on a new one. Only a new session stops when the context ends."""
+    """An engine on the active Spark session, or on a new one. The context stops only a session that it started."""
     active = _session_class().getActiveSession()
-    new = None if active else start_session(master)
+    with nullcontext(active) if active else new_session(master) as session:
+        yield SparkEngine(session)
+
+
+@contextmanager
+def new_session(master: str | None = None) -> Iterator[Any]:
+    """A session as `start_session` starts it. It stops when the context ends."""
+    before = signal.getsignal(signal.SIGINT)
+    session = start_session(master)
     try:
-        yield SparkEngine(active or new)
+        yield session
     finally:
-        if new is not None:
-            new.stop()
+        session.stop()
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)  # Spark's handler of Ctrl-C fails once its session has stopped
 
 
 def start_session(master: str | None = None) -> Any:

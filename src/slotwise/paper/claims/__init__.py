@@ -1,4 +1,4 @@
-"""The paper's claims as data: the statement, the rule that judges it, and the measurements that the rule uses."""
+"""The paper's claims as data. Each has a statement, a rule that judges it, and the measurements that the rule uses."""
 
 from collections.abc import Iterable
 

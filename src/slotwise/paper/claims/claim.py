@@ -16,7 +16,8 @@ HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold"
 class Criterion:
     """One test of a claim: where it was applied, whether it holds, and what was measured.
 
-    If runs decide, `test` is the rule and `rows` is its data. The power of the test is computed when it is needed.
+    If a test on runs decides, `test` is this test and `rows` is its data. The power of the test is computed when it is
+    needed.
     """
 
     where: str

@@ -41,7 +41,7 @@ def _has_no_high_run(rows: Floats) -> bool:
 
 
 def _lucky(rows: Floats) -> Floats:
-    """The regret of the lucky runs of a greedy version. `rows` are those of IN_BETWEEN."""
+    """The regret of the lucky runs of a greedy version. `rows` is the data of the test IN_BETWEEN."""
     return np.asarray(rows[1, rows[2] == 0])
 
 

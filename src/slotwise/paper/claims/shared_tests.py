@@ -1,6 +1,6 @@
-"""The tests that several claims share. Each test decides from the regrets of runs, and has worlds for its power.
+"""Tests on the regrets of runs that several claims share, and worlds from which the power of a test is computed.
 
-A world scales regrets by a factor, so that its runs differ from each other by as many per cent as the measured runs.
+A world multiplies the measured regrets by a factor. So the relative differences between its runs are the measured ones.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def with_ratio(times: float, *, median: bool = False) -> World:
 
 
 def grows_linearly() -> RunTest:
-    """Whether p is at least LINEAR. The data is that of `last_decade`."""
+    """Whether the exponent p of the growth of regret is at least LINEAR. The data comes from `last_decade`."""
     return RunTest(lambda rows: bool(exponent(rows) >= LINEAR), with_exponent(1.0), with_exponent(0.5))
 
 

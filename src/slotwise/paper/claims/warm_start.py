@@ -30,10 +30,10 @@ def _gaps(results: Results, sweeps: int) -> Floats:
 
 
 def _diverging_from(rounds: Ints, starts: Sequence[float], description: str) -> World:
-    """A world with the stacked gaps of one or several curves. Each curve has its own start.
+    """A world with the gaps of one or more curves, stacked. Each curve has its own start.
 
-    The mean gap of a curve is 0 until its start, and then grows as steeply as measured. Runs differ from each other as
-    much as the measured runs.
+    The start of a curve is a round: the mean gap is 0 before it, and then grows as steeply as measured. Runs differ
+    from each other as much as the measured runs.
     """
 
     def change(rows: Floats) -> Floats:

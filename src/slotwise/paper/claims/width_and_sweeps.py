@@ -32,13 +32,13 @@ def _high(rows: Floats) -> list[int]:
 
 
 def _above_lowest(rows: Floats, pair: int) -> tuple[float, float]:
-    """A lower limit of how far the regret of a pair exceeds the smallest regret, and the smallest regret itself."""
+    """The lower confidence limit of a pair's regret minus the smallest regret, and the smallest regret itself."""
     lowest = int(rows.mean(axis=1).argmin())
     return row_difference(rows[[pair, lowest]]).low, float(rows[lowest].mean())
 
 
 def _equal_but(pairs: Sequence[int], times: float, description: str) -> World:
-    """A world where all pairs have the same mean regret, except that `pairs` have `times` as much."""
+    """A world where all pairs have the same mean regret, except `pairs`, whose mean regret is `times` as large."""
 
     def change(rows: Floats) -> Floats:
         equal = rows / rows.mean(axis=1, keepdims=True)

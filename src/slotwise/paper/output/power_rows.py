@@ -7,7 +7,7 @@ from slotwise.paper.output.result_rows import Row
 
 
 def power_rows(judgements: Sequence[Judgement]) -> list[Row]:
-    """How often each test says that its claim holds: if the claim is true, if it is false, and as measured."""
+    """How often each test accepts its claim: where the claim is true, where it is false, and in the measured runs."""
     rows = []
     for judgement in judgements:
         for criterion in judgement.criteria:

@@ -5,7 +5,7 @@ from slotwise.paper.reproduce import Reproduction
 
 
 def quick_warning(reproduction: Reproduction) -> str:
-    """Why the verdicts of a quick reproduction are weaker than those of a full one. A full one gets an empty string."""
+    """Why the verdicts of a quick reproduction are weaker than those of a full one, or "" for a full one."""
     if not reproduction.scope.quick:
         return ""
     names = [experiment.name for experiment in reproduction.experiments]
@@ -25,7 +25,7 @@ def _run_sets(experiments: list[Experiment]) -> list[RunSet]:
 
 
 def _sizes(run_sets: list[RunSet]) -> str:
-    """5 to 60 runs of 10,000 rounds."""
+    """Text such as "5 to 60 runs of 10,000 rounds"."""
     runs, rounds = ([getattr(run_set, name) for run_set in run_sets] for name in ("runs", "rounds"))
     return f"{_range(runs)} runs of {_range(rounds)} rounds"
 

@@ -148,7 +148,7 @@ def _tables(experiment: Experiment, reproduction: Reproduction) -> list[Table]:
 
 
 def _data_table() -> Table:
-    """Both values in one cell, because two columns for each would not fit the page."""
+    """Our value and the paper's value share a cell, because two columns for each would not fit the page."""
     rows = [
         [row["query"], *(f"{_format(row[column])} ({_format(row[f'paper: {column}'])})" for column in COLUMNS)]
         for row in data_rows()

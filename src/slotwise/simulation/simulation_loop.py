@@ -14,22 +14,22 @@ from slotwise.policies._output_checks import CHOOSE, UPDATE, check_display, clea
 from slotwise.policies._policy_errors import is_outside
 from slotwise.policies._policy_module import keeps_counts
 
-Episode = Callable[..., None]
+SimulationLoop = Callable[..., None]
 
 
-def episode_of(policy: ModuleType, clickmodel: ModuleType) -> Episode:
+def loop_of(policy: ModuleType, clickmodel: ModuleType) -> SimulationLoop:
     """The compiled loop for this policy and this click model. It is rebuilt if either module was reloaded."""
     return _build(policy, clickmodel, policy.choose, policy.update, clickmodel.click)
 
 
 @cache
-def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> Episode:
+def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> SimulationLoop:
     # a closure over modules, not over kernels, because otherwise numba would not find it in its disk cache
     learns_late = keeps_counts(policy)
     checked = is_outside(policy)  # for policies of slotwise, numba removes the checks before it compiles the loop
 
     @kernel(depends=(policy, clickmodel))
-    def episode(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
+    def loop(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
         """Simulate until the last checkpoint. regret[k] becomes the expected pseudo-regret (Eq. 3) at checkpoints[k].
 
         progress[0] is the number of rounds so far. Another thread can set progress[1] to stop the loop at the next
@@ -74,4 +74,4 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
             if progress[1]:
                 break
 
-    return episode
+    return loop

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.paper_differences`: what the authors' public code does differently, and what it costs.
+"""`python -m benchmarks.authors_code_differences`: what the authors' public code does differently, and what it costs.
 
 Each row changes one thing: the sampler of PBM-TS, the prior of PB-MHB, the clicks of the simulator, the SVD of greedy,
 and what epsilon-greedy replaces. Runs are paired and have 1e4 rounds. Everything takes five minutes on one core.
@@ -18,7 +18,7 @@ from slotwise.paper.named_click_models import SIMULATED, setting
 from slotwise.simulation.result import Result
 
 ROUNDS, RUNS, SEED = 10_000, 200, 17
-RESULTS = Path(__file__).parent / "results" / "paper_differences.json"
+RESULTS = Path(__file__).parent / "results" / "authors_code_differences.json"
 
 
 class Version(NamedTuple):

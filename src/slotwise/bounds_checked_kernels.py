@@ -1,8 +1,9 @@
-"""Kernels whose array bounds are checked if a caller checks its own.
+"""Kernels in two versions: one checks array bounds, for callers that check bounds too, and the other does not.
 
-Kernels of slotwise do not check bounds, because their callers in slotwise pass valid indices. A kernel from outside may
-pass any. So when a kernel that checks bounds calls a kernel that does not, a copy that does is compiled and called
-instead. Kernels that slotwise calls itself are compiled as before and take no longer.
+Kernels of slotwise do not check bounds, because their callers in slotwise pass valid indices. A kernel from outside
+slotwise may pass any index. So if a kernel that checks bounds calls a kernel of slotwise, numba compiles a copy of the
+called kernel that checks bounds too, and calls this copy. Calls inside slotwise use the original kernel, so they cost
+nothing extra.
 """
 
 import inspect
@@ -21,7 +22,7 @@ _lock = threading.RLock()  # held while the settings of numba are changed, or a 
 
 
 class CheckableKernel(CPUDispatcher):
-    """A compiled function, as `numba.njit` returns it. Compiled callers get the copy that suits them."""
+    """A compiled function, as `numba.njit` returns it. A caller that checks bounds gets a copy that checks them too."""
 
     _folder: Path | None
     _copies: "list[CheckableKernel]"  # the checked copy, once a caller needs it
@@ -44,7 +45,7 @@ class CheckableKernel(CPUDispatcher):
         return created
 
     def checked(self) -> "CheckableKernel":
-        """The copy of this kernel that checks bounds, or the kernel itself if it does so."""
+        """The copy of this kernel that checks bounds, or the kernel itself if it checks them already."""
         if self.targetoptions["boundscheck"]:
             return self
         with _lock:
@@ -62,14 +63,17 @@ class CheckableKernel(CPUDispatcher):
         return super(CheckableKernel, self._for_caller()).get_overload(sig)
 
     def _for_caller(self) -> "CheckableKernel":
-        """The kernel or its checked copy. The function that numba is compiling decides: it is the caller."""
+        """The kernel or its checked copy, depending on the caller: the function that numba is compiling."""
         stack: Any = ConfigStack
         compiled = stack.top_or_none()
         return self.checked() if compiled is not None and compiled.boundscheck else self
 
 
 def with_checked_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a plain function that calls checked copies of kernels. So do the functions of the same file."""
+    """A copy of a plain function that calls checked copies of kernels.
+
+    Functions of the same file that it calls are copied in the same way.
+    """
     if not isinstance(function, FunctionType):
         return function
     names = dict(function.__globals__)

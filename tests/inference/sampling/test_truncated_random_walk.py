@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from slotwise.checks import Floats
-from slotwise.inference.sampling.metropolis import log_bound
+from slotwise.inference.sampling.truncated_random_walk import log_bound
 from slotwise.jit import kernel
 from tests.inference.sampling.distribution_checks import disagreements
 from tests.inference.sampling.posterior_cases import (

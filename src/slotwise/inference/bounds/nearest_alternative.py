@@ -59,7 +59,7 @@ def log_theta(n_positions: int, z: Floats, x: Floats) -> None:
 
 @kernel(inline=True)
 def bernoulli_divergence(mean: float, other: float) -> float:
-    """d(mean, other), the Kullback-Leibler divergence of Bernoulli laws. It is infinite if `other` is impossible."""
+    """d(mean, other), the Kullback-Leibler divergence of Bernoulli laws. It may be infinite if `other` is 0 or 1."""
     if not other < 1.0:
         return np.inf
     if mean <= 0.0:
@@ -138,7 +138,7 @@ def _derivatives(model: RankedModel, q: Floats, z: Floats, x: Floats, gradient: 
 
 @kernel
 def _newton_step(fixed: int, z: Floats, low: Floats, gradient: Floats, hessian: Floats, step: Floats) -> float:
-    """Fill `step` with Newton's step on the free coordinates. Returns the slope along it: a descent is negative.
+    """Fill `step` with Newton's step on the free coordinates. Returns the slope along the step (negative: descent).
 
     A coordinate at its bound whose step would cross the bound stays there (projected Newton, Bertsekas 1982).
     """

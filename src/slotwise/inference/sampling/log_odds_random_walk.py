@@ -10,7 +10,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.inference.sampling.coordinates import Conditionals
-from slotwise.inference.sampling.random_walk import sample_by_steps
+from slotwise.inference.sampling.random_walk_sweeps import sample_by_steps
 from slotwise.jit import kernel
 
 # The walk stays between these values, that is, between log-odds of -34.7 and 34.7. The posterior's mass beyond them

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from slotwise import counts
-from slotwise.checked_kernels import CheckableKernel, with_checked_kernels
+from slotwise.bounds_checked_kernels import CheckableKernel, with_checked_kernels
 from slotwise.checks import Floats
 from slotwise.jit import kernel
 

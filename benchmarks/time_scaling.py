@@ -7,9 +7,9 @@ import numpy as np
 
 import slotwise as sw
 from benchmarks.measure import Row, alternate, report
-from benchmarks.speed import simulate_once
+from benchmarks.pb_mhb_speed import simulate_once
 
-FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "growth.svg"
+FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "time_scaling.svg"
 ITEMS = [10, 30, 100, 300, 1000, 3000, 10_000]
 POSITIONS = [3, 5, 10]
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.regret`: compare the regret of slot_ts and pb_mhb, in half an hour on two cores.
+"""`python -m benchmarks.slot_ts_regret`: compare the regret of slot_ts and pb_mhb, in half an hour on two cores.
 
 There are 200 paired runs of 1e5 rounds in every setting of the paper. The simulated settings are repeated with the most
 visible position last. As on a real page, neither policy assumes that the first position is the most visible
@@ -16,7 +16,7 @@ import slotwise as sw
 from slotwise.paper.named_click_models import SETTINGS, SIMULATED, setting
 
 ROUNDS, RUNS, SEED = 100_000, 200, 11
-RESULTS = Path(__file__).parent / "results" / "regret.json"
+RESULTS = Path(__file__).parent / "results" / "slot_ts_regret.json"
 POLICIES = {
     "pb_mhb": ("pb_mhb", {"reference": "none"}),
     "slot_ts": ("slot_ts", {}),

@@ -8,7 +8,7 @@ from arviz_stats.base import array_stats
 from scipy.signal import lfilter
 
 from slotwise.checks import Floats
-from slotwise.inference.sampling.ess import ess, r_hat, tail_ess
+from slotwise.inference.sampling.effective_sample_size import ess, r_hat, tail_ess
 
 
 def _autoregressive(phi: float, shape: tuple[int, ...], seed: int) -> Floats:

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 from scipy.stats import truncnorm
 
 from slotwise.checks import Floats
-from slotwise.inference.sampling.truncnorm import UNIFORM_FROM, draw, mass
+from slotwise.inference.sampling.truncated_normal import UNIFORM_FROM, draw, mass
 from slotwise.jit import kernel
 from tests.inference.sampling.distribution_checks import ks_distance, ks_limit
 

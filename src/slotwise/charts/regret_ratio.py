@@ -95,8 +95,8 @@ def _rows(name: str, ratio: Ratio) -> list[Row]:
 def _range(rows: list[Row], drawn: list[str], base: str) -> tuple[float, float, bool]:
     """The ends of the axis, and whether it is logarithmic. It shows the last rounds of the curves that end below MOST.
 
-    If no curve ends below MOST, the axis shows the lowest curve instead. Of T rounds, the last rounds are those after
-    T / 10^DECADES.
+    If no curve ends below MOST, the axis shows the lowest curve instead. If there are T rounds, the last rounds are
+    those after round T / 10^DECADES.
     """
     ends = {name: last_value(rows, name, "ratio") for name in drawn}
     near = [name for name in drawn if ends[name] <= MOST and name != base]
@@ -130,7 +130,7 @@ def _ratio_axis(alt: Any, low: float, high: float, logarithmic: bool) -> dict[st
 
 
 def _early_note(rows: list[Row], drawn: list[str], low: float, high: float) -> list[str]:
-    """A note that names the curves that end on the axis but leave it before, or no note if there are none."""
+    """A note that names the curves that end on the axis but are outside it earlier, or no note if there are none."""
     ending = [name for name in drawn if last_value(rows, name, "ratio") <= high]
     outside = [row for row in rows if row["policy"] in ending and not low <= row["ratio"] <= high]
     if not outside:

@@ -116,8 +116,8 @@ def draw_theta(clicks: float, skips: Floats, item: int, kappa: Floats, rng: np.r
     """Draw theta exactly, by rejection under a flat top and two exponential tails that touch h.
 
     If the density is close to Gaussian, 88 % of the tries succeed. The proposal of Lagree et al. is a Beta at the
-    position with the most data. With it, draws have the same law, but needed 4 to 8 tries on average, and up to 100 for
-    an item whose data are spread over positions.
+    position with the most data. It gives draws of the same law, but in measurements it needed 4 to 8 tries on average,
+    and up to 100 for an item whose data are spread over positions.
     """
     peak = mode(clicks, skips, item, kappa)
     weighted = 0.0

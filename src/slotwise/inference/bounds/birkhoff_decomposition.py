@@ -28,7 +28,7 @@ class Flow(NamedTuple):
 
 @kernel
 def max_displays(n_items: int, n_positions: int) -> int:
-    """The largest number of displays that `decompose` can return. Each display sets at least one number to 0."""
+    """The largest number of displays that `decompose` can return. Each display sets a required count to 0."""
     return (n_items + 1) * n_positions
 
 

@@ -1,8 +1,8 @@
 """Effective sample size and R-hat of a set of chains.
 
 Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat",
-Bayesian Analysis 16 (2021). Draws are chains x draws, or chains x draws x variables. The results have one number for
-each variable.
+Bayesian Analysis 16 (2021). An array of draws has the shape chains x draws, or chains x draws x variables. The results
+have one number for each variable.
 
 The results agree with ArviZ, with one exception. For a variable that never changes, the result is NaN instead of the
 number of its draws, so that a stuck chain does not look perfect. The result is also NaN if the chains have fewer than

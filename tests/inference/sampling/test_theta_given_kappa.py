@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from slotwise.inference.sampling.conditional import draw_theta, log_density, mode, rise_bound, upper_bound
+from slotwise.inference.sampling.theta_given_kappa import draw_theta, log_density, mode, rise_bound, upper_bound
 from slotwise.jit import kernel
 
 KAPPA = np.array([1.0, 0.6, 0.3, 0.1])

@@ -1,11 +1,11 @@
-"""Time of a round of each policy at N=10, L=5, relative to the plain PB-MHB of `speed`, with the paper's times."""
+"""Time of a round of each policy at N=10, L=5, relative to the plain loop in `pb_mhb_speed`, with the paper's times."""
 
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.measure import Row, alternate, ratio, report
-from benchmarks.speed import ROUNDS, baseline_once, simulate_once
+from benchmarks.pb_mhb_speed import ROUNDS, baseline_once, simulate_once
 from slotwise.paper.named_click_models import setting
 
 # policy, settings, limit; and the milliseconds per round of the paper's Table 2, whose PB-MHB took 18

@@ -1,4 +1,4 @@
-"""LinesPerPosition: which positions occur in a log, and in how many lines."""
+"""PositionFrequencies: which positions occur in a log, and in how many lines."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ MOST_POSITIONS = 50  # different positions that are counted; a column with more 
 _MOST_NAMED = 6  # positions in one message
 
 
-class LinesPerPosition(NamedTuple):
+class PositionFrequencies(NamedTuple):
     """The numbers of lines with each numbered position, with each named position, and without a position."""
 
     numbers: dict[int, int]
@@ -14,7 +14,7 @@ class LinesPerPosition(NamedTuple):
     missing: int = 0
 
     @classmethod
-    def of(cls, lines: dict[str | None, int]) -> "LinesPerPosition":
+    def of(cls, lines: dict[str | None, int]) -> "PositionFrequencies":
         """Merge positions as they are written in the log. For example, 1 and 1.0 are the same position."""
         numbers: dict[int, int] = {}
         named: dict[str, int] = {}
@@ -36,7 +36,7 @@ class LinesPerPosition(NamedTuple):
 
     @property
     def highest(self) -> int:
-        """The highest number of a position."""
+        """The highest position number in the log."""
         return max(self.numbers, default=0)
 
     @property

@@ -11,8 +11,8 @@ import numpy as np
 from slotwise.checks import Floats
 from slotwise.inference.sampling.coordinates import LEAST, MOST, Conditionals
 from slotwise.inference.sampling.log_bound import log_bound
-from slotwise.inference.sampling.random_walk import sample_by_steps
-from slotwise.inference.sampling.truncnorm import draw, mass
+from slotwise.inference.sampling.random_walk_sweeps import sample_by_steps
+from slotwise.inference.sampling.truncated_normal import draw, mass
 from slotwise.jit import kernel
 
 # |log(mass(x) / mass(y))| <= log 2; the margin keeps rounding errors from rejecting a valid proposal

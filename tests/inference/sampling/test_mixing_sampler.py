@@ -14,7 +14,7 @@ from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.artanh_series import beyond_first, cube_root, remainder
-from slotwise.inference.sampling.mixing import SLICE_EVERY
+from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY
 from tests.inference.sampling.distribution_checks import CORRELATED, correlations, disagreements
 from tests.inference.sampling.posterior_cases import (
     COUNTS_2X2,
@@ -161,7 +161,9 @@ def _states(sweeps: int) -> list[list[float]]:
 
 
 def test_plain_python_and_compiled_code_give_identical_states() -> None:
-    script = "import json; from tests.inference.sampling.test_mixing import _states; print(json.dumps(_states(30)))"
+    script = (
+        "import json; from tests.inference.sampling.test_mixing_sampler import _states; print(json.dumps(_states(30)))"
+    )
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     root = Path(__file__).parents[3]
     plain = subprocess.run([sys.executable, "-c", script], env=environment, cwd=root, capture_output=True, check=True)

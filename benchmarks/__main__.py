@@ -3,7 +3,6 @@
 import sys
 
 from benchmarks import (
-    ensemble,
     estimators,
     event_loop,
     logs,
@@ -12,6 +11,7 @@ from benchmarks import (
     policy_speed,
     sampler,
     service,
+    slot_ids_speed,
     time_scaling,
 )
 
@@ -26,7 +26,7 @@ if __name__ == "__main__":
             estimators,
             logs,
             sampler,
-            ensemble,
+            slot_ids_speed,
             service,
             event_loop,
         )

@@ -68,10 +68,11 @@ def log_of_queries(n_queries: int = 10_000) -> list[Row]:
         "numpy": lambda: [np.linalg.svd(stack, full_matrices=False) for stack in stacks],
         "svd": lambda: sw.fit_queries(log, "svd"),
         "em": lambda: sw.fit_queries(log, "em"),
+        "em with a template": lambda: sw.fit_queries(log, "em", template=True),
     }
     seconds = alternate(contenders, turns=5)
     rows = []
-    for method in ("svd", "em"):
+    for method in ("svd", "em", "em with a template"):
         name = f"fit_queries, {method}, {n_queries:,} queries of 3 to 8 x 3"
         rows.append(Row(name, float(np.median(seconds[method])), "s"))
         rows.append(Row(f"{name} / numpy.linalg.svd", ratio(seconds, method, "numpy"), "x", 25))

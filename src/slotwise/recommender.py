@@ -10,11 +10,13 @@ import msgspec
 import numpy as np
 
 from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange_among, valid_pins
-from slotwise.checks import BadInput, Ints, integer_at_least, one_of, string_list, string_mapping
+from slotwise.checks import BadInput, Ints, format_value, integer_at_least, one_of, string_list, string_mapping
 from slotwise.counts import CountArrays, Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, select_fit
+from slotwise.inference.query_fit import QueryFit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
+from slotwise.inference.visibility_rows import visibility_rows
 from slotwise.jit import kernel
 from slotwise.notebook import html_block, html_table, plural
 from slotwise.policies._output_checks import check_scores, check_state_shapes
@@ -36,6 +38,10 @@ Display = dict[str, str]
 class Recommender:
     """Learns which item to show at which position of one page.
 
+    `visibility` is another page, or a fit, with the same positions. The new page starts with what it says about the
+    visibility of the positions, and about how attractive items usually are. Its items are never shown. Its counts
+    represent at most `visibility_displays` displays; with None, they are not scaled down.
+
     >>> page = Recommender(items=["hat", "tie", "bag"], positions=["hero", "side"], seed=7)
     >>> display = page.recommend(pinned={"side": "tie"})
     >>> display["side"]
@@ -48,6 +54,8 @@ class Recommender:
     >>> page.save("page.json")
     >>> Recommender.load("page.json").items
     ['hat', 'tie']
+    >>> Recommender(items=["pen", "book"], positions=["hero", "side"], visibility=page).items
+    ['pen', 'book']
     """
 
     def __init__(
@@ -57,6 +65,8 @@ class Recommender:
         policy: str | ModuleType = "slot_ts",
         params: Mapping[str, Any] | None = None,
         seed: int | np.random.Generator = 0,
+        visibility: "Recommender | QueryFit | None" = None,
+        visibility_displays: float | None = None,
     ) -> None:
         self._items = _names("item", items)
         self._positions = _names("position", positions)
@@ -73,10 +83,13 @@ class Recommender:
             seed if isinstance(seed, np.random.Generator) else np.random.default_rng(integer_at_least("seed", seed, 0))
         )
         self._active = np.ones(len(self._items), np.bool_)
+        self._visibility_rows: dict[str, None] = {}  # a set in the order of the rows
         self._state = self._new_state("init", self._params, len(self._items), len(self._positions), self._rng)
         self._serve = reporting(self._module, "score", _serve_kernel(self._module))
         self._update = reporting(self._module, "update", self._module.update)
         self._allocate()
+        if visibility is not None:
+            self._know_visibility(visibility, visibility_displays)
 
     @classmethod
     def from_fit(
@@ -110,12 +123,7 @@ class Recommender:
         if removed:
             page.add(*removed)
             page.retire(*removed)
-        clicks, skips = np.zeros((2, len(page._items), len(page._positions)))
-        rows = [page._items[name] for name in model.items]
-        clicks[rows], skips[rows] = counts.clicks, counts.skips
-        restore(page._state.counts, clicks, skips, counts.displays)
-        for _ in range(SETTLING):
-            page.recommend()
+        page._start_with(model.items, counts)
         return page
 
     @property
@@ -126,12 +134,18 @@ class Recommender:
     @property
     def retired(self) -> list[str]:
         """The retired items. Their counts are kept."""
-        return [name for name, index in self._items.items() if not self._active[index]]
+        rows = self._items.items()
+        return [name for name, index in rows if not self._active[index] and name not in self._visibility_rows]
 
     @property
     def all_items(self) -> list[str]:
-        """All items ever added, including retired ones: the rows of `counts`."""
+        """The rows of `counts`: all items ever added, including retired ones, and the `visibility_rows`."""
         return list(self._items)
+
+    @property
+    def visibility_rows(self) -> list[str]:
+        """Rows of `counts` that are no items of this page. They tell how visible its positions are."""
+        return list(self._visibility_rows)
 
     @property
     def positions(self) -> list[str]:
@@ -140,7 +154,7 @@ class Recommender:
 
     @property
     def counts(self) -> Counts:
-        """A copy of all counts. Rows are items, including retired ones, and columns are positions."""
+        """A copy of all counts. Rows are `all_items`, and columns are positions."""
         return Counts.of(self._state.counts)
 
     def recommend(
@@ -197,6 +211,8 @@ class Recommender:
         for name in added:
             if name in self._items and self._active[self._items[name]]:
                 raise BadInput(f"item {name!r} is already on the page")
+            if name in self._visibility_rows:
+                raise BadInput(f"{name!r} is a row that only tells visibility; give the item another name")
         new = [name for name in added if name not in self._items]
         if new:  # this comes first, because a policy from outside may fail
             size = len(self._items) + len(new)
@@ -218,7 +234,8 @@ class Recommender:
     def theta(self) -> dict[str, float]:
         """The posterior mean attractiveness of each item. The most visible position has visibility 1."""
         means = self.posterior().theta.mean(axis=0)
-        return {name: float(means[index]) for name, index in self._items.items()}
+        rows = self._items.items()
+        return {name: float(means[index]) for name, index in rows if name not in self._visibility_rows}
 
     @property
     def kappa(self) -> dict[str, float]:
@@ -234,7 +251,7 @@ class Recommender:
         ess: float | None = None,
         budget: int | None = None,
     ) -> Posterior:
-        """Posterior draws, as from `slotwise.posterior`. There is a column for each item, including retired ones.
+        """Posterior draws, as from `slotwise.posterior`. There is a column for each of `all_items`.
 
         The best displays use the items that are not retired. The same counts always give the same draws.
         """
@@ -242,7 +259,8 @@ class Recommender:
 
     def __repr__(self) -> str:
         retired = f" ({len(self.retired):,} retired)" if self.retired else ""
-        sizes = f"{plural(len(self._items), 'item')}{retired}, {plural(len(self._positions), 'position')}"
+        n_items = len(self._items) - len(self._visibility_rows)
+        sizes = f"{plural(n_items, 'item')}{retired}, {plural(len(self._positions), 'position')}"
         learnt = plural(self._state.counts.displays[0], "display")
         return f"Recommender({name_of(self._module)}: {sizes}, learnt from {learnt})"
 
@@ -252,6 +270,7 @@ class Recommender:
         rows = [
             [name + ("" if self._active[k] else " (retired)"), f"{shown[k]:,.0f}", f"{clicks[k]:,.0f}"]
             for name, k in sorted(self._items.items(), key=lambda pair: -shown[pair[1]])
+            if name not in self._visibility_rows
         ]
         table = html_table(["item", "shown", "clicks"], rows)
         return html_block(repr(self), table, notes=[f"positions: {', '.join(self._positions)}"])
@@ -267,7 +286,8 @@ class Recommender:
             policy_file=getattr(self._module, "__file__", None) or "",
             params=plain_params(self._module, self._params),
             items=list(self._items),
-            retired=self.retired,
+            retired=self.retired + self.visibility_rows,  # older versions do not know the field `visibility_rows`
+            visibility_rows=self.visibility_rows,
             positions=list(self._positions),
             state=_plain(self._state),
             rng=_rng_state(self._rng),
@@ -290,6 +310,7 @@ class Recommender:
             if problem:
                 raise BadInput(problem)
             page.retire(*saved.retired)
+            page._hide(saved.visibility_rows)
             page._rng = _rng(saved.rng)
         except (BadInput, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise BadInput(f"{damaged}: {error}") from None
@@ -301,6 +322,34 @@ class Recommender:
         check_state_shapes(self._module, function, state, arguments[-3], arguments[-2])
         return state
 
+    def _know_visibility(self, source: "Recommender | QueryFit", displays: float | None) -> None:
+        """Add the counts of another page as rows that are never shown."""
+        if not isinstance(source, Recommender | QueryFit):
+            raise BadInput(f"visibility = {format_value(source)} is not a Recommender or a QueryFit")
+        items = source.all_items if isinstance(source, Recommender) else source.items
+        names, counts = visibility_rows(
+            items, source.positions, source.counts, displays, self._items, list(self._positions)
+        )
+        if names:
+            self.add(*names)
+            self._hide(names)
+            self._start_with(names, counts)
+
+    def _hide(self, rows: Iterable[str]) -> None:
+        """Make rows tell visibility only: they are no items any more."""
+        for name in rows:
+            self._active[self._items[name]] = False
+            self._visibility_rows[name] = None
+
+    def _start_with(self, names: Iterable[str], counts: Counts) -> None:
+        """Start with counts of these rows. Then sample until the chain has left its arbitrary first point."""
+        clicks, skips = np.zeros((2, len(self._items), len(self._positions)))
+        rows = [self._items[name] for name in names]
+        clicks[rows], skips[rows] = counts.clicks, counts.skips
+        restore(self._state.counts, clicks, skips, counts.displays)
+        for _ in range(SETTLING):
+            self.recommend()
+
     def _allocate(self) -> None:
         self._theta, self._kappa = np.empty(len(self._items)), np.empty(len(self._positions))
         self._display = np.empty(len(self._positions), np.int64)
@@ -308,8 +357,9 @@ class Recommender:
         self._item_names = list(self._items)
 
     def _item(self, name: str) -> int:
-        index = self._items.get(name) if isinstance(name, str) else None
-        return self._items[one_of("item", name, self._items)] if index is None else index
+        known = isinstance(name, str) and name not in self._visibility_rows
+        index = self._items.get(name) if known else None
+        return self._items[one_of("item", name, self.items + self.retired)] if index is None else index
 
     def _position(self, name: str) -> int:
         index = self._positions.get(name)
@@ -354,6 +404,7 @@ class _SavedRecommender(msgspec.Struct):
     positions: list[str]
     state: dict[str, Any]
     rng: dict[str, Any]
+    visibility_rows: list[str] = []
 
 
 def _serve_kernel(module: ModuleType) -> Callable[..., None]:

@@ -100,7 +100,7 @@ def test_the_specification_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_an_svg_has_room_for_a_legend_in_a_wider_font(tmp_path: Path) -> None:
-    """A browser measures text anew. An SVG without this room cut off the ends of long names."""
+    """A browser measures text again. An SVG without this room cut off the ends of long names."""
     chart = sw.regret_chart(RESULTS)
     sw.save_chart(chart, tmp_path / "chart.svg")
     sw.save_chart(chart, tmp_path / "chart.png", scale=1.0)

@@ -89,6 +89,13 @@ def test_a_note_says_that_svd_has_no_intervals() -> None:
     assert {row["low"] for row in panels_of(chart)[0][0]["layer"][0]["values"]} == {None}
 
 
+def test_a_note_says_that_queries_share_their_kappas() -> None:
+    separate = fits(3)
+    queries = [sw.Query(fit.name, fit.items, fit.positions, fit.counts) for fit in separate]
+    assert "share their kappas" in notes(sw.fit_chart(sw.fit_queries(queries, template=True)))
+    assert "share their kappas" not in notes(sw.fit_chart(separate))
+
+
 def test_positions_that_only_some_queries_have() -> None:
     short = sw.fit_queries([sw.Query("short", ["a", "b"], ["left"], sw.Counts([[9], [5]], [[9], [9]]))])
     _, kappas = panels_of(sw.fit_chart([*fits(13), *short]))

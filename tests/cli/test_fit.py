@@ -39,6 +39,39 @@ def test_json_of_every_method(log: Path, slotwise, method: str) -> None:
     assert (kappa["2"]["interval"] is None) == (method == "svd")
 
 
+def test_a_template_in_the_table_in_json_and_in_the_file(log: Path, tmp_path: Path, slotwise) -> None:
+    """Of the paper's eight queries, the kappas of 8 are much smaller than those of the others."""
+    path = tmp_path / "fits.json"
+    result = slotwise("fit", str(log), "--template", "--output", str(path))
+    assert result.exit_code == 0
+    lines = " ".join(result.stdout.split())
+    assert "positions 1, 2, 3: 8 queries share their kappas" in lines
+    assert "positions 1, 2, 3: the kappas differ between the queries" in lines
+    assert "stands out: query 8" in lines
+    assert "query 8: the kappas of this query differ from those of the template" in lines
+    fits = {fit.name: fit for fit in sw.load_fits(path)}
+    assert fits["8"].other_kappas
+    printed = slotwise("fit", str(log), "--template", "--json").json()
+    (template,) = printed["templates"]
+    assert (template["queries"], template["differing"]) == (8, ["8"])
+    assert template["test"]["p_value"] < 0.001
+    assert all(row["template"] == 0 and row["kappa"] == printed["queries"][0]["kappa"] for row in printed["queries"])
+    assert [row["query"] for row in printed["queries"] if row["kappa_test"]["p_value"] < 0.001] == ["8"]
+
+
+def test_without_a_template_there_is_none(log: Path, slotwise) -> None:
+    printed = slotwise("fit", str(log), "--json").json()
+    assert printed["templates"] == []
+    assert {row["template"] for row in printed["queries"]} == {None}
+    assert "share their kappas" not in slotwise("fit", str(log)).stdout
+
+
+def test_a_template_cannot_be_fitted_by_bayes(log: Path, slotwise) -> None:
+    result = slotwise("fit", str(log), "--template", "--method", "bayes")
+    assert result.exit_code == 2
+    assert "--template" in result.stderr
+
+
 def test_columns_filters_and_a_schema_file(tmp_path: Path, slotwise) -> None:
     rows = "".join(
         f"{k % 2};ad{k % 3};{'top' if k % 5 else 'foot'};{int(k % 4 == 0)};2024-0{1 + k % 3}-01\n" for k in range(600)

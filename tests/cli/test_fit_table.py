@@ -151,3 +151,34 @@ def test_a_closing_line_says_whether_the_model_fits(capsys, monkeypatch) -> None
     query = sw.Query("hats", ["felt", "straw"], ["top", "side"], sw.Counts(clicks, 1_000_000 - clicks))
     tiny = printed(sw.fit_queries([query]), capsys, monkeypatch)
     assert re.fullmatch(r"the position-based model fits: click rates are off by 0\.\d % only \(p = .*\)", tiny[-1])
+
+
+# templates
+
+
+def shared(clicks: dict[str, list[list[int]]], positions: list[str], views: int = 400) -> list[sw.QueryFit]:
+    queries = [
+        sw.Query(name, ["a", "b"], positions, sw.Counts(rows, views - np.array(rows))) for name, rows in clicks.items()
+    ]
+    return sw.fit_queries(queries, template=True)
+
+
+SAME = {"hats": [[100, 50], [60, 30]], "ties": [[80, 40], [40, 20]]}
+
+
+def test_the_lines_of_a_template(capsys, monkeypatch) -> None:
+    fits = shared(SAME, ["top", "side"])
+    assert "positions top, side: 2 queries share their kappas; no difference was found (p = 1)" in " ".join(
+        printed(fits, capsys, monkeypatch)
+    )
+    (alone,) = shared({"hats": SAME["hats"]}, ["top", "side"])
+    assert "positions top, side: no other query has these positions" in printed([alone], capsys, monkeypatch)
+    few = shared({"hats": [[1, 0], [1, 1]], "ties": [[1, 1], [0, 1]]}, ["top", "side"])
+    assert "too few clicks to test" in " ".join(printed(few, capsys, monkeypatch))
+    dark = shared({"hats": [[100, 0], [60, 0]], "ties": [[80, 0], [40, 0]]}, ["top", "[red]side"])
+    assert "positions top, [red]side: position '[red]side': no clicks" in " ".join(printed(dark, capsys, monkeypatch))
+
+
+def test_many_templates_are_only_counted(capsys, monkeypatch) -> None:
+    fits = [fit for k in range(7) for fit in shared({f"q{k}": SAME["hats"]}, ["top", f"side {k}"])]
+    assert "and 2 more lists of positions" in printed(fits, capsys, monkeypatch)

@@ -43,6 +43,40 @@ def test_saved_fits_load_unchanged(method: str, tmp_path: Path) -> None:
     assert isinstance(after[0], sw.PBM)
 
 
+def test_templates_are_saved_once_and_shared_after_loading(tmp_path: Path) -> None:
+    model = setting("q10")
+    queries = [simulated_query(f"q{k}", model, seed=k) for k in range(3)]
+    queries.append(simulated_query("odd", sw.PBM(model.theta, [1.0, 0.9, 0.1]), seed=3))
+    queries.append(simulated_query("two", sw.PBM([0.2, 0.1], [1.0, 0.5])))
+    before = sw.fit_queries(queries, template=True)
+    sw.save_fits(before, tmp_path / "params.json")
+    body = json.loads((tmp_path / "params.json").read_text())["body"]
+    assert [template["queries"] for template in body["templates"]] == [4, 1]
+    assert [query["template"] for query in body["queries"]] == [0, 0, 0, 0, 1]
+    after = sw.load_fits(tmp_path / "params.json")
+    assert [(fit.template, fit.kappa_test) for fit in after] == [(fit.template, fit.kappa_test) for fit in before]
+    assert after[0].template is after[3].template
+    assert after[3].template is not None
+    assert after[3].template.differing == ["odd"]
+    assert after[3].other_kappas
+    sw.save_fits(before[4:], tmp_path / "part.json")  # a part of the fits has only its own template
+    assert sw.load_fits(tmp_path / "part.json")[0].template == before[4].template
+
+
+def test_a_file_without_templates_or_with_a_wrong_number(tmp_path: Path) -> None:
+    sw.save_fits(fits(), tmp_path / "params.json")
+    document = json.loads((tmp_path / "params.json").read_text())
+    del document["body"]["templates"]
+    for query in document["body"]["queries"]:
+        del query["template"], query["kappa_test"]  # as slotwise 0.1.0 wrote it
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    assert [fit.template for fit in sw.load_fits(tmp_path / "old.json")] == [None, None]
+    document["body"]["queries"][0]["template"] = 3
+    (tmp_path / "wrong.json").write_text(json.dumps(document))
+    with pytest.raises(sw.BadInput, match=r"damaged.*'q10'.*template = 3 is not one of the 0 templates"):
+        sw.load_fits(tmp_path / "wrong.json")
+
+
 def test_the_file_has_its_format_and_null_for_unknown_numbers(tmp_path: Path) -> None:
     sw.save_fits(fits(), tmp_path / "params.json")
     document = json.loads((tmp_path / "params.json").read_text(), parse_constant=pytest.fail)

@@ -9,8 +9,7 @@ import pytest
 import slotwise as sw
 from slotwise.inference import fit_queries as queries_module
 from slotwise.inference.estimation.batch_fit import AT_ZERO, UNOBSERVED
-from slotwise.inference.fit_queries import FEW_ITEM_CLICKS, FEW_POSITION_CLICKS
-from slotwise.inference.fit_warnings import ITEM_TEXTS, POSITION_TEXTS
+from slotwise.inference.fit_warnings import FEW_ITEM_CLICKS, FEW_POSITION_CLICKS, ITEM_TEXTS, POSITION_TEXTS
 from slotwise.inference.query_posteriors import MIN_ESS, seed_of
 from slotwise.paper.named_click_models import BEHAVIORAL, setting
 from tests.inference.simulated_queries import query_with_rates, simulated_query

@@ -7,7 +7,7 @@ import pytest
 
 from slotwise.checks import Floats
 from slotwise.inference.sampling.ensemble import empty_ensemble
-from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
+from slotwise.policies._candidate_displays import Leaders, choose_mixture, rank_by
 from slotwise.policies._information import Outlook, best_mixture, cells_of, information
 from tests.policies.plain_python_replay import best_first
 
@@ -128,7 +128,7 @@ def test_the_mixture_is_that_of_a_plain_implementation() -> None:
         best = np.array([best_first(*draw) for draw in zip(ensemble.theta, ensemble.kappa, strict=True)])
         best_clicks = (ensemble.theta[np.arange(24)[:, None], best] * ensemble.kappa).sum(axis=1).mean()
         display = np.empty(3, np.int64)
-        chance = choose_mixture(cells_of(ensemble, best), best, best_clicks, leaders, display)
+        chance = choose_mixture(cells_of(ensemble.theta, ensemble.kappa, best), best, best_clicks, leaders, display)
         expected = plain_choice(ensemble.theta, ensemble.kappa)
         assert chance == pytest.approx(expected[1], abs=5e-3)
         assert display.tolist() == expected[0]

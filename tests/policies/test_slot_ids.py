@@ -73,10 +73,37 @@ def test_the_plan_holds_the_best_displays_under_the_draws_and_under_their_means(
     assert len(set(displays[17])) == 3
 
 
+def test_a_draw_with_an_unlikely_item_is_always_shown() -> None:
+    """A plain implementation of the smallest share. A round shows the best display under the picked draw if and only if
+    fewer than 10 % of the draws have one of its items: 3,000 rounds on the same ensemble, five standard errors.
+    Negative control: with `unlikely=0`, no round does so."""
+    counts = counts_after("uniform", sw.PBM([0.6, 0.3, 0.2, 0.15, 0.12, 0.1], [0.2, 1.0, 0.5]), 100)
+    for unlikely in (0.1, 0.0):
+        params = make_params(slot_ids, {"thompson": 0.0, "unlikely": unlikely}, None)
+        rng, display = np.random.default_rng(3), np.empty(3, np.int64)
+        state = slot_ids.init(params, 6, 3, rng)
+        restore(state.counts, counts.clicks, counts.skips, counts.displays)
+        slot_ids.choose(params, state, rng, display)
+        *best, greedy, mixed = [tuple(row) for row in state.plan.displays.tolist()]
+        times = Counter(item for row in best for item in row)
+        shares = [min(times[item] for item in row) / 64 for row in best]
+        assert np.allclose(state.plan.least_share, shares)
+        drawn = Counter(row for row, share in zip(best, shares, strict=True) if share < unlikely)
+        expected = {row: number / 64 for row, number in drawn.items() if row not in (greedy, mixed)}
+        assert (sum(expected.values()) > 0.02) == (unlikely > 0.0)
+        shown = Counter[tuple[int, ...]]()
+        for _ in range(3_000):
+            slot_ids.choose(params, state, rng, display)
+            shown[tuple(display.tolist())] += 1
+        assert set(shown) <= {greedy, mixed, *expected}
+        for row, p in expected.items():
+            assert abs(shown[row] / 3_000 - p) < 5 * (p * (1 - p) / 3_000) ** 0.5
+
+
 def test_scores_and_displays_agree_in_every_round() -> None:
     """`score` and `choose` from the same state: the best display under the scores is the one that is shown."""
     model = sw.PBM([0.6, 0.3, 0.2, 0.1, 0.1], [0.2, 1.0, 0.5])
-    params = make_params(slot_ids, {"draws": 16}, None)
+    params = make_params(slot_ids, {"draws": 16, "thompson": 0.4}, None)
     visitors, rng = generators(3, run=0)
     other = np.random.Generator(np.random.PCG64())
     state = slot_ids.init(params, 5, 3, rng)
@@ -121,7 +148,7 @@ CONSTRAINTS: list[dict[str, Any]] = [
 def test_the_allowed_items_of_the_display_come_first_and_the_means_fill_the_rest(constraints: dict[str, Any]) -> None:
     """A plain implementation, without Thompson sampling: items in the order of the display that was chosen, then the
     others by their means, on the free positions by mean visibility."""
-    page = page_after(60, thompson=0.0)
+    page = page_after(60, thompson=0.0, unlikely=0.0)
     page.recommend()  # refills the ensemble, if it is time
     pins = constraints.get("pinned", {})
     allowed = set(constraints.get("eligible", ITEMS)) - set(constraints.get("excluded", [])) - set(pins.values())
@@ -211,6 +238,7 @@ def test_a_loaded_page_continues_bit_for_bit(tmp_path: Path) -> None:
         (("leaders", "places"), [0, 1, 3]),
         (("plan", "displays"), [[0, 1, 9]] * 18),
         (("plan", "chance"), [1.5]),
+        (("plan", "least_share"), [-1.0] * 16),
     ],
     ids=lambda value: ".".join(value) if isinstance(value, tuple) else "",
 )
@@ -226,7 +254,7 @@ def test_a_damaged_page_is_rejected(tmp_path: Path, where: tuple[str, ...], valu
         sw.Recommender.load(tmp_path / "bad.json")
 
 
-@pytest.mark.parametrize("params", [{"draws": 1}, {"growth": -0.1}, {"thompson": 1.5}])
+@pytest.mark.parametrize("params", [{"draws": 1}, {"growth": -0.1}, {"thompson": 1.5}, {"unlikely": 2.0}])
 def test_invalid_settings(params: dict[str, float]) -> None:
     with pytest.raises(sw.BadInput, match=f"{next(iter(params))} = "):
         make_params(slot_ids, params, None)

@@ -51,6 +51,8 @@ def _notes(fits: Sequence[QueryFit]) -> list[str]:
         "svd": "estimates by svd, which gives no intervals",
     }
     notes = [by_method.get(first.method, first.method)]
+    if len(fits) > 1 and all(fit.template is not None for fit in fits):
+        notes.append("queries with the same positions share their kappas, so their lines coincide")
     if len(fits) > MAX_QUERIES:
         notes.append(f"the first {MAX_QUERIES} of {len(fits):,} queries; kappa of all queries")
     longest = max(len(fit.items) for fit in fits[:MAX_QUERIES])

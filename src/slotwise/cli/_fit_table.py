@@ -12,9 +12,11 @@ from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
     from slotwise.inference.query_fit import QueryFit
+    from slotwise.inference.template import Template
 
 MOST_QUERIES = 10
 MOST_ITEMS, MOST_ITEMS_OF_ONE = 8, 20  # items shown for each of several queries, or for one; at least one per position
+MOST_TEMPLATES = 5
 MOST_WARNINGS = 5  # further warnings are only counted
 _NAME_WIDTH = 40  # of the query's name in front of its warning
 _SIGNIFICANT = 0.05  # below this p-value, a fit without a warning needs its small deviation as the reason
@@ -48,6 +50,7 @@ def print_fits(fits: Sequence["QueryFit"]) -> None:
     if any(fit.method == "svd" for fit in fits):
         console.stdout.print("svd gives no intervals; em and bayes do")
     _print_warnings(order)
+    _print_templates(fits)
     if fits:
         console.stdout.print(_verdict(fits))
 
@@ -125,6 +128,38 @@ def _print_warnings(fits: Sequence["QueryFit"]) -> None:
     if len(warnings) > MOST_WARNINGS:
         affected = f"{sum(bool(fit.warnings) for fit in fits):,} of {len(fits):,} queries have warnings"
         console.stdout.print(f"and {len(warnings) - MOST_WARNINGS:,} more warnings; {affected}")
+
+
+def _print_templates(fits: Sequence["QueryFit"]) -> None:
+    """For each template: how many queries share their kappas, whether they may, and the warnings of the template."""
+    from slotwise.inference.fit_files import distinct_templates
+
+    positions = {id(fit.template): fit.positions for fit in fits}
+    templates = sorted(distinct_templates(fits), key=lambda template: -template.queries)
+    for template in templates[:MOST_TEMPLATES]:
+        label = f"positions {', '.join(printable_name(name) for name in positions[id(template)])}"
+        label = escape(_shortened(label, _NAME_WIDTH))
+        console.stdout.print(f"{label}: {_template_verdict(template)}")
+        for warning in template.warnings:
+            console.stdout.print(f"[yellow]{label}:[/] {escape(warning)}")
+    if len(templates) > MOST_TEMPLATES:
+        console.stdout.print(f"and {len(templates) - MOST_TEMPLATES:,} more lists of positions")
+
+
+def _template_verdict(template: "Template") -> str:
+    if template.queries == 1:
+        return "no other query has these positions"
+    text = f"{template.queries:,} queries share their kappas"
+    if template.linked:
+        text += f"; {template.linked:,} of them have too few counts to separate theta and kappa alone"
+    test = template.test
+    if template.different_kappas:
+        return text  # the warning has the test
+    if test is None:
+        return f"{text}; there are too few clicks to test whether the kappas differ"
+    if test.p_value >= _SIGNIFICANT:
+        return f"{text}; no difference was found (p = {test.p_value:.2g})"
+    return f"{text}; they differ by {100 * test.size:.1f} % only (p = {test.p_value:.1g})"
 
 
 def _verdict(fits: Sequence["QueryFit"]) -> str:

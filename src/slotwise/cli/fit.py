@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slotwise.checks import one_of
+from slotwise.checks import BadInput, one_of
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         "slotwise fit 'clicks*.csv' --output fits.json --chart fits.svg",
         "slotwise logs synth ads.csv --format open-bandit --setting q10",
         "slotwise fit ads.csv --columns query=,item=item_id,clicked=click",
+        "slotwise fit clicks.csv --template",
         "slotwise fit clicks.csv --where 'position<=2' --top 3 --method bayes",
     )
 )
@@ -38,6 +39,12 @@ def fit(
             help="Method: em (maximum likelihood, with intervals), svd (the paper's, without) or bayes (posterior)."
         ),
     ] = "em",
+    template: Annotated[
+        bool,
+        typer.Option(
+            "--template", help="Queries with the same positions share their kappas; a test says if they differ."
+        ),
+    ] = False,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the true value.")] = 0.9,
     top: Annotated[
         int | None, typer.Option(help="Fit only this many queries, those with the most displays; by default all.")
@@ -59,11 +66,12 @@ def fit(
 
     check_chart_paths(chart)
     check_output_paths(output, SUFFIXES, "fits")
-    one_of("method", method, METHODS)
+    if one_of("method", method, METHODS) == "bayes" and template:
+        raise BadInput("--template cannot be used with --method bayes; use em or svd")
     with console.progress_bars(2, quiet or as_json) as add_bar:
         counted = read_log(**log.source(), **log.count_options(add_bar)._asdict(), top=top)
         progress = add_bar(f"fitting {method}", len(counted.queries))
-        fits = fit_queries(counted.queries, method, level, seed=seed, progress=progress)
+        fits = fit_queries(counted.queries, method, level, seed=seed, progress=progress, template=template)
     for path in output or []:
         save_fits(fits, path)
     _save_charts(fits, chart)
@@ -89,15 +97,26 @@ def _save_charts(fits: "list[QueryFit]", paths: list[Path] | None) -> None:
 
 
 def _summary(account: Any, fits: "list[QueryFit]") -> dict[str, Any]:
+    from slotwise.inference.fit_files import distinct_templates
+
+    shared = distinct_templates(fits)
+    numbers = {id(template): k for k, template in enumerate(shared)}
     lines = {"good": account.good, "left_out": account.left_out, "bad": sum(account.bad.values())}
     return {
         "lines": lines,
         "notes": account.notes() + account.warnings(),
-        "queries": [_query_summary(fit) for fit in fits],
+        "templates": [_builtins(template) for template in shared],
+        "queries": [_query_summary(fit, numbers.get(id(fit.template))) for fit in fits],
     }
 
 
-def _query_summary(fit: "QueryFit") -> dict[str, Any]:
+def _builtins(value: Any) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(value)
+
+
+def _query_summary(fit: "QueryFit", template: int | None) -> dict[str, Any]:
     def estimates(names: list[str], values: Any, intervals: Any) -> dict[str, Any]:
         rows = zip(names, values.tolist(), intervals.tolist(), strict=True)
         return {
@@ -111,5 +130,7 @@ def _query_summary(fit: "QueryFit") -> dict[str, Any]:
         "theta": estimates(fit.items, fit.theta, fit.theta_interval),
         "kappa": estimates(fit.positions, fit.kappa, fit.kappa_interval),
         "identifiable": fit.identifiable,
+        "template": template,
+        "kappa_test": _builtins(fit.kappa_test),
         "warnings": fit.warnings,
     }

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from slotwise.counts import Counts
 from slotwise.extras import require
 from slotwise.files import load_document, save_document, write_whole
 from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
+from slotwise.inference.template import KappaTest, Template
 
 FORMAT_VERSION = 1
 SUFFIXES = (".json", ".parquet")
@@ -36,7 +37,10 @@ def save_fits(fits: QueryFit | Iterable[QueryFit], path: str | os.PathLike[str])
     if suffix not in SUFFIXES:
         raise BadInput(f"cannot save fits as {str(path)!r}: the name must end in one of {', '.join(SUFFIXES)}")
     if suffix == ".json":
-        save_document(path, "fit", FORMAT_VERSION, _SavedFits([_to_saved(fit) for fit in listed]))
+        shared = distinct_templates(listed)
+        numbers = {id(template): k for k, template in enumerate(shared)}
+        queries = [_to_saved(fit, numbers) for fit in listed]
+        save_document(path, "fit", FORMAT_VERSION, _SavedFits(queries, shared))
     else:
         write_whole(path, _parquet(listed))
 
@@ -54,7 +58,7 @@ def load_fits(path: str | os.PathLike[str]) -> list[QueryFit]:
     fits = []
     for query in saved.queries:
         try:
-            fits.append(_from_saved(query))
+            fits.append(_from_saved(query, saved.templates))
         except BadInput as error:
             raise BadInput(
                 f"{str(path)!r} is a damaged slotwise fit: query {format_value(query.name)}: {error}"
@@ -79,6 +83,11 @@ def select_fit(source: Fits, query: str | None, option: str) -> QueryFit:
     if query is not None:
         raise BadInput(f"there is no fit of a query {format_value(query)}; the {len(fits):,} queries are {names}")
     raise BadInput(f"there are fits of {len(fits):,} queries ({names}); choose one with {option}")
+
+
+def distinct_templates(fits: Iterable[QueryFit]) -> list[Template]:
+    """The templates of the fits, each of them once."""
+    return list({id(fit.template): fit.template for fit in fits if fit.template is not None}.values())
 
 
 def fit_list(fits: QueryFit | Iterable[QueryFit]) -> list[QueryFit]:
@@ -113,13 +122,16 @@ class _SavedQueryFit(msgspec.Struct):
     identifiable: bool
     misfit: GoodnessOfFit | None  # the name that files of version 1 have for `goodness_of_fit`
     warnings: list[str]
+    template: int | None = None  # its number in `templates`
+    kappa_test: KappaTest | None = None
 
 
 class _SavedFits(msgspec.Struct):
     queries: list[_SavedQueryFit]
+    templates: list[Template] = []
 
 
-def _to_saved(fit: QueryFit) -> _SavedQueryFit:
+def _to_saved(fit: QueryFit, numbers: Mapping[int, int]) -> _SavedQueryFit:
     return _SavedQueryFit(
         fit.name,
         fit.items,
@@ -141,6 +153,8 @@ def _to_saved(fit: QueryFit) -> _SavedQueryFit:
         fit.identifiable,
         fit.goodness_of_fit,
         fit.warnings,
+        numbers.get(id(fit.template)),
+        fit.kappa_test,
     )
 
 
@@ -148,11 +162,13 @@ def _finite_or_none(values: Floats) -> Numbers:
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
-def _from_saved(saved: _SavedQueryFit) -> QueryFit:
+def _from_saved(saved: _SavedQueryFit, templates: Sequence[Template]) -> QueryFit:
     n_items, n_positions = len(saved.items), len(saved.positions)
     counts = Counts(saved.clicks, saved.skips, saved.displays)
     if counts.clicks.shape != (n_items, n_positions):
         raise BadInput(f"clicks has the shape {counts.clicks.shape} instead of {(n_items, n_positions)}")
+    if saved.template is not None and not 0 <= saved.template < len(templates):
+        raise BadInput(f"template = {saved.template} is not one of the {len(templates)} templates of the file")
     return QueryFit(
         theta=within("theta", _numbers("theta", saved.theta, n_items), 0.0, 1.0),
         kappa=within("kappa", _numbers("kappa", saved.kappa, n_positions), 0.0, 1.0),
@@ -170,6 +186,8 @@ def _from_saved(saved: _SavedQueryFit) -> QueryFit:
         identifiable=saved.identifiable,
         goodness_of_fit=saved.misfit,
         warnings=saved.warnings,
+        template=None if saved.template is None else templates[saved.template],
+        kappa_test=saved.kappa_test,
     )
 
 

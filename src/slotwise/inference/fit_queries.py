@@ -2,36 +2,23 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from slotwise.checks import BadInput, Floats, Ints, format_value, one_of
+from slotwise.checks import BadInput, Floats, format_value, one_of
 from slotwise.counts import Counts
-from slotwise.inference.estimation.batch_fit import UNOBSERVED, Batch
+from slotwise.inference.assessments import Assessment, FittedBatch, assessments, poor_fits, template_assessments
+from slotwise.inference.estimation.batch_fit import Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
-from slotwise.inference.fit_warnings import (
-    ITEM_TEXTS,
-    POSITION_TEXTS,
-    StateTexts,
-    name_list,
-    needs_warning,
-    query_warnings,
-)
-from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, discoveries, goodness_of_fit
-from slotwise.inference.query_fit import POOR_FIT, GoodnessOfFit, QueryFit
+from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, goodness_of_fit
+from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
+from slotwise.inference.template_fits import by_positions, joint_fit, templates
 from slotwise.logs.query import Query
 
 METHODS = ("em", "svd", "bayes")
-FEW_ITEM_CLICKS, FEW_POSITION_CLICKS = 10, 50  # with fewer clicks, measured intervals are inaccurate
-MIN_WARNED_SIZE = 0.02  # smaller relative errors of click rates cause no warning, however significant they are
 _BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt or a progress report waits until the call ends
-
-# with bayes, the prior determines what the counts do not determine, and no estimate is on the boundary
-_PRIOR_ITEM_TEXTS = {UNOBSERVED: "never shown; theta has its prior distribution"}
-_PRIOR_POSITION_TEXTS = {UNOBSERVED: "never used; kappa has its prior distribution"}
 
 
 def fit_queries(
@@ -46,8 +33,12 @@ def fit_queries(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    template: bool = False,
 ) -> list[QueryFit]:
     """Fit every query on its own. The fits are in the order of the queries.
+
+    With `template`, queries with the same positions share their kappas, which are estimated from all of these queries.
+    Every query still has its own thetas. Tests say whether the kappas differ: see `QueryFit.template`.
 
     The methods `em` and `svd` are those of `fit`, with the same `fill` and `prior`; a `prior` of None means 0. `svd`
     gives no standard errors. The method `bayes` gives posterior means and quantiles of `draws` draws. Its `prior` is
@@ -62,44 +53,37 @@ def fit_queries(
     """
     listed, checked_level = _checked(queries), check_level(level)
     bayes = one_of("method", method, METHODS) == "bayes"
+    if bayes and template:
+        raise BadInput("a template cannot be fitted by bayes; use em or svd")
     estimate = estimator("em" if bayes else method, fill, 0.0 if bayes or prior is None else prior)
-    batches = list(_fitted_batches(listed, estimate, None if bayes else progress))
+    if template:
+        batches = list(_fitted_templates(listed, estimate, progress))
+    else:
+        batches = list(_fitted_batches(listed, estimate, None if bayes else progress))
     sampled = None
     if bayes:
         settings = SamplingSettings("uniform" if prior is None else prior, draws, budget, seed, threads)
         sampled = posterior_estimates(listed, checked_level, settings, progress)
         for fitted in batches:
             fitted.batch.converged[:] = True  # the convergence of em does not concern the posterior
-    poor = _poor_fits(batches, len(listed))
+    poor = poor_fits(batches, len(listed))
+    shared = templates([(fitted.joint, [listed[k].name for k in fitted.members]) for fitted in batches])
     fits: list[Any] = [None] * len(listed)
-    for fitted in batches:
+    for fitted, shared_by in zip(batches, shared, strict=True):
         estimates = _estimates(fitted.batch, checked_level) if sampled is None else [sampled[k] for k in fitted.members]
-        rows = zip(fitted.members, estimates, _assessments(fitted, listed, poor, bayes), strict=True)
-        for k, estimated, assessment in rows:
+        if shared_by is None:
+            assessed = assessments(fitted, listed, poor, bayes)
+        else:
+            assessed = template_assessments(fitted, listed, poor, shared_by)
+        for k, estimated, assessment in zip(fitted.members, estimates, assessed, strict=True):
             fits[k] = _query_fit(listed[k], method, checked_level, estimated, assessment)
     return fits
 
 
-class _Assessment(NamedTuple):
-    """How reliable the estimates of one query are."""
-
-    identifiable: bool
-    goodness_of_fit: GoodnessOfFit | None
-    warnings: list[str]
-
-
-def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: _Assessment) -> QueryFit:
+def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: Assessment) -> QueryFit:
     values = {**query._asdict(), **estimate._asdict(), **assessment._asdict()}  # the names are those of QueryFit
     values["warnings"] = assessment.warnings + estimate.warnings
     return QueryFit(method=method, level=level, **values)
-
-
-class _FittedBatch(NamedTuple):
-    """Queries fitted together."""
-
-    members: list[int]
-    batch: Batch
-    goodness: list[GoodnessOfFit | None]
 
 
 def _checked(queries: Iterable[Query]) -> list[Query]:
@@ -120,7 +104,7 @@ def _checked(queries: Iterable[Query]) -> list[Query]:
 
 def _fitted_batches(
     queries: Sequence[Query], estimate: Callable[[Batch], None], progress: Progress | None
-) -> Iterator[_FittedBatch]:
+) -> Iterator[FittedBatch]:
     counts, done = [query.counts for query in queries], 0
     for group in by_position_count(counts):
         for start in range(0, len(group), _BATCH_SIZE):
@@ -128,38 +112,26 @@ def _fitted_batches(
             batch = Batch.of([counts[k] for k in members])
             estimate(batch)
             tested = goodness_of_fit([counts[k] for k in members])
-            yield _FittedBatch(members, batch, _named_cells(tested, [queries[k] for k in members]))
+            yield FittedBatch(members, batch, _named_cells(tested, [queries[k] for k in members]))
             done += len(members)
             if progress:
                 progress(done)
 
 
-def _poor_fits(batches: Sequence[_FittedBatch], n: int) -> NDArray[np.bool_]:
-    """Which queries a PBM does not fit.
-
-    Their deviation is large, and it is significant at a controlled rate of false discoveries.
-    """
-    p_value, size = np.full(n, np.nan), np.zeros(n)
-    for fitted in batches:
-        for k, goodness in zip(fitted.members, fitted.goodness, strict=True):
-            if goodness is not None:
-                p_value[k], size[k] = goodness.p_value, goodness.size
-    return np.asarray(discoveries(p_value) & (size >= MIN_WARNED_SIZE))
-
-
-def _assessments(
-    fitted: _FittedBatch, queries: Sequence[Query], poor: NDArray[np.bool_], bayes: bool
-) -> Iterator[_Assessment]:
-    """The assessment of each query of a batch, without the warnings of the sampler."""
-    batch = fitted.batch
-    warned = (needs_warning(batch) | _has_few_clicks(batch)).tolist()
-    identifiable = batch.identifiable.tolist()
-    texts = (_PRIOR_ITEM_TEXTS, _PRIOR_POSITION_TEXTS) if bayes else (ITEM_TEXTS, POSITION_TEXTS)
-    for row, (k, goodness) in enumerate(zip(fitted.members, fitted.goodness, strict=True)):
-        warnings = [*_named_warnings(batch, row, queries[k], *texts)] if warned[row] else []
-        if poor[k] and goodness is not None:
-            warnings.append(_poor_fit_text(goodness))
-        yield _Assessment(identifiable[row], goodness, warnings)
+def _fitted_templates(
+    queries: Sequence[Query], estimate: Callable[[Batch], None], progress: Progress | None
+) -> Iterator[FittedBatch]:
+    done = 0
+    for members in by_positions(queries):
+        grouped, goodness = [queries[k] for k in members], []
+        joint = joint_fit(grouped, estimate)
+        for start in range(0, len(grouped), _BATCH_SIZE):
+            some = grouped[start : start + _BATCH_SIZE]
+            goodness += _named_cells(goodness_of_fit([query.counts for query in some]), some)
+        yield FittedBatch(members, joint.batch, goodness, joint)
+        done += len(members)
+        if progress:
+            progress(done)
 
 
 def _estimates(batch: Batch, level: float) -> Iterator[QueryEstimate]:
@@ -178,44 +150,6 @@ def _intervals(value: Floats, error: Floats, z: float) -> Floats:
     return np.where(np.isfinite(error)[:, None], interval(value, error, z), np.nan)
 
 
-def _has_few_clicks(batch: Batch) -> NDArray[np.bool_]:
-    """For each query: whether any of its items or positions has few clicks."""
-    items = np.logical_or.reduceat(batch.clicks.sum(axis=1) < FEW_ITEM_CLICKS, batch.offsets[:-1])
-    positions = np.add.reduceat(batch.clicks, batch.offsets[:-1], axis=0) < FEW_POSITION_CLICKS
-    return np.asarray(items | positions.any(axis=1))
-
-
-def _named_warnings(
-    batch: Batch, row: int, query: Query, item_texts: StateTexts, position_texts: StateTexts
-) -> Iterator[str]:
-    items, positions = [_quoted(name) for name in query.items], [_quoted(name) for name in query.positions]
-    yield from query_warnings(batch, row, items, positions, item_texts, position_texts)
-    rows = slice(batch.offsets[row], batch.offsets[row + 1])
-    clicks, item_state, position_state = batch.clicks[rows], batch.item_state[rows], batch.position_state[row]
-    yield from _few_clicks("item", items, clicks.sum(axis=1), item_state, item_texts, FEW_ITEM_CLICKS)
-    yield from _few_clicks(
-        "position", positions, clicks.sum(axis=0), position_state, position_texts, FEW_POSITION_CLICKS
-    )
-
-
-def _quoted(name: str) -> str:
-    """The name in quotes, so that it stands out from the text around it. A number needs no quotes."""
-    return name if name.isdecimal() and len(name) < 10 else format_value(name)
-
-
-def _few_clicks(
-    what: str, names: list[str], clicks: Floats, states: Ints, texts: StateTexts, least: int
-) -> Iterator[str]:
-    """A warning about items or positions with few clicks.
-
-    Items and positions that already have a warning about their state are left out.
-    """
-    columns = zip(names, clicks.tolist(), states.tolist(), strict=True)
-    few = [name for name, total, state in columns if total < least and state not in texts]
-    if few:
-        yield f"{name_list(what, few)}: fewer than {least} clicks, a rough estimate"
-
-
 def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[GoodnessOfFit | None]:
     """The goodness of fit of each query, with the item and position of its worst cell. None if it was not tested."""
     rows: list[GoodnessOfFit | None] = []
@@ -227,11 +161,3 @@ def _named_cells(tested: BatchGoodnessOfFit, queries: Sequence[Query]) -> list[G
         row = GoodnessOfFit(deviance, degrees, p_value, size, *names, observed, fitted)
         rows.append(row if p_value == p_value else None)  # NaN: not tested
     return rows
-
-
-def _poor_fit_text(goodness: GoodnessOfFit) -> str:
-    cell = f"{format_value(goodness.item)} at {format_value(goodness.position)}"
-    return (
-        f"{POOR_FIT} (p = {goodness.p_value:.1g}): click rates are off by "
-        f"{100 * goodness.size:.0f} %, most of all {cell}: {goodness.observed:.3g} instead of {goodness.fitted:.3g}"
-    )

@@ -26,6 +26,7 @@ from slotwise.inference.estimation.batch_fit import INTERIOR, UNOBSERVED, Batch,
 from slotwise.jit import kernel
 
 MIN_CLICKS = 10.0  # an item or a position with fewer clicks is left out of the test
+MIN_WARNED_SIZE = 0.02  # smaller relative errors of click rates cause no warning, however significant they are
 FALSE_DISCOVERY_RATE = 0.05  # the share of false reports among the queries reported not to fit
 _SERIES_FROM = 15.0  # with this many expected clicks and skips or more, two terms of a series give a cell's moments
 _NEGLIGIBLE = 1e-13  # outcomes of a smaller probability are left out

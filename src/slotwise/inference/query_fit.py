@@ -1,14 +1,15 @@
 """QueryFit: the model fitted to one query, with names, counts, uncertainty and goodness of fit."""
 
-import math
 from dataclasses import dataclass
 
 import msgspec
 
 from slotwise.arrange import EMPTY
-from slotwise.checks import BadInput, Floats, format_value, number
+from slotwise.checks import Floats, format_value
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
+from slotwise.inference.template import OTHER_KAPPAS, KappaTest, Template
+from slotwise.inference.visibility_rows import faded
 from slotwise.notebook import Estimates, html_estimates, plural
 
 POOR_FIT = "a position-based model does not fit"  # how the warning about a poor fit begins
@@ -57,6 +58,10 @@ class QueryFit(PBM):
     identifiable: bool
     goodness_of_fit: GoodnessOfFit | None  #: None if there are too few clicks or cells for a test
     warnings: list[str]
+    template: Template | None = (
+        None  #: the queries that share their kappas with this one; None if the query has its own
+    )
+    kappa_test: KappaTest | None = None  #: whether this query may share its kappas; None if that was not tested
 
     @property
     def displays(self) -> float:
@@ -77,6 +82,11 @@ class QueryFit(PBM):
         """Whether a warning says that a position-based model does not fit."""
         return any(warning.startswith(POOR_FIT) for warning in self.warnings)
 
+    @property
+    def other_kappas(self) -> bool:
+        """Whether a warning says that the kappas of the query differ from those of its template."""
+        return any(warning.startswith(OTHER_KAPPAS) for warning in self.warnings)
+
     def __repr__(self) -> str:
         best = f"best={format_value(self.best)}"
         warned = f", {plural(len(self.warnings), 'warning')}" if self.warnings else ""
@@ -89,15 +99,9 @@ class QueryFit(PBM):
             self.level,
             Estimates(self.positions, self.kappa, self.kappa_interval),
             Estimates(self.items, self.theta, self.theta_interval),
-            self.warnings,
+            self.warnings + (self.template.warnings if self.template else []),
         )
 
     def faded(self, displays: float | None) -> Counts:
         """The counts, scaled down so that they represent at most `displays` displays. If None, they stay."""
-        if displays is None:
-            return self.counts
-        most = number("displays", displays)
-        if not 0.0 <= most < math.inf:
-            raise BadInput(f"displays = {displays!r} is not a number of at least 0")
-        share = min(1.0, most / self.counts.displays) if self.counts.displays > 0.0 else 1.0
-        return Counts(share * self.counts.clicks, share * self.counts.skips, share * self.counts.displays)
+        return faded(self.counts, displays)

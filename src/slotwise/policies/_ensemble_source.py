@@ -31,10 +31,11 @@ _SCORE_WARM_UP = 20  # calls of `score` before the first draw, because estimator
 
 
 class PlannedDisplays(NamedTuple):
-    """Displays that are shown instead of the best one under a draw, and the probability of each."""
+    """Displays that are shown instead of the best one under the picked draw, and the probability of each."""
 
     displays: Ints  # k x L
-    chances: Floats  # k
+    chances: Floats  # k: they sum to 1
+    draw_chances: Floats  # M: how often the best display under each draw is shown, and not a planned one
 
 
 class EnsembleSource(Protocol):

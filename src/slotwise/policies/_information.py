@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.inference.sampling.ensemble import Ensemble
 from slotwise.jit import kernel
 
 _LEAST_VARIANCE = 1e-12  # of a click
@@ -38,9 +37,8 @@ class Mixture(NamedTuple):
 
 
 @kernel
-def cells_of(ensemble: Ensemble, best: Ints) -> Cells:
-    """The clicks and information of every cell. `best[m]` is the best display under draw m."""
-    thetas, kappas = ensemble.theta, ensemble.kappa
+def cells_of(thetas: Floats, kappas: Floats, best: Ints) -> Cells:
+    """The clicks and information of every cell. The rows are draws, and `best[m]` is the best display under draw m."""
     draws, n_items = thetas.shape
     n_positions = kappas.shape[1]
     cells = Cells(np.zeros((n_items, n_positions)), np.zeros((n_items, n_positions)))

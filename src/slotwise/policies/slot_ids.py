@@ -1,8 +1,13 @@
-"""Slot IDS: information-directed sampling for the PBM, with a share of Thompson sampling. It does not know kappa.
+"""Slot IDS: information-directed sampling for the PBM, and Thompson sampling of unlikely items. It does not know kappa.
 
 Both use an ensemble of draws from the posterior. Information-directed sampling follows Russo and Van Roy, "Learning to
 Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorithm 1 of Gauthier, Gaudel and Fromont,
 "Position-Based Multiple-Play Bandits with Thompson Sampling".
+
+Information-directed sampling alone gives up on an item that was unlucky at first, because few draws have such an item
+in their best display. Thompson sampling tries the item as often as it may still be one of the best. So each round picks
+a draw. If its best display has an unlikely item, this display is shown, as in Thompson sampling. Otherwise the round is
+one of information-directed sampling, with the posterior given that no unlikely item is among the best.
 """
 
 from typing import NamedTuple
@@ -17,11 +22,13 @@ from slotwise.inference.sampling.coordinates import ChainState
 from slotwise.inference.sampling.ensemble import Ensemble, empty_ensemble, needs_refill, refill
 from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.jit import kernel
-from slotwise.policies._candidates import Leaders, choose_mixture, rank_by
+from slotwise.policies._candidate_displays import Leaders, choose_mixture, rank_by
 from slotwise.policies._common import count_display
 from slotwise.policies._ensemble_source import PlannedDisplays, PosteriorEnsemble
 from slotwise.policies._information import cells_of
 from slotwise.policies.slot_ts import ThetaPrior
+
+_LEAST_DRAWS = 8  # with fewer draws, the variance between groups of draws says nothing
 
 
 class Params(NamedTuple):
@@ -29,7 +36,8 @@ class Params(NamedTuple):
 
     draws: int = 64  # the size of the ensemble
     growth: float = 0.03  # the ensemble is drawn again when displays or clicks have changed by this share
-    thompson: float = 0.4  # the share of Thompson sampling: rounds that show the best display under a draw
+    thompson: float = 0.0  # how often the best display under any other draw is shown; 1 is Thompson sampling only
+    unlikely: float = 0.1  # an item is unlikely if fewer than this share of the draws have it in their best display
     prior: ThetaPrior = ThetaPrior.FALLING
 
 
@@ -38,6 +46,16 @@ class Plan(NamedTuple):
 
     displays: Ints  # M + 2 x L: the best display under each draw, the greedy one, and the one mixed with it
     chance: Floats  # one number: how often the display that is mixed with the greedy one is shown instead
+    least_share: Floats  # M: of the items in the draw's best display, the smallest share of draws that show an item
+
+
+class LikelyDraws(NamedTuple):
+    """The draws without unlikely items. Information-directed sampling uses only them."""
+
+    theta: Floats  # K x N
+    kappa: Floats  # K x L
+    best: Ints  # K x L: the best display under each of them
+    best_clicks: float  # the mean over draws of the expected clicks of the draw's best display
 
 
 class State(NamedTuple):
@@ -57,7 +75,8 @@ def check(params: Params) -> str | None:
     """An error message if the settings are invalid, else None."""
     if params.draws < 2:
         return f"draws = {params.draws!r} is not a whole number of at least 2"
-    for name, value in (("growth", params.growth), ("thompson", params.thompson)):
+    for name in ("growth", "thompson", "unlikely"):
+        value = getattr(params, name)
         if not 0.0 <= value <= 1.0:
             return f"{name} = {value!r} is not in [0, 1]"
     return None
@@ -75,6 +94,7 @@ def check_state(state: State) -> str | None:
         ("leaders.places", state.leaders.places, 0, n_positions - 1),
         ("plan.displays", state.plan.displays, EMPTY, n_items - 1),
         ("plan.chance", state.plan.chance, 0.0, 1.0),
+        ("plan.least_share", state.plan.least_share, 0.0, 1.0),
     )
     for name, values, least, most in limits:
         if not ((values >= least) & (values <= most)).all():
@@ -110,7 +130,7 @@ def _state(draws: int, counts: CountArrays, chain: ChainState) -> State:
         single_component(n_items, n_positions),
         empty_ensemble(draws, n_items, n_positions),
         Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)),
-        Plan(displays, np.zeros(1)),
+        Plan(displays, np.zeros(1), np.zeros(draws)),
     )
 
 
@@ -150,33 +170,66 @@ def _row(params: Params, state: State, rng: np.random.Generator) -> int:
     if needs_refill(state.counts, state.ensemble.drawn_at, params.growth):
         chain = ChainState(state.theta, state.kappa, state.beta)
         refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
-        _make_plan(state.ensemble, state.leaders, state.plan)
-    few_items = state.theta.size < state.kappa.size
-    if few_items or rng.random() < params.thompson:
-        return int(params.draws * rng.random())
-    return params.draws + (1 if rng.random() < state.plan.chance[0] else 0)
+        _make_plan(params.unlikely, state.ensemble, state.leaders, state.plan)
+    plan, few_items = state.plan, state.theta.size < state.kappa.size
+    draw = int(params.draws * rng.random())
+    if few_items or plan.least_share[draw] < params.unlikely or rng.random() < params.thompson:
+        return draw
+    return params.draws + (1 if rng.random() < plan.chance[0] else 0)
 
 
 @kernel
-def _make_plan(ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
+def _make_plan(unlikely: float, ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
     draws, n_items = ensemble.theta.shape
     n_positions = leaders.places.size
     best, greedy = plan.displays[:draws], plan.displays[draws]
-    best_clicks = 0.0
     for draw in range(draws):
-        theta, kappa, display = ensemble.theta[draw], ensemble.kappa[draw], best[draw]
-        arrange(theta, kappa, display)
-        for position in range(n_positions):
-            if display[position] != EMPTY:
-                best_clicks += theta[display[position]] * kappa[position] / draws
+        arrange(ensemble.theta[draw], ensemble.kappa[draw], best[draw])
     rank_by(ensemble.mean_kappa, leaders.places)
     if n_items < n_positions:
         return  # every display shows all items, so `_row` takes the best display under a draw
     rank_by(ensemble.mean_theta, leaders.items)
     for rank in range(n_positions):
         greedy[leaders.places[rank]] = leaders.items[rank]
-    cells = cells_of(ensemble, best)
-    plan.chance[0] = choose_mixture(cells, best, best_clicks, leaders, plan.displays[draws + 1])
+    _find_least_shares(best, n_items, plan.least_share)
+    likely = _likely_draws(unlikely, ensemble, best, plan.least_share)
+    if likely.best.shape[0] < _LEAST_DRAWS:  # too few to compare; most rounds pick another draw
+        plan.chance[0] = 0.0
+        return
+    cells = cells_of(likely.theta, likely.kappa, likely.best)
+    plan.chance[0] = choose_mixture(cells, likely.best, likely.best_clicks, leaders, plan.displays[draws + 1])
+
+
+@kernel
+def _find_least_shares(best: Ints, n_items: int, least_share: Floats) -> None:
+    """For each draw, find the item of its best display that the fewest draws show, and the share of these draws."""
+    draws, n_positions = best.shape
+    shares = np.zeros(n_items)
+    for draw in range(draws):
+        for position in range(n_positions):
+            shares[best[draw, position]] += 1.0 / draws
+    for draw in range(draws):
+        least_share[draw] = 1.0
+        for position in range(n_positions):
+            least_share[draw] = min(least_share[draw], shares[best[draw, position]])
+
+
+@kernel
+def _likely_draws(unlikely: float, ensemble: Ensemble, best: Ints, least_share: Floats) -> LikelyDraws:
+    n_likely = 0
+    for draw in range(best.shape[0]):
+        n_likely += least_share[draw] >= unlikely
+    theta, kappa = np.empty((n_likely, ensemble.theta.shape[1])), np.empty((n_likely, best.shape[1]))
+    displays, best_clicks, k = np.empty((n_likely, best.shape[1]), np.int64), 0.0, 0
+    for draw in range(best.shape[0]):
+        if least_share[draw] >= unlikely:
+            copy(ensemble.theta[draw], theta[k])
+            copy(ensemble.kappa[draw], kappa[k])
+            for position in range(best.shape[1]):
+                displays[k, position] = best[draw, position]
+                best_clicks += theta[k, best[draw, position]] * kappa[k, position] / n_likely
+            k += 1
+    return LikelyDraws(theta, kappa, displays, best_clicks)
 
 
 def _planned(params: Params, theta: Floats, kappa: Floats) -> PlannedDisplays:
@@ -186,10 +239,11 @@ def _planned(params: Params, theta: Floats, kappa: Floats) -> PlannedDisplays:
     theta, kappa = theta * scale, kappa / scale
     ensemble = Ensemble(theta, kappa, theta.mean(axis=0), kappa.mean(axis=0), np.zeros(2))
     leaders = Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64))
-    plan = Plan(np.zeros((draws + 2, n_positions), np.int64), np.zeros(1))
-    _make_plan(ensemble, leaders, plan)
+    plan = Plan(np.zeros((draws + 2, n_positions), np.int64), np.zeros(1), np.zeros(draws))
+    _make_plan(params.unlikely, ensemble, leaders, plan)
     mixed = float(plan.chance[0])
-    return PlannedDisplays(plan.displays[draws:], (1.0 - params.thompson) * np.array([1.0 - mixed, mixed]))
+    draw_chances = np.where(plan.least_share < params.unlikely, 1.0, params.thompson)
+    return PlannedDisplays(plan.displays[draws:], np.array([1.0 - mixed, mixed]), draw_chances)
 
 
 ENSEMBLE = PosteriorEnsemble(learnt=lambda params: params.prior, planner=_planned)

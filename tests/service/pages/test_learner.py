@@ -80,7 +80,9 @@ def test_ensembles_from_half_of_the_counts_do_not_have_this_law(thompson: Counte
 
 def test_slot_ids_shows_its_plan_or_draws() -> None:
     """Without Thompson sampling, only the two planned displays are shown; with constraints, the best items follow."""
-    pages = (page(seed, weight=0.2, policy="slot_ids", params={"thompson": 0.0}) for seed in range(100))
+    pages = (
+        page(seed, weight=0.2, policy="slot_ids", params={"thompson": 0.0, "unlikely": 0.0}) for seed in range(100)
+    )
     plans = ((model, *model._learner._ensemble.plans.values()) for model in pages)
     model, plan = next((model, plan) for model, plan in plans if 0.1 < plan.until[0] < 0.9)
     displays = [tuple(display) for display in plan.displays.tolist()]
@@ -94,6 +96,27 @@ def test_slot_ids_shows_its_plan_or_draws() -> None:
     assert len(without) == 2
     thompson = page(0, weight=0.1, policy="slot_ids", params={"thompson": 1.0})
     assert len({choose(thompson) for _ in range(200)}) > 2
+
+
+def test_slot_ids_always_shows_a_draw_with_an_unlikely_item() -> None:
+    """Only these displays are shown besides the planned ones, each as often as a draw has it: 2,000 displays, five
+    standard errors. In the plan of `slot_ids` itself, a test compares the shares with a plain implementation."""
+    pages = (page(seed, policy="slot_ids", params={"thompson": 0.0, "unlikely": 0.3}) for seed in range(100))
+    plans = ((model, *model._learner._ensemble.plans.values()) for model in pages)
+    model, plan = next((model, plan) for model, plan in plans if 5 <= sum(plan.draw_chances) < 40)
+    assert set(plan.draw_chances) == {0.0, 1.0}
+    scores = model._learner._ensemble.scores
+    best = Counter[tuple[int, ...]]()
+    for draw, chance in enumerate(plan.draw_chances):
+        if chance == 1.0:
+            items, first = np.argsort(-scores.theta[draw])[:2], scores.kappa[draw, 1] >= scores.kappa[draw, 2]
+            best[tuple(items.tolist() if first else items[::-1].tolist())] += 1
+    planned = {tuple(display) for display in plan.displays.tolist()}
+    shown = Counter(choose(model) for _ in range(2_000))
+    assert set(shown) <= planned | set(best)
+    for display in set(best) - planned:
+        p = best[display] / len(plan.draw_chances)
+        assert abs(shown[display] / 2_000 - p) < 5 * (p * (1 - p) / 2_000) ** 0.5
 
 
 @pytest.mark.parametrize("policy", SERVING)

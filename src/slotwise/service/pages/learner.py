@@ -1,5 +1,6 @@
 """What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -60,15 +61,13 @@ class PageLearner:
             self._asked[segment, layout.name] = segment, layout
         ensemble = self._ensemble
         plan = ensemble.plans.get((segment, layout.name)) if ensemble.plans else None
-        if plan is not None:
-            chance = self._rng.random()
-            for row, until in enumerate(plan.until):
-                if chance < until:
-                    place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[row])
-                    later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
-                    self._arrange(plan.scores, 0, later, place, rules, layout.display)
-                    return
         draw = int(self._rng.random() * len(ensemble.beta))
+        if plan is not None and self._rng.random() >= plan.draw_chances[draw]:
+            row = min(bisect_right(plan.until, self._rng.random()), len(plan.until) - 1)
+            place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[row])
+            later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
+            self._arrange(plan.scores, 0, later, place, rules, layout.display)
+            return
         self._arrange(
             ensemble.scores,
             draw,

@@ -27,6 +27,7 @@ class GroupPlan(NamedTuple):
     columns: Ints  # the positions, as columns of `scores`
     displays: Ints  # k x L
     until: list[float]  # the k cumulative probabilities
+    draw_chances: list[float]  # how often a display comes from each draw although there is a plan
 
 
 class PageEnsemble(NamedTuple):
@@ -92,6 +93,7 @@ def _plan(
         np.arange(len(layout.positions)),
         displays,
         np.cumsum(planned.chances).tolist(),
+        planned.draw_chances.tolist(),
     )
 
 

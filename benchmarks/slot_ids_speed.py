@@ -59,7 +59,7 @@ def growth() -> list[Row]:
 
 
 def main() -> bool:
-    return report("slot_ids and its ensemble", "ensemble", displays() + growth())
+    return report("slot_ids and its ensemble", "slot_ids_speed", displays() + growth())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.regret_ratios [group ...]`: the regret of slot_ids relative to that of pb_mhb.
+"""`python -m benchmarks.slot_ids_regret [group ...]`: the regret of slot_ids relative to that of pb_mhb.
 
 Three numbers are compared: the mean, the 95th percentile, and the mean of the worst 2 % of the runs. pb_mhb has
 `reference=none` and the same visitors. The seeds were not used to choose slot_ids or its settings. `itself` compares
@@ -21,7 +21,7 @@ from slotwise.checks import Floats
 from slotwise.jit import source_digest
 from slotwise.paper.named_click_models import SETTINGS, SIMULATED, setting
 
-RESULTS = Path(__file__).parent / "results" / "regret_ratios.json"
+RESULTS = Path(__file__).parent / "results" / "slot_ids_regret.json"
 BASELINE: tuple[str, dict[str, Any]] = ("pb_mhb", {"reference": "none"})
 POLICY: tuple[str, dict[str, Any]] = ("slot_ids", {})
 SEED, OTHER_SEED = 90_001, 90_002
@@ -81,15 +81,18 @@ def summary(regret: Floats) -> dict[str, float]:
     }
 
 
-def compare(group: Group, model: sw.PBM, runs: int) -> dict[str, Any]:
-    def regret(version: tuple[str, dict[str, Any]], seed: int) -> Floats:
-        policy, params = version
-        result = sw.simulate(
-            policy, model, group.rounds, runs, seed, params, checkpoints=[group.rounds], delay=group.delay
-        )
-        return result.regret[:, -1]
+def last_regret(version: tuple[str, dict[str, Any]], model: sw.PBM, group: Group, runs: int, seed: int) -> Floats:
+    policy, params = version
+    result = sw.simulate(policy, model, group.rounds, runs, seed, params, checkpoints=[group.rounds], delay=group.delay)
+    return result.regret[:, -1]
 
-    ours, theirs = regret(group.policy, group.seed), regret(BASELINE, SEED)
+
+def compare(group: Group, model: sw.PBM, runs: int, baselines: dict[tuple[Any, ...], Floats]) -> dict[str, Any]:
+    """Compare the policies on one click model. `baselines` keeps the baseline's regrets, which groups share."""
+    key = (model.theta.tobytes(), model.kappa.tobytes(), group.rounds, group.delay, runs)
+    if key not in baselines:
+        baselines[key] = last_regret(BASELINE, model, group, runs, SEED)
+    ours, theirs = last_regret(group.policy, model, group, runs, group.seed), baselines[key]
     policy, baseline = summary(ours), summary(theirs)
     return {
         "runs": runs,
@@ -118,6 +121,7 @@ def main(names: list[str], share: float = 1.0) -> None:
     saved = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if saved.get("sources") != digest:
         saved = {"sources": digest, "seed": SEED, "groups": {}}
+    baselines: dict[tuple[Any, ...], Floats] = {}
     for name, group in groups().items():
         if names and name not in names:
             continue
@@ -125,7 +129,7 @@ def main(names: list[str], share: float = 1.0) -> None:
         for setting_name, model in group.models.items():
             runs = max(2, round(group.runs * share))
             if rows.get(setting_name, {}).get("runs", 0) < runs:
-                rows[setting_name] = compare(group, model, runs)
+                rows[setting_name] = compare(group, model, runs, baselines)
                 saved["date"] = time.strftime("%Y-%m-%d")
                 RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
         report(name, group, rows)

@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     estimators,
+    event_loop,
     logs,
     pb_mhb_speed,
     pmed_speed,
@@ -27,6 +28,7 @@ if __name__ == "__main__":
             sampler,
             slot_ids_speed,
             service,
+            event_loop,
         )
     ]
     sys.exit(not all(results))

@@ -12,7 +12,7 @@ from slotwise.service.metrics import Metrics
 from slotwise.service.pages.learner import ITEMS_ADDED, NO_DRAWS, PageLearner, RefreshJob
 from slotwise.service.refresher import Refresher
 from tests.service.running_service import ITEMS, Client, open_client, run_scenario
-from tests.waiting import HANG
+from tests.waiting import HANG, until
 
 
 class PageStub:
@@ -173,6 +173,25 @@ def test_pages_that_need_no_draws_make_none(tmp_path: Path, monkeypatch: pytest.
 
     run_scenario(tmp_path, scenario)
     assert made == []
+
+
+def test_housekeeping_applies_changes_that_wait(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page(mode="shadow")
+        for _ in range(5):
+            await client.recommend()
+        model = await client.service.model("shop")
+        matrix = model._learner.matrix
+        with matrix.locked():
+            await client.recommend()
+            await client.service.tick()  # does not wait for another thread that uses the counts
+            assert matrix.n_pending == 1
+        await client.recommend()
+        await client.service.tick()
+        await until(lambda: matrix.n_pending == 0)  # the periodic tick may be applying the changes now
+        assert model.counts().displays == 7.0
+
+    run_scenario(tmp_path, scenario)
 
 
 def test_a_changed_definition_keeps_the_ensemble_until_there_is_a_new_one(tmp_path: Path) -> None:

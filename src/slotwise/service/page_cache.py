@@ -90,6 +90,10 @@ class PageCache:
         """Wait until no ensemble is due. With a seed, displays then depend only on the sequence of the requests."""
         await self._refresher.finish()
 
+    async def apply_pending(self) -> None:
+        """Apply the changes of all pages to their counts. Housekeeping calls this."""
+        await self._refresher.apply_pending()
+
     # lookup
 
     def loaded(self) -> list[PageModel]:

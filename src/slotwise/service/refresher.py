@@ -45,6 +45,7 @@ class Refresher:
         self._waiting: list[dict[PageModel, None]] = [{} for _ in range(ITEMS_ADDED + 1)]
         self._levels: dict[PageModel, int] = {}  # of the pages that wait
         self._running: dict[PageModel, None] = {}
+        self._changed: dict[PageModel, None] = {}  # pages with changes that may wait to be applied to the counts
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         metrics.refresh_waiting.set_function(lambda: len(self._levels))
@@ -56,7 +57,8 @@ class Refresher:
         return self._task is None
 
     def request(self, model: PageModel) -> None:
-        """Put a page into the queue if its ensemble is due."""
+        """Put a page into the queue if its ensemble is due. This is called after every change of the page."""
+        self._changed[model] = None
         urgency = model.urgency
         if urgency < 0 or urgency <= self._levels.get(model, -1) or model in self._running or self._closed:
             return  # `_run` asks again for a page that is running
@@ -78,6 +80,12 @@ class Refresher:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+    async def apply_pending(self) -> None:
+        """Apply the changes of all pages to their counts, so that they do not take memory."""
+        changed, self._changed = list(self._changed), {}
+        if changed:
+            await run_in_background(_apply_pending, changed)
 
     async def finish(self) -> None:
         """Wait until no ensemble is due."""
@@ -121,6 +129,11 @@ class Refresher:
         """The growth of the most urgent page, relative to the growth from which on an ensemble is due."""
         urgent = next((level for level in reversed(self._waiting) if level), {})
         return max((model.growth for model in urgent), default=0.0)
+
+
+def _apply_pending(models: list[PageModel]) -> None:
+    for model in models:
+        model.apply_pending()
 
 
 def _run_jobs(jobs: list[RefreshJob], most_seconds: float, rng: np.random.Generator) -> _BatchResult:

@@ -74,6 +74,8 @@ def test_no_change_is_lost_or_applied_twice_by_concurrent_threads() -> None:
     def apply() -> None:
         while not done.is_set():
             counts.apply_pending()
+            with counts.locked():
+                pass
 
     threads = [threading.Thread(target=apply) for _ in range(2)]
     for thread in threads:

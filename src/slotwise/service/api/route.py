@@ -89,6 +89,7 @@ class Route(Generic[Body]):
     body_optional: bool = False  # without a body, the handler gets `body()`
     names_new: str = ""  # the path parameter that may name something new, so it must be a valid name
     has_etag: bool = False  # successful responses have an ETag header
+    long_list: str = ""  # a field of the body with a list that may be long; a large body is decoded in pieces
     large: bool = False  # the response may be large, so it is encoded on a background thread
     tag: str = "pages"
     hot: bool = False  # called for every page view, so the router tries it first

@@ -114,7 +114,7 @@ ROUTES = [
     ),
     Route(
         "PUT", _STATE, "put_state", "Replace all counts by imported ones.", put, {204: ("imported", None)},
-        {**NOT_FOUND, **STALE}, PageState, parameters=(IF_MATCH,), max_bytes=LARGE, tag="learnt",
+        {**NOT_FOUND, **STALE}, PageState, parameters=(IF_MATCH,), max_bytes=LARGE, long_list="counts", tag="learnt",
         has_etag=True,
     ),
 ]  # fmt: skip

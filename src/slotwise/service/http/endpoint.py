@@ -12,6 +12,7 @@ from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background import run_in_background
 from slotwise.service.http.access import check_request
 from slotwise.service.http.encoding import encode, encode_large
+from slotwise.service.http.large_body import LARGE, PieceDecoder
 from slotwise.service.http.problems import Problem, problem_of
 from slotwise.service.http.request_body import BodyReader
 from slotwise.service.http.validation import body_decoder, check_value
@@ -24,6 +25,7 @@ class Endpoint:
     def __init__(self, route: Route[Any], service: Service) -> None:
         self._name, self._handle, self._new_name, self._service = route.name, route.handle, route.names_new, service
         self._is_large = route.large
+        self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
         self._read_body = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
         self._query_types = {known.name: known.type for known in route.parameters if known.where == "query"}
@@ -41,7 +43,11 @@ class Endpoint:
             query = self._query(scope["query_string"]) if scope["query_string"] else {}
             if self._new_name:
                 check_value(self._new_name, path[self._new_name], PATH_TYPES[self._new_name])
-            body = None if self._decode is None else self._decode(content)
+            body = None
+            if self._pieces is not None and len(content) > LARGE:
+                body = await run_in_background(self._pieces.decode, content)
+            if body is None and self._decode is not None:
+                body = self._decode(content)
             response = await self._handle(Call(self._service, path, query, headers, body))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
                 encoded = (

@@ -113,9 +113,12 @@ class CountMatrix:
             yield self._arrays
 
     def apply_pending(self) -> None:
-        """Apply all changes appended so far."""
-        with self._lock:
-            self._apply_pending()
+        """Apply all changes appended so far, unless another thread uses the counts now."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._apply_pending()
+            finally:
+                self._lock.release()
 
     def counts(self, n_items: int | None = None) -> Counts:
         """A copy of the counts, with the priors in column 0. `n_items` leaves out items that were added later."""

@@ -21,7 +21,7 @@ from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, f
 from slotwise.service.store.interface import Display, DisplayChange, PageCounts
 
 NO_DRAWS, ITEMS_ADDED = MOST_LEVEL + 1, MOST_LEVEL + 2  # levels of urgency above those of growth
-MOST_PENDING = 32  # changes that wait to be applied to the counts; a few kB, on each of possibly 10,000 pages
+MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier
 FAR = 0.5  # if displays or clicks have changed by this share, the sampler has to settle again
 MOST_LATER = 2_000  # items without draws that take part in one display
 _NOTHING_LATER = np.empty(0)

@@ -10,7 +10,7 @@ from slotwise.service.errors import FieldError
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec
 
-MOST_SWEEPS = 100  # sweeps of a sampler for one display; they block the event loop
+MOST_SWEEPS, MOST_DRAWS = 100, 1_000  # of an ensemble: sweeps between two draws, and draws
 
 
 def check_page(spec: PageSpec) -> list[FieldError]:
@@ -55,7 +55,7 @@ def _plain_number(number: float) -> str:
 def check_limits(body: PageBody, items: int) -> str | None:
     """An error message if a page with this many items exceeds a limit, else None.
 
-    There are limits because all counts are held in memory and swept for every display.
+    There are limits because all counts are held in memory and swept for every ensemble.
     """
     needed = items * len(body.segments) * body.n_columns
     for number, most, what in (
@@ -99,10 +99,12 @@ def _params_problems(spec: PageSpec) -> list[str]:
         params = make_params(module, serving_params(module, spec.params), None)
     except BadInput as error:
         return [str(error)]
-    sweeps = getattr(params, "sweeps", 1)
-    if sweeps > MOST_SWEEPS:
-        return [f"sweeps = {sweeps} take too long for one display; the limit is {MOST_SWEEPS}"]
-    return []
+    limits = {"sweeps": MOST_SWEEPS, "draws": MOST_DRAWS}
+    return [
+        f"{name} = {getattr(params, name)} take too long; the limit is {most:,}"
+        for name, most in limits.items()
+        if getattr(params, name, 0) > most
+    ]
 
 
 def _repeated(what: str, names: list[str]) -> list[str]:

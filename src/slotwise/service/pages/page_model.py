@@ -287,6 +287,10 @@ class PageModel:
         """The counts above zero, in the store's form. Any thread may call this."""
         return self._learner.matrix.cells()
 
+    def apply_pending(self) -> None:
+        """Apply changes that wait to the counts. Background threads call this."""
+        self._learner.matrix.apply_pending()
+
     @property
     def n_bytes(self) -> int:
         """About how much memory the page takes, with its ensemble."""

@@ -1,0 +1,61 @@
+"""A large body that is decoded in pieces gives the same as one that is decoded at once."""
+
+import json
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from slotwise.service.api.state import MOST_CELLS, PageState
+from slotwise.service.http.large_body import PieceDecoder
+
+NAMES = ["hat", "a}", "]", '"},{"', "}]", "x, y", "{", "\u00e9\\", '\\"}', "[1]"]
+
+
+def random_state(rng: random.Random, size: int) -> dict[str, Any]:
+    cells = [
+        {
+            "item": rng.choice(NAMES),
+            "layout": "default",
+            "position": "hero",
+            "clicks": rng.randrange(5),
+            "skips": rng.random(),
+        }
+        for _ in range(size)
+    ]
+    fields = [("counts", cells), ("displays", 7.5), ("format", "slotwise-state"), ("version", 1)]
+    rng.shuffle(fields)
+    return dict(fields)
+
+
+@pytest.mark.parametrize("piece", [1, 50, 200, 1000, 100_000])
+def test_pieces_give_the_same_body(piece: int) -> None:
+    rng, decoder = random.Random(piece), PieceDecoder(PageState, "counts", piece)
+    for size in [0, 1, 2, 3, 10, 57]:
+        for indent in (None, 1):
+            content = json.dumps(random_state(rng, size), indent=indent).encode()
+            assert decoder.decode(content) == msgspec.json.decode(content, type=PageState)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"displays": 1}',
+        b'{"counts": [{"item": "a"}], "displays": 1}',
+        b'{"counts": [{]}, "displays": 1}',
+        b'{"counts": [1, 2, 3], "displays": 1}',
+        b'{"counts": [] "displays": 1}',
+        b'{"counts": [], "displays": 1',
+        b'{"counts": [], "displays": 1, "counts": [{}]}',
+        b'{"counts": [], "displays": 1, "more": 2}',
+        b'{"counts": ' + b"[" * 10_000,
+        b'{"displays": 1, "counts": ['
+        + b",".join([b'{"item":"a","layout":"b","position":"c","clicks":0,"skips":0}'] * (MOST_CELLS + 1))
+        + b"]}",
+    ],
+)
+def test_an_invalid_body_is_left_to_the_decoder_of_the_whole(content: bytes) -> None:
+    assert PieceDecoder(PageState, "counts").decode(content) is None

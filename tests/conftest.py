@@ -1,5 +1,6 @@
 """The order of all tests, and fixtures of more than one folder: commands, and a running service."""
 
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,12 @@ from tests.worker_groups import GroupScheduling, rank
 
 if TYPE_CHECKING:
     from tests.service.running_service import Process
+
+
+def pytest_configure() -> None:
+    """Let tests interrupt what they run. A shell starts background jobs (`make test &`) with SIGINT ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

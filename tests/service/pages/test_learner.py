@@ -1,7 +1,7 @@
 """The displays of a page with a fresh ensemble have the law of Thompson sampling, or of the policy's plan.
 
 Law: the display of one request to each of 2,000 pages, whose ensembles are made independently from the same counts, is
-compared with the best display under 20,000 draws of `posterior`, thinned to an effective sample size of thousands, by a
+compared with the best display under every fifth of 20,000 draws of `posterior`, taken as independent, by a
 chi-squared test of homogeneity over the six displays of two out of three items. The threshold is that of a false-alarm
 rate of 1 in 10,000. Negative control: ensembles made from half of the counts must fail.
 """

@@ -82,7 +82,7 @@ class CountMatrix:
         """Count the skips of a display of the current epoch."""
         entries, segment, size = display.entries, display.segment, self._n_segments
         rows, columns = (entry.item * size + segment for entry in entries), (entry.column + 1 for entry in entries)
-        self._pending.append((*rows, *columns))  # a fifth of the memory of the display
+        self._pending.append((*rows, *columns))  # numbers take less memory than the display
 
     def append_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes that the store has committed. Their weights are those of this epoch."""

@@ -29,7 +29,7 @@ from slotwise.service.store.interface import (
 )
 
 DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
-_BYTES_OF_PAGE, _BYTES_OF_ITEM = 10_000, 200  # measured, without counts and draws
+_BYTES_OF_PAGE, _BYTES_OF_ITEM = 16_000, 200  # rough, without counts and draws; a page of 50 items takes 48 kB
 _DEFAULT_SPEC = ItemSpec()
 _ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}

@@ -18,8 +18,8 @@ from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
 from slotwise.service.api.route import Call, Response, Route
 from slotwise.service.http.server import serve
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import running
 from slotwise.service.store.interface import Event, RecordedEvents

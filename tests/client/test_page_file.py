@@ -7,7 +7,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.client.page_file import PageFile, read_page
 from slotwise.client.sample import SHOP
-from slotwise.service.pages.page import ItemPrior, ItemSpec
+from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 
 GOOD = """
 page = "shop"

@@ -12,7 +12,7 @@ from slotwise.cli import app
 from slotwise.counts import empty
 from slotwise.paper.experiments import EXPERIMENTS
 from slotwise.paper.named_click_models import SETTINGS
-from slotwise.service.pages.page import PageSpec
+from slotwise.service.pages.page_definition import PageSpec
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

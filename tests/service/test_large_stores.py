@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import Display, DisplayEntry, Event, Ledger
 from slotwise.service.store.sqlite import SqliteStore

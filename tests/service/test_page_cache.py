@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slotwise.service.pages.page import ItemSpec
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.page_definition import ItemSpec
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify

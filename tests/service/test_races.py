@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from slotwise.service.errors import Conflict, StoreDown
-from slotwise.service.pages.page import ItemSpec, PageBody
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.page_definition import ItemSpec, PageBody
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event, StoredPage

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify

@@ -37,7 +37,7 @@ def serve(
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
     require("service", "slotwise serve")
-    from slotwise.service.background import exit_if_busy
+    from slotwise.service.background_threads import exit_if_busy
     from slotwise.service.http.access import check_address
     from slotwise.service.http.server import serve as run
     from slotwise.service.service import Resources

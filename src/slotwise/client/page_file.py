@@ -12,8 +12,8 @@ import msgspec
 from slotwise.checks import BadInput
 from slotwise.service.http.validation import describe_failure
 from slotwise.service.pages.limits import ItemName, Name
-from slotwise.service.pages.page import DEFAULT_LAYOUT, ItemSpec, PageSpec
 from slotwise.service.pages.page_checks import check_item, check_page
+from slotwise.service.pages.page_definition import DEFAULT_LAYOUT, ItemSpec, PageSpec
 
 Pins = dict[str, dict[str, str]]  # layout -> position -> item
 _TIMES = ("valid_from", "valid_until")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.client.page_file import PageFile, Pins
-from slotwise.service.pages.page import ItemSpec, PageSpec
+from slotwise.service.pages.page_definition import ItemSpec, PageSpec
 
 PinPosition = tuple[str, str]  # (layout, position)
 

@@ -14,7 +14,9 @@ HOST = "127.0.0.1"
 
 def main() -> None:
     """Serve a store. The command-line arguments are the path of the store, the port and the seed."""
-    from slotwise.service.background import exit_if_busy  # here, because the parent imports this file too, for HOST
+    from slotwise.service.background_threads import (
+        exit_if_busy,  # here, because the parent imports this file too, for HOST
+    )
     from slotwise.service.http.server import serve
 
     store, port, seed = sys.argv[1:]

@@ -9,7 +9,7 @@ from slotwise.service.ids import RandomIds
 from slotwise.service.metrics import Metrics
 from slotwise.service.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import Display, Event, RecordedEvents, Store, commit_and_apply
 from slotwise.service.store_health import StoreHealth

@@ -4,11 +4,11 @@ import asyncio
 import time
 from typing import NamedTuple
 
-from slotwise.service.background import run_in_background
+from slotwise.service.background_threads import run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.pages.insight_inputs import insight_inputs
 from slotwise.service.pages.insights import Insights, compute_insights
-from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import Store, StoredPage
 

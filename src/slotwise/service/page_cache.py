@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.service.background import run_in_background
+from slotwise.service.background_threads import run_in_background
 from slotwise.service.clock import Clock
+from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.compiler import TRIAL, Compiler
-from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_limits
+from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
-from slotwise.service.refresher import Refresher
 from slotwise.service.store.interface import (
     CellCounts,
     DisplayChange,

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 from slotwise.compilation_progress import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
+from slotwise.service.ensemble_refresher import SHARE, Refresher
 from slotwise.service.housekeeping import Housekeeping
 from slotwise.service.insights_cache import InsightsCache
 from slotwise.service.metrics import Metrics
 from slotwise.service.page_cache import PageCache
 from slotwise.service.pages.insights import Insights
-from slotwise.service.pages.page import ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
-from slotwise.service.refresher import SHARE, Refresher
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     CellCounts,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.service.registers import NOTHING, changes
-from slotwise.service.store.deltas import Deltas
+from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.migrations import check_current, check_ours
 from slotwise.service.store.sqlite import connect_to_read
 from slotwise.service.store.sqlite_ledger import SqliteLedger

@@ -14,7 +14,7 @@ import pytest
 
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
@@ -403,7 +403,7 @@ def test_the_first_click_triggers_no_compilation() -> None:
         "from slotwise.counts import grown, restore, shift_many\n"
         "from slotwise.inference.sampling.ensemble_draws import record_draws\n"
         "from slotwise.service.pages.compiler import compile_kernels\n"
-        "from slotwise.service.pages.kernels import arrange_draw\n"
+        "from slotwise.service.pages.arrange_draw import arrange_draw\n"
         "compile_kernels()\n"
         "kernels = grown, restore, shift_many, arrange_draw, record_draws\n"
         "print(*(len(getattr(kernel, 'signatures', '1')) for kernel in kernels))\n"

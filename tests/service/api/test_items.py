@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from slotwise.service.api.route import Call
-from slotwise.service.pages.page import ItemPatch, ItemSpec
+from slotwise.service.pages.page_definition import ItemPatch, ItemSpec
 from slotwise.service.preconditions import EXISTS, Precondition
 from tests.service.running_service import ITEMS, Client, run_scenario
 

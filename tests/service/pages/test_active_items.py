@@ -3,7 +3,7 @@
 import random
 
 from slotwise.service.pages.active_items import ActiveItems
-from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_definition import ItemSpec
 
 TIMES = [None, 10.0, 20.0, 30.0]
 

@@ -11,8 +11,8 @@ import pytest
 
 from slotwise.policies import bc_mpts
 from slotwise.service.pages.compiler import compile_in_child, compile_kernels
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event

@@ -7,7 +7,7 @@ import pytest
 
 from slotwise.service.fading import weight
 from slotwise.service.pages.count_matrix import PRIOR, CountMatrix
-from slotwise.service.pages.page import ItemPrior, ItemSpec
+from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.registers import Counting, EntryChange, Registers
 from slotwise.service.store.interface import CellCounts, Display, DisplayChange, DisplayEntry, PageCounts
 from tests.waiting import HANG

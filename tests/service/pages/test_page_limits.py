@@ -11,8 +11,8 @@ import pytest
 from slotwise.service.errors import FieldError
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_limits, check_page
+from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import PageCounts, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
@@ -129,7 +129,7 @@ def test_a_page_older_than_the_limit_is_served_and_can_be_changed(
 ) -> None:
     async def scenario(client: Client) -> None:
         await client.page()
-        monkeypatch.setattr("slotwise.service.pages.page.MOST_COUNTS", 10)
+        monkeypatch.setattr("slotwise.service.pages.page_definition.MOST_COUNTS", 10)
         await client.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
         await client.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
         await client.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})

@@ -12,7 +12,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
 from slotwise.service.keys import ApiKey, revoked
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import (

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.service.pages.page import NO_PAGE, PageSpec
+from slotwise.service.pages.page_definition import NO_PAGE, PageSpec
 from slotwise.service.store.migrations import APPLICATION, MIGRATIONS, migrate
 from slotwise.service.verify import verify
 from tests.service.running_service import START, Client, run_scenario

@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from slotwise.service.errors import Conflict, NotFound
-from slotwise.service.pages.page import NO_PAGE, ItemPatch, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_checks import check_page
+from slotwise.service.pages.page_definition import NO_PAGE, ItemPatch, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import DROP_MARGIN
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import CellCounts, Event, StoredPage

@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Response, Route, etag
 from slotwise.service.errors import raise_field_errors
 from slotwise.service.pages.limits import MOST_ROWS, ItemName
-from slotwise.service.pages.page import ItemPatch, ItemSpec, given_fields
 from slotwise.service.pages.page_checks import check_item
+from slotwise.service.pages.page_definition import ItemPatch, ItemSpec, given_fields
 from slotwise.service.store.interface import StoredItem
 
 

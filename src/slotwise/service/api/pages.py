@@ -10,8 +10,8 @@ from slotwise.service.api.items import PageItem
 from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Response, Route, etag
 from slotwise.service.errors import PAGE_ARCHIVED, Conflict, DoesNotFit, FieldError, NotFound, raise_field_errors
 from slotwise.service.pages.limits import ItemName
-from slotwise.service.pages.page import NO_PAGE, PageBody, PagePatch, PageSpec
 from slotwise.service.pages.page_checks import check_page
+from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import StoredPage
 

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 
 
 class RecommendedItem(Struct):

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route, etag
-from slotwise.service.background import run_in_background
+from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import DoesNotFit, FieldError, NotFound
 from slotwise.service.pages.limits import ItemName, Name
-from slotwise.service.pages.page import PageBody
+from slotwise.service.pages.page_definition import PageBody
 from slotwise.service.store.interface import CellCounts, Ledger, PageCounts, StoredPage
 
 MOST_CELLS = 200_000

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from starlette.types import Receive, Scope
 
 from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
-from slotwise.service.background import run_in_background
+from slotwise.service.background_threads import run_in_background
 from slotwise.service.http.access import check_request
 from slotwise.service.http.encoding import encode, encode_large
 from slotwise.service.http.large_body import LARGE, PieceDecoder

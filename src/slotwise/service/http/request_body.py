@@ -5,7 +5,7 @@ import asyncio
 from starlette.types import Message, Receive
 
 from slotwise.service.http.problems import Problem
-from slotwise.service.http.timeout import SharedTimeout
+from slotwise.service.http.shared_timeout import SharedTimeout
 
 TIMEOUT_SECONDS = 10.0  # within this time, the whole body must arrive
 MAX_DRAINED = 64 << 20  # bytes of a too large body that are read at most; then the connection is closed

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats
-from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_definition import ItemSpec
 
 
 class ActiveItems:

@@ -16,10 +16,10 @@ import numpy as np
 from slotwise.checks import BadInput
 from slotwise.jit import cache_folder
 from slotwise.policies._policy_module import find
-from slotwise.service.background import run_in_background
-from slotwise.service.pages.page import NO_PAGE, ItemPrior, ItemSpec, PageSpec
+from slotwise.service.background_threads import run_in_background
+from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.interface import PageCounts, StoredPage
 
 TRIAL = PageSpec(positions=["one"])

@@ -19,7 +19,7 @@ import numpy as np
 from slotwise.checks import Ints
 from slotwise.counts import CountArrays, Counts, empty, grown, restore, shift_many
 from slotwise.service.fading import weight
-from slotwise.service.pages.page import ItemPrior, ItemSpec
+from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.store.interface import CellCounts, Display, DisplayChange, PageCounts
 
 PRIOR = 0  # the column of the priors

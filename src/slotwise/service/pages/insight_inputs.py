@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from slotwise.counts import Counts
-from slotwise.service.pages.page import ItemSpec, PageSpec
+from slotwise.service.pages.page_definition import ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import StoredPage
 

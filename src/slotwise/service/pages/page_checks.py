@@ -8,7 +8,7 @@ from slotwise.policies import policies
 from slotwise.policies._policy_module import can_serve, find, make_params, serving_params
 from slotwise.service.errors import FieldError
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.pages.page import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_definition import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec
 
 MOST_SWEEPS, MOST_DRAWS = 100, 1_000  # of an ensemble: sweeps between two draws, and draws
 

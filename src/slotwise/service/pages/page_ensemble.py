@@ -11,8 +11,8 @@ from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, Float32s
 from slotwise.policies._ensemble_source import Planner
-from slotwise.service.pages.growth import NO_COUNTS, CountsVersion
-from slotwise.service.pages.kernels import Scores
+from slotwise.service.pages.arrange_draw import Scores
+from slotwise.service.pages.draws_due import NO_COUNTS, CountsVersion
 from slotwise.service.pages.layout import Layout
 
 SMOOTHING = 10.0  # views by which a point estimate is drawn towards the click rate of the page

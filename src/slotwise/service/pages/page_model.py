@@ -14,10 +14,10 @@ from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.layout import Layout
-from slotwise.service.pages.learner import PageLearner, RefreshJob
-from slotwise.service.pages.page import ItemSpec
+from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.page_learner import PageLearner, RefreshJob
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     CellCounts,

@@ -4,7 +4,7 @@ import msgspec
 
 from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
-from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.interface import StoredItem, StoredPage
 from slotwise.service.store.key_table import KeyTable

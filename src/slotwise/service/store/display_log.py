@@ -8,8 +8,8 @@ import msgspec
 
 from slotwise.service.registers import NOTHING, Counting, EventKind, EventStatus, Registers, changes
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.definitions import Definitions, decode_body
-from slotwise.service.store.deltas import Deltas
 from slotwise.service.store.event_ids import EventIds
 from slotwise.service.store.interface import (
     Display,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from slotwise.service.keys import ApiKey
 from slotwise.service.pages.limits import MOST_ITEMS
-from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EntryChange, EventKind, EventStatus, Registers
 

@@ -3,7 +3,7 @@
 from slotwise.service.fading import weight
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
-from slotwise.service.store.deltas import HOUR, Deltas
+from slotwise.service.store.count_deltas import HOUR, Deltas
 from slotwise.service.store.display_log import DisplayLog
 from slotwise.service.store.interface import CellCounts, HourlyRate, PageCounts
 

@@ -5,7 +5,7 @@ import pytest
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Ints
-from slotwise.service.pages.kernels import DisplayPlace, DisplayRules, Scores, arrange_draw
+from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, Scores, arrange_draw
 
 ITEMS, LATER, SEGMENTS, COLUMNS, LEADERS = 40, 3, 2, 7, 8
 

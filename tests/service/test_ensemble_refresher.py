@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.metrics import Metrics
-from slotwise.service.pages.learner import ITEMS_ADDED, NO_DRAWS, PageLearner, RefreshJob
-from slotwise.service.refresher import Refresher
+from slotwise.service.pages.page_learner import ITEMS_ADDED, NO_DRAWS, PageLearner, RefreshJob
 from tests.service.running_service import ITEMS, Client, open_client, run_scenario
 from tests.waiting import HANG, until
 
@@ -81,7 +81,7 @@ def test_the_refresher_rests_to_keep_its_share(monkeypatch: pytest.MonkeyPatch) 
         rests.append(seconds)
 
     async def scenario() -> None:
-        monkeypatch.setattr("slotwise.service.refresher.asyncio.sleep", sleep)
+        monkeypatch.setattr("slotwise.service.ensemble_refresher.asyncio.sleep", sleep)
         queue = refresher(share=0.2)
         for k in range(3):
             queue.request(PageStub(str(k), 0, log, seconds=0.02))  # longer than a batch
@@ -155,10 +155,10 @@ def test_displays_come_from_point_estimates_until_there_are_draws(
 def test_pages_that_need_no_draws_make_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without requests, in shadow mode, and with a policy that does not learn; their counts are still applied."""
     made = []
-    monkeypatch.setattr("slotwise.service.pages.learner.MOST_PENDING", 10)
+    monkeypatch.setattr("slotwise.service.pages.page_learner.MOST_PENDING", 10)
 
     async def scenario(client: Client) -> None:
-        monkeypatch.setattr("slotwise.service.pages.learner.from_draws", lambda *arguments: made.append(arguments))
+        monkeypatch.setattr("slotwise.service.pages.page_learner.from_draws", lambda *arguments: made.append(arguments))
         await client.page("unused")
         await client.page("shadow", mode="shadow")
         await client.page("random", policy="uniform")

@@ -17,9 +17,9 @@ import slotwise as sw
 from slotwise.policies import policies
 from slotwise.policies._ensemble_source import DRAWS, EnsembleSource, ensemble_source
 from slotwise.policies._policy_module import can_serve, find, learns, make_params, serving_params
-from slotwise.service.pages.page import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.pages.request import RecommendationRequest
+from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
 
 CLICKS, SKIPS = np.array([[12, 5], [9, 6], [6, 5]]), np.array([[28, 25], [31, 34], [34, 35]])

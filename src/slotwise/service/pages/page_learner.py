@@ -12,11 +12,11 @@ from slotwise.jit import direct
 from slotwise.policies._ensemble_source import DRAWS, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
+from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, arrange_draw
 from slotwise.service.pages.count_matrix import CountMatrix
-from slotwise.service.pages.growth import MOST_LEVEL, CountsVersion, Growth
-from slotwise.service.pages.kernels import DisplayPlace, DisplayRules, arrange_draw
+from slotwise.service.pages.draws_due import MOST_LEVEL, CountsVersion, Growth
 from slotwise.service.pages.layout import Layout
-from slotwise.service.pages.page import ItemSpec, PageBody
+from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, from_draws, from_point_estimates
 from slotwise.service.store.interface import Display, DisplayChange, PageCounts
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.service.background import run_in_background
+from slotwise.service.background_threads import run_in_background
 from slotwise.service.metrics import Metrics
-from slotwise.service.pages.learner import ITEMS_ADDED, RefreshJob
 from slotwise.service.pages.page_ensemble import PageEnsemble
+from slotwise.service.pages.page_learner import ITEMS_ADDED, RefreshJob
 from slotwise.service.pages.page_model import PageModel
 
 SHARE = 0.5  # of one core

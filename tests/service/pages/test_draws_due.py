@@ -2,7 +2,7 @@
 
 import pytest
 
-from slotwise.service.pages.growth import MOST_LEVEL, CountsVersion, Growth
+from slotwise.service.pages.draws_due import MOST_LEVEL, CountsVersion, Growth
 
 SHARE = 0.03
 

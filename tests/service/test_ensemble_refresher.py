@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,38 @@ def test_the_refresher_rests_to_keep_its_share(monkeypatch: pytest.MonkeyPatch) 
 
     asyncio.run(scenario())
     assert len(rests) == 3
+
+
+def test_pages_that_wait_are_served_after_a_thread_could_not_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    async def no_thread(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def scenario() -> None:
+        queue = refresher()
+        *others, page = [PageStub(str(k), 3, log) for k in range(100)]  # more than a batch
+        with monkeypatch.context() as patch:
+            patch.setattr("slotwise.service.ensemble_refresher.run_in_background", no_thread)
+            for other in (*others, page):
+                queue.request(other)
+            with suppress(RuntimeError):
+                await queue._task
+        queue.request(page)
+        await queue.finish()
+
+    asyncio.run(scenario())
+    assert "99" in log
+
+
+def test_a_refresher_that_is_closed_before_it_began_is_idle() -> None:
+    async def scenario() -> None:
+        queue = refresher()
+        queue.request(PageStub("page", 3, []))
+        await queue.close()
+        assert queue._task is None
+
+    asyncio.run(scenario())
 
 
 def test_a_page_that_was_evicted_meanwhile_is_left_alone() -> None:

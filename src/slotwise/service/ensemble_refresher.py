@@ -60,11 +60,12 @@ class Refresher:
         """Put a page into the queue if its ensemble is due. This is called after every change of the page."""
         self._changed[model] = None
         urgency = model.urgency
-        if urgency < 0 or urgency <= self._levels.get(model, -1) or model in self._running or self._closed:
+        if urgency < 0 or model in self._running or self._closed:
             return  # `_run` asks again for a page that is running
-        self.forget(model)
-        self._waiting[urgency][model], self._levels[model] = None, urgency
-        if self._task is None:
+        if urgency > self._levels.get(model, -1):
+            self.forget(model)
+            self._waiting[urgency][model], self._levels[model] = None, urgency
+        if self._task is None:  # also if an earlier task failed, because no thread could be started
             self._task = asyncio.create_task(self._run())
 
     def forget(self, model: PageModel) -> None:
@@ -80,6 +81,7 @@ class Refresher:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+            self._task = None  # a task that never began has not done this itself
 
     async def apply_pending(self) -> None:
         """Apply the changes of all pages to their counts, so that they do not take memory."""

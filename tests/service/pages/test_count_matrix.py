@@ -87,3 +87,26 @@ def test_no_change_is_lost_or_applied_twice_by_concurrent_threads() -> None:
         thread.join(HANG)
     result = counts.counts()
     assert (result.displays, result.skips[0, 1], result.skips[2, 2]) == (3_020.0, 3_000.0, 3_000.0)
+
+
+def test_a_change_that_fails_is_applied_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A larger matrix may not fit into memory. If the change were lost, the new item would have no row."""
+
+    def out_of_memory(*_: object) -> None:
+        raise MemoryError
+
+    counts = matrix(None, None)
+    counts.append_skips(display(1, 0))
+    counts.append_items(3)
+    counts.append_skips(display(2))
+    with monkeypatch.context() as patch:
+        patch.setattr("slotwise.service.pages.count_matrix.grown", out_of_memory)
+        with pytest.raises(MemoryError):
+            counts.apply_pending()
+    counts.apply_pending()
+    cells = {(cell.item, cell.segment, cell.column): (cell.clicks, cell.skips) for cell in counts.cells()}
+    assert cells == {(0, 1, 2): (3.0, 8.0), (1, 1, 2): (4.0, 8.0)} | {
+        (1, 0, 0): (0.0, 1.0),
+        (0, 0, 1): (0.0, 1.0),
+        (2, 0, 0): (0.0, 1.0),
+    }

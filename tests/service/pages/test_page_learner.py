@@ -9,6 +9,7 @@ rate of 1 in 10,000. Negative control: ensembles made from half of the counts mu
 from collections import Counter
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -146,3 +147,38 @@ def test_draws_follow_the_counts_through_several_refreshes(policy: str) -> None:
         chances = np.einsum("mi,ml->il", draws.theta, draws.kappa) / len(draws.theta)
         wanted = CLICKS / (CLICKS + SKIPS)
         np.testing.assert_allclose(chances, wanted, atol=0.06)
+
+
+@pytest.mark.parametrize(("before", "after"), [(["one", "two", "three"], ["one"]), (["one"], ["one", "two", "three"])])
+def test_a_plan_for_an_earlier_layout_is_never_shown(before: list[str], after: list[str]) -> None:
+    """The positions change while a plan for the earlier ones is made. Such a plan has too many or too few items, and
+    the kernel that shows it checks no bounds."""
+    spec = PageSpec(positions=before, policy="slot_ids", params={"unlikely": 0.0})
+    body = NO_PAGE.with_spec(PageSpec(positions=["one", "two", "three"])).with_spec(spec)
+    items = [(name, ItemSpec()) for name in "abcde"]
+    stored = StoredPage(1, "shop", 1, False, 0, 0.0, body)
+    model = PageModel(stored, items, PageCounts([], 0.0, 0), np.random.default_rng(0))
+    choose(model)
+    job = model.begin_refresh()
+    assert model.redefine(stored._replace(body=body.with_spec(msgspec.structs.replace(spec, positions=after))))
+    model.install(job.run(np.random.default_rng(1)))
+    for _ in range(50):
+        shown = choose(model)
+        assert len(shown) == len(set(shown)) == len(after)
+        assert set(shown) <= set(range(5))
+    refresh(model, 2)
+    assert model._learner._ensemble.plans  # the next plan is for the new positions
+    assert len(choose(model)) == len(after)
+
+
+def test_waiting_changes_are_applied_without_new_draws_while_the_counts_have_hardly_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("slotwise.service.pages.page_learner.MOST_PENDING", 10)
+    model = page(0, weight=100.0)
+    for _ in range(20):
+        choose(model)
+    assert model.urgency == 0
+    assert model.begin_refresh().run(np.random.default_rng(0)) is None
+    assert model._learner.matrix.n_pending == 0
+    assert model.urgency == -1

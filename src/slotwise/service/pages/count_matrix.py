@@ -159,7 +159,11 @@ class CountMatrix:
             elif callable(change):
                 self._shift(cells)
                 cells = _Cells()
-                change()
+                try:
+                    change()
+                except BaseException:  # such as too little memory; all later changes need this one
+                    self._pending.appendleft(change)
+                    raise
             else:
                 cells.add_skips(change)
         self._shift(cells)

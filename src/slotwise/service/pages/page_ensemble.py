@@ -23,6 +23,7 @@ _TIE_BREAK = 1e-3  # relative; without it, a new page would always show its firs
 class GroupPlan(NamedTuple):
     """The planned displays of one layout for one segment. Other items follow in the order of the posterior means."""
 
+    layout: Layout  # that of the plan; a page may have got another layout of this name while the plan was made
     scores: Scores  # one draw: the means of the items of the segment and of the positions of the layout
     columns: Ints  # the positions, as columns of `scores`
     displays: Ints  # k x L
@@ -89,6 +90,7 @@ def _plan(
     visibility = (kappa / kappa.sum(axis=1, keepdims=True)).mean(axis=0, keepdims=True).astype(np.float32)
     displays = np.where(planned.displays == EMPTY, EMPTY, items[planned.displays])
     return GroupPlan(
+        layout,
         _with_leaders(means, visibility, 1),
         np.arange(len(layout.positions)),
         displays,

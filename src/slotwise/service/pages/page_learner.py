@@ -62,7 +62,7 @@ class PageLearner:
         ensemble = self._ensemble
         plan = ensemble.plans.get((segment, layout.name)) if ensemble.plans else None
         draw = int(self._rng.random() * len(ensemble.beta))
-        if plan is not None and self._rng.random() >= plan.draw_chances[draw]:
+        if plan is not None and plan.layout is layout and self._rng.random() >= plan.draw_chances[draw]:
             row = min(bisect_right(plan.until, self._rng.random()), len(plan.until) - 1)
             place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[row])
             later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
@@ -143,14 +143,17 @@ class PageLearner:
 
     def urgency(self) -> int:
         """How urgent a refresh is. It is not due if this is negative."""
-        level = 0 if self.matrix.n_pending > MOST_PENDING else -1
+        return max(0 if self.matrix.n_pending > MOST_PENDING else -1, self._urgency_of_draws())
+
+    def _urgency_of_draws(self) -> int:
+        """How urgent new draws are. They are not due if this is negative."""
         if not self._asked or not self._specs:
-            return level  # the page needs no draws
+            return -1  # the page needs no draws
         if self._later.size:
             return ITEMS_ADDED
         if self._ensemble.warming:
             return NO_DRAWS
-        return max(level, self._growth.level())
+        return self._growth.level()
 
     def layouts_changed(self) -> None:
         """Follow a change of the layouts: the planned displays may not fit any more."""
@@ -159,9 +162,13 @@ class PageLearner:
         self._growth.change()
 
     def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
-        """A job that makes a new ensemble on another thread. `active` are the items that may be shown."""
+        """A job that makes a new ensemble on another thread. `active` are the items that may be shown.
+
+        If no draws are due, the job only applies the changes that wait.
+        """
         far = self._growth.share > FAR
-        groups = EnsembleGroups(self._n_segments, list(self._asked.values()), active)
+        asked = list(self._asked.values()) if self._urgency_of_draws() >= 0 else []
+        groups = EnsembleGroups(self._n_segments, asked, active)
         return RefreshJob(self, groups, self._growth.now, far)
 
     def install(self, ensemble: PageEnsemble | None) -> None:

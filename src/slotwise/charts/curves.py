@@ -48,7 +48,7 @@ def last_value(rows: list[Row], name: str, column: str) -> float:
 
 
 def make_palette(names: list[str], drawn: list[str], colours: Mapping[str, str] | None) -> dict[str, str]:
-    """A colour for each drawn curve: the given colour, or else one that depends on the index of its name."""
+    """A colour for each drawn curve: the given colour, or else one chosen by the index of the curve's name."""
     return {name: (colours or {}).get(name, COLOURS[names.index(name) % len(COLOURS)]) for name in drawn}
 
 

@@ -1,4 +1,4 @@
-"""Find assignments to a field of a NamedTuple in kernels. Numba reports them without a line number."""
+"""Find places where a kernel assigns to a field of a NamedTuple. Numba reports them without a line number."""
 
 import dis
 import linecache

@@ -112,7 +112,10 @@ def _uses_of(module: ModuleType, attribute: str | None) -> Iterator[SourceLine]:
 
 
 def _compiled_alone(call: KernelCall) -> Exception | None:
-    """The error from compiling a kernel alone. Its lines are those of the kernel, not of the loop that calls it."""
+    """The error that occurs when a kernel is compiled by itself.
+
+    The lines of this error are those of the kernel, not of the loop that calls it.
+    """
     compile_it = getattr(call.function, "compile", None)
     type_of: Any = numba.typeof
     try:

@@ -6,8 +6,8 @@ Optimize via Information-Directed Sampling" (2018); Thompson sampling is Algorit
 
 Information-directed sampling alone gives up on an item that was unlucky at first, because few draws have such an item
 in their best display. Thompson sampling tries the item as often as it may still be one of the best. So each round picks
-a draw. If its best display has an unlikely item, this display is shown, as in Thompson sampling. Otherwise the round is
-one of information-directed sampling, with the posterior given that no unlikely item is among the best.
+a draw. If its best display has an unlikely item, this display is shown, as in Thompson sampling. Otherwise the round
+uses information-directed sampling, with the posterior given that no unlikely item is among the best.
 """
 
 from typing import NamedTuple

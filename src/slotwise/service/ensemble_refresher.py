@@ -69,7 +69,7 @@ class Refresher:
             self._task = asyncio.create_task(self._run())
 
     def forget(self, model: PageModel) -> None:
-        """Remove a page from the queue. If its ensemble is being made, it will not be used."""
+        """Remove a page from the queue. If an ensemble is being made for it, this ensemble will not be used."""
         self._running.pop(model, None)
         level = self._levels.pop(model, None)
         if level is not None:
@@ -84,7 +84,7 @@ class Refresher:
             self._task = None  # a task that never began has not done this itself
 
     async def apply_pending(self) -> None:
-        """Apply the changes of all pages to their counts, so that they do not take memory."""
+        """Apply the changes of all pages to their counts, so that pending changes take no memory."""
         changed, self._changed = list(self._changed), {}
         if changed:
             await run_in_background(_apply_pending, changed)
@@ -128,7 +128,7 @@ class Refresher:
         self._metrics.refresh_seconds.inc(result.seconds)
 
     def _largest_growth(self) -> float:
-        """The growth of the most urgent page, relative to the growth from which on an ensemble is due."""
+        """The growth of the most urgent page, relative to the growth at which an ensemble is due."""
         urgent = next((level for level in reversed(self._waiting) if level), {})
         return max((model.growth for model in urgent), default=0.0)
 

@@ -123,7 +123,7 @@ class PageCache:
     async def current_model(self, name: str) -> PageModel:
         """Like `model`, but the page is certainly in memory.
 
-        `model` may return a page that was evicted while it was loaded.
+        `model` may return a page that was evicted while it was being loaded.
         """
         model = self._by_name.get(name)
         while model is None or not self.ready or self._by_name.get(name) is not model:
@@ -173,8 +173,8 @@ class PageCache:
     async def _build(self, name: str, content: _PageContent) -> PageModel | None:
         """Build a page on a background thread and publish it. Returns None if it is out of date and must be read again.
 
-        No other callback runs between the read and the first line, so the changes noted here are those that the store
-        committed after the read.
+        No other callback runs between reading `content` and the first line of this method. So the changes noted here
+        are exactly those that the store committed after `content` was read.
         """
         load = self._loads[name] = _PageLoad(content.page.number)
         try:
@@ -205,7 +205,7 @@ class PageCache:
         self._metrics.page_bytes.set(self._n_bytes)
 
     def _apply(self, page: int, change: Callable[[PageModel], None]) -> None:
-        """Apply a change that the store has committed to a page, if the page is in memory or is being built."""
+        """Apply a committed change to a page, if the page is in memory or is being built."""
         model = self._by_number.get(page)
         if model is not None:
             change(model)

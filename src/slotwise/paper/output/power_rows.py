@@ -1,4 +1,4 @@
-"""The power of the tests on runs, as rows."""
+"""Rows that give the statistical power of each test that was applied to runs."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Which items of a page may be shown at a time."""
+"""Which items of a page may be shown at a given time."""
 
 import math
 from collections.abc import Iterable

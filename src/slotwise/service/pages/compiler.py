@@ -1,6 +1,6 @@
 """Compile the kernels of each policy once, in the background.
 
-The compiler keeps the GIL for long times. So while pages are served, a child process compiles and fills the cache of
+The compiler holds the GIL for long periods. So while pages are served, a child process compiles and fills the cache of
 kernels, and then this process loads them from the cache. `python -m slotwise.service.pages.compiler SPEC` is the child.
 """
 

@@ -37,11 +37,11 @@ class Growth:
 
     @property
     def share(self) -> float:
-        """The larger change of the two: of the displays or of the clicks, relative to those of the draws."""
+        """The relative change of the displays or of the clicks since the draws were made, whichever is larger."""
         return self._share * self.relative()
 
     def relative(self) -> float:
-        """The change since the draws were made, divided by the change from which on they are made again."""
+        """The change since the draws were made, divided by the change at which new draws are due."""
         now, before = self.now, self.drawn_from
         return max(
             abs(now.displays - before.displays) / max(1.0, self._share * before.displays),
@@ -49,7 +49,7 @@ class Growth:
         )
 
     def level(self) -> int:
-        """How urgent new draws are, from 0 to MOST_LEVEL, or -1 if they are not due. Each level doubles the change."""
+        """How urgent new draws are, from 0 to MOST_LEVEL, or -1 if not due. Each level means twice the change."""
         change = self.relative()
         if change < 1.0:
             return 0 if self.now.changes != self.drawn_from.changes else -1

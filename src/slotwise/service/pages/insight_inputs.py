@@ -34,7 +34,7 @@ class InsightInputs(NamedTuple):
 
 
 def insight_inputs(model: PageModel, now: float) -> Callable[[], InsightInputs]:
-    """Copy what changes on the event loop. The function that is returned adds the rest on a background thread."""
+    """Copy the data that the event loop may change. Returns a function that a background thread calls for the rest."""
     page, names, specs, segments = model.page, list(model.names), list(model.specs), list(model.segments)
     body = page.body
     layouts = list(body.spec.all_layouts())

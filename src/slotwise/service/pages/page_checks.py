@@ -14,7 +14,7 @@ MOST_SWEEPS, MOST_DRAWS = 100, 1_000  # of an ensemble: sweeps between two draws
 
 
 def check_page(spec: PageSpec) -> list[FieldError]:
-    """The problems of a page's definition, except wrong types of fields."""
+    """The problems in a page's definition, except fields of the wrong type."""
     problems: list[FieldError] = []
     if (spec.positions is None) == (spec.layouts is None):
         problems.append(FieldError("/positions", "either positions or layouts are needed, and not both"))
@@ -70,7 +70,7 @@ def check_limits(body: PageBody, items: int) -> str | None:
 
 
 def check_item(spec: ItemSpec, given: Collection[str] = ItemSpec.__struct_fields__) -> list[FieldError]:
-    """The problems of an item, except wrong types. Each points to a field that is `given` in the request."""
+    """The problems in an item, except fields of the wrong type. Each points to a field `given` in the request."""
     problems: list[FieldError] = []
     if spec.prior is not None and spec.prior.clicks > spec.prior.views:
         clicks, views = _plain_number(spec.prior.clicks), _plain_number(spec.prior.views)

@@ -80,7 +80,7 @@ class PageLearner:
     def _later_thetas(self, draw: int) -> Floats:
         """Draws for items that were added after the ensemble was made: from the law of the draw and their own prior.
 
-        If they are very many, a random part of them takes part in this display.
+        If there are very many such items, only a random sample of them is considered for this display.
         """
         n_later = self._later.shape[1]
         if not n_later:
@@ -138,7 +138,7 @@ class PageLearner:
 
     @property
     def growth(self) -> float:
-        """The change of the counts since the draws were made, relative to the change from which on they are due."""
+        """The change of the counts since the draws were made, relative to the change at which new ones are due."""
         return self._growth.relative()
 
     def urgency(self) -> int:
@@ -164,7 +164,7 @@ class PageLearner:
     def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
         """A job that makes a new ensemble on another thread. `active` are the items that may be shown.
 
-        If no draws are due, the job only applies the changes that wait.
+        If no draws are due, the job only applies the pending changes.
         """
         far = self._growth.share > FAR
         asked = list(self._asked.values()) if self._urgency_of_draws() >= 0 else []
@@ -188,7 +188,7 @@ class RefreshJob(NamedTuple):
     far: bool
 
     def run(self, rng: np.random.Generator) -> PageEnsemble | None:
-        """Apply the changes that wait and, if the page needs draws, make them. Other threads may use the page."""
+        """Apply the pending changes and, if the page needs draws, make the draws. Other threads may use the page."""
         learner, matrix = self.learner, self.learner.matrix
         with matrix.locked() as counts:
             if not self.groups.asked or not counts.clicks.size:

@@ -288,7 +288,7 @@ class PageModel:
         return self._learner.matrix.cells()
 
     def apply_pending(self) -> None:
-        """Apply changes that wait to the counts. Background threads call this."""
+        """Apply the pending changes to the counts. Background threads call this."""
         self._learner.matrix.apply_pending()
 
     @property
@@ -305,7 +305,7 @@ class PageModel:
 
     @property
     def growth(self) -> float:
-        """The change of the counts since the ensemble was made, relative to the change from which on it is due."""
+        """The change of the counts since the ensemble was made, relative to the change at which a new one is due."""
         return self._learner.growth
 
     def begin_refresh(self) -> RefreshJob:

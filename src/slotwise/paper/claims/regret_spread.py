@@ -51,7 +51,7 @@ def _above_lucky(rows: Floats) -> bool:
 
 
 def _lucky_at(times: float) -> Callable[[Floats], Floats]:
-    """Change the runs so that the median lucky run loses `times` the 5 % quantile of PB-MHB."""
+    """Scale the greedy runs. The median regret of the lucky ones becomes `times` x the 5 % quantile of PB-MHB."""
 
     def change(rows: Floats) -> Floats:
         lucky = _lucky(rows)

@@ -111,7 +111,7 @@ class PageLearner:
         self._growth.add(displays, clicks)
 
     def fade(self, epochs: int) -> None:
-        """Lower the weight of all counts as if this many epochs passed. Priors do not fade."""
+        """Lower the weight of all counts as if this many epochs had passed. Priors do not fade."""
         self.matrix.append_fading(epochs)
         self._growth.fade(weight(epochs))
 

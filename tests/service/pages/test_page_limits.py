@@ -22,7 +22,7 @@ LIMIT = 30  # counts: the page of these tests has 5 items x 1 segment x 4 column
 
 @pytest.fixture
 def low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("page", "page_checks"):
+    for module in ("page_definition", "page_checks"):
         monkeypatch.setattr(f"slotwise.service.pages.{module}.MOST_COUNTS", LIMIT)
 
 

@@ -1,10 +1,10 @@
 """`python -m benchmarks.slot_ids_regret [group ...]`: the regret of slot_ids relative to that of pb_mhb.
 
 Three numbers are compared: the mean, the 95th percentile, and the mean of the worst 2 % of the runs. pb_mhb has
-`reference=none` and the same visitors. The seeds were not used to choose slot_ids or its settings. `itself` compares
-pb_mhb with itself under another seed, which shows the ratios that chance alone produces. All groups together take
-hours. Results are saved after each setting, and settings that the file already has are not measured again. A number as
-the last argument is a share of the runs.
+`reference=none` and the same visitors. The seeds differ from those of the trials that led to slot_ids. Two rejected
+variants were measured with them too. `itself` compares pb_mhb with itself under another seed, which shows the ratios
+that chance alone produces. All groups together take hours. Results are saved after each setting, and settings that the
+file already has are not measured again. A number as the last argument is a share of the runs.
 """
 
 import json

@@ -15,7 +15,7 @@ from slotwise.service.pages.page_learner import ITEMS_ADDED, RefreshJob
 from slotwise.service.pages.page_model import PageModel
 
 SHARE = 0.5  # of one core
-BATCH_PAGES, BATCH_SECONDS = 32, 0.01  # a batch ends after so many pages, or when so much CPU time is used
+BATCH_PAGES, BATCH_SECONDS = 32, 0.01  # a batch ends after this many pages, or after this much CPU time
 _log = logging.getLogger("slotwise.service")
 
 
@@ -81,7 +81,7 @@ class Refresher:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-            self._task = None  # a task that never began has not done this itself
+            self._task = None  # `_run` does this too, but not if it was cancelled before its first step
 
     async def apply_pending(self) -> None:
         """Apply the changes of all pages to their counts, so that pending changes take no memory."""

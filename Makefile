@@ -35,10 +35,10 @@ $(RUNS): pyproject.toml constraints.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-compile --editable '.[service]'  # Python compiles the few modules that it imports
 	@touch $(RUNS)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml clients/python/pyproject.toml constraints.txt
 	$(MAKE_VENV)
 	@echo "installing every extra and the development tools into .venv, once: DuckDB, Altair, Spark, pytest and others (2 GB)"
-	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]' --editable clients/python
 	@touch $(RUNS) $(READY)
 
 run: $(RUNS)
@@ -70,7 +70,7 @@ test-spark: $(READY)
 	$(BIN)/pytest tests/logs/test_spark.py tests/logs/test_spark_cluster.py
 
 soak: $(READY)
-	$(BIN)/pytest -m soak -s tests/service
+	$(BIN)/pytest -m soak -s tests/service tests/clients
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -97,11 +97,15 @@ package: $(READY)
 	rm -rf dist $(PACKAGE)
 	$(BIN)/python -m build
 	$(PYTHON) -m venv $(PACKAGE)/venv
-	$(PACKAGE)/venv/bin/python $(PIP_INSTALL) "$$(echo dist/*.whl)[service]"
+	$(PACKAGE)/venv/bin/python $(PIP_INSTALL) "$$(echo dist/slotwise-*.whl)[service]"
 	cd $(PACKAGE) && venv/bin/slotwise policies && venv/bin/slotwise simulate --rounds 1000 --runs 2
 	cd $(PACKAGE) && venv/bin/slotwise demo --headless --rounds 500 --port 0
-	mkdir $(PACKAGE)/sdist && tar --extract --strip-components 1 --directory $(PACKAGE)/sdist --file dist/*.tar.gz
+	mkdir $(PACKAGE)/sdist && tar --extract --strip-components 1 --directory $(PACKAGE)/sdist --file dist/slotwise-*.tar.gz
 	cd $(PACKAGE)/sdist && PYTHONPATH=src ../../../$(BIN)/pytest tests/docs tests/clickmodels tests/test_names.py tests/test_package.py
+	$(BIN)/python -m build --outdir dist clients/python
+	$(PYTHON) -m venv $(PACKAGE)/client
+	$(PACKAGE)/client/bin/python $(PIP_INSTALL) dist/slotwise_client-*.whl
+	$(PACKAGE)/client/bin/python -c 'from slotwise_client import Client; print(Client("http://127.0.0.1:1").recommend("shop"))'
 	rm -rf $(PACKAGE)
 
 clean:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 ROOT_PAGES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
 PAGES = [*ROOT_PAGES, *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = sorted(
-    path for folder in ("src", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("src", "clients", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
 )
 # these files name the old word because they replace it
 ALLOWED = {"CHANGELOG.md": {"variant"}, "migrations.py": {"variant"}, "test_migrations.py": {"variant"}}

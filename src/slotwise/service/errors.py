@@ -58,7 +58,7 @@ class StaleVersion(ServiceError):
 class Refused(ServiceError):
     """The caller may not make this request. `key` is the id of its key, or another label for the metrics."""
 
-    def __init__(self, detail: str, key: str) -> None:
+    def __init__(self, detail: str, key: str = "none") -> None:
         super().__init__(detail)
         self.key = key
 
@@ -74,7 +74,7 @@ class Forbidden(Refused):
 class TooManyRequests(Refused):
     """The key has used up its rate. It may be used again after `seconds`."""
 
-    def __init__(self, detail: str, key: str, seconds: float) -> None:
+    def __init__(self, detail: str, key: str = "none", seconds: float = 1.0) -> None:
         super().__init__(detail, key)
         self.seconds = seconds
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from slotwise.service.http import connection, large_response
+from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind, listening
 from tests.service.running_service import Client, open_client
@@ -36,7 +37,7 @@ async def listening_client(folder: Path) -> AsyncIterator[tuple[Client, tuple[st
         await client.ok("PUT", STATE, {"displays": 9, "counts": cells})
         with bind("127.0.0.1", 0) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # the operating system buffers little
-            async with listening(make_app(client.service), listener):
+            async with listening(make_app(client.service, DevAccess()), listener):
                 yield client, listener.getsockname()
 
 

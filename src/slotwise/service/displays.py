@@ -64,9 +64,12 @@ class Displays:
         return IssuedDisplay(model, display, is_new=True)
 
     async def record_events(self, events: list[Event]) -> RecordedEvents:
-        """Commit events, and learn from them."""
+        """Commit events, and learn from them. Raises StoreDown if the store cannot be written."""
         now = self._clock()
-        return await commit_and_apply(self._store, lambda ledger: ledger.record_events(events, now), self._learn)
+        recorded = await commit_and_apply(self._store, lambda ledger: ledger.record_events(events, now), self._learn)
+        if all(outcome.page is None for outcome in recorded.outcomes):  # nothing was written, so test it
+            await self._health.check(self._store)
+        return recorded
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
         """Add events to the metrics. Each is given as (status, page number). The label of an unknown page is ""."""

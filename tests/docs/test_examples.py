@@ -14,7 +14,7 @@ from tests.service.running_service import Process
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WIDTH = 78  # columns of a help text on a terminal with 80
-# tests of their own: test_service_docs.py, tests/clients; test_docs.py has those of the README's code and of the example policy
+# tests of their own: in test_service_docs.py and tests/clients; test_docs.py has those of the README and of the policy
 WITHOUT_COMMANDS, WITHOUT_CODE = {"service.md"}, {"README.md", "service.md", "adding_a_policy.md", "clients.md"}
 
 

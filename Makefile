@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package clean help
+.PHONY: run test check browser node-packages unit statistics test-spark soak bench figures paper docs package clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -58,9 +58,16 @@ browser:
 		{ echo "installing chromium, for the test that clicks in a browser"; \
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
+# Some tests run example sites in Node. Where npm is installed, this installs what they need (40 MB); elsewhere they are skipped.
+SITES := examples/sites
+node-packages:
+	@! command -v npm >/dev/null || [ $(SITES)/node_modules/.package-lock.json -nt $(SITES)/package.json ] || \
+		{ echo "installing Express, React and TypeScript, for the tests of the JavaScript client"; \
+		cd $(SITES) && npm install --no-package-lock --no-audit --no-fund --silent; } >&2 || true
+
 # Two processes: most of the time goes to compilation, which uses one core. tests/worker_groups.py groups the tests.
 # Tests start about 140 processes, so Python keeps the bytecode of the sources even where it is told not to.
-unit: $(READY) browser
+unit: $(READY) browser node-packages
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
 
 statistics: $(READY)
@@ -109,4 +116,4 @@ package: $(READY)
 	rm -rf $(PACKAGE)
 
 clean:
-	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SITES)/node_modules out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

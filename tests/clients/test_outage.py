@@ -2,6 +2,7 @@
 twice, and no page waits longer than its timeout."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -16,10 +17,11 @@ from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
+NODE = shutil.which("node")  # where it is missing, test_javascript_client.py says so
 KINDS = {
     "sync": [sys.executable, "-m", "tests.clients.outage_visits", "sync"],
     "async": [sys.executable, "-m", "tests.clients.outage_visits", "async"],
-}
+} | ({"javascript": [NODE, "tests/clients/outage_visits.mjs"]} if NODE else {})
 BUSY = 5.0  # seconds that a busy machine may add to a wait; an outage adds far more
 
 

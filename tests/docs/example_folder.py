@@ -28,7 +28,7 @@ LESS_WORK = {
 # What the documentation has made before: a log and its fits, and a page of the service.
 SETTING_UP = ("slotwise logs synth clicks.csv --setting behavioral", "slotwise fit clicks.csv --output fits.json")
 SHOP_AS_NEW = "slotwise pages apply examples/shop.toml --exact"
-NOT_RUN = ("pip", "python", "python3", "git", "cd", ".", ".venv/bin/pre-commit")
+NOT_RUN = ("pip", "npm", "python", "python3", "git", "cd", ".", ".venv/bin/pre-commit")
 
 
 class KnownCommand(NamedTuple):
@@ -72,7 +72,7 @@ class ExampleFolder:
     def __init__(self, folder: Path, service: Process) -> None:
         self.folder, self._service = folder, service
         self._results: dict[tuple[str, ...], CommandResult] = {}
-        shutil.copytree(ROOT / "examples", folder / "examples")
+        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("node_modules"))
         sw.Recommender(["hat", "tie", "bag"], ["hero", "side"], seed=1).save(folder / "page.json")
         for line in SETTING_UP:
             self.run(line)

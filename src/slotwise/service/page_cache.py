@@ -199,6 +199,14 @@ class PageCache:
         self._n_bytes += size - self._sizes.get(name, 0)
         self._sizes[name] = size
         self._by_name.move_to_end(name)
+        self._evict_beyond_budget()
+
+    def set_budget(self, most_bytes: float) -> None:
+        """Change how much memory the pages may take together."""
+        self._most_bytes = most_bytes
+        self._evict_beyond_budget()
+
+    def _evict_beyond_budget(self) -> None:
         while self._n_bytes > self._most_bytes and len(self._by_name) > 1:
             self.evict(next(iter(self._by_name)))
             self._metrics.evicted.inc()

@@ -18,8 +18,11 @@ from slotwise.service.http.large_body import LARGE, PieceDecoder
 from slotwise.service.http.large_response import LargeResponses
 from slotwise.service.http.problems import Problem, problem_of
 from slotwise.service.http.request_body import BodyReader
+from slotwise.service.http.request_log import RequestLog, logs_every_request, request_id
 from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service
+
+_NO_HEADERS: dict[bytes, bytes] = {}  # of a request whose headers are invalid
 
 
 class Endpoint:
@@ -35,10 +38,11 @@ class Endpoint:
         self._query_types = {known.name: known.type for known in route.parameters if known.where == "query"}
         self._seconds = service.metrics.seconds.labels(route.name)
         self._requests: dict[int, Any] = {}  # status -> counter
+        self._log = RequestLog(route.name)
 
     async def respond(self, scope: Scope, receive: Receive) -> Response:
         """Respond to a request. The content is encoded unless it is streamed, and errors become problems."""
-        started = time.perf_counter()
+        started, headers, detail, id = time.perf_counter(), _NO_HEADERS, "", ""
         try:
             headers = header_values(scope["headers"])
             caller = self._authorize(self._route, scope, headers)
@@ -57,14 +61,22 @@ class Endpoint:
                 content = encode(response.content)
                 response = Response(response.status, content, response.headers, response.media_type)
         except asyncio.CancelledError:  # the server stops, and the request did not finish in time
-            detail = "the service is stopping: the request may have been carried out, or not"
-            response = Problem(503, detail, headers={"connection": "close"}).response()
+            detail, id = "the service is stopping: the request may have been carried out, or not", request_id(headers)
+            response = Problem(503, detail, headers={"connection": "close"}, request_id=id).response()
         except Exception as error:
-            response = problem_of(error).response()
+            id = request_id(headers)
+            problem = problem_of(error, id)
+            detail, response = problem.detail, problem.response()
             if isinstance(error, Refused):
                 self._service.metrics.refused.labels(error.key, str(response.status)).inc()
+        seconds = time.perf_counter() - started
         self._count(response.status)
-        self._seconds.observe(time.perf_counter() - started)
+        self._seconds.observe(seconds)
+        if b"x-request-id" in headers:
+            id = id or request_id(headers)
+            response = response._replace(headers={**response.headers, "x-request-id": id})
+        if detail or logs_every_request():
+            self._log.write(scope, response, id or request_id(headers), detail, seconds)
         return response
 
     def _query(self, text: bytes) -> dict[str, str]:

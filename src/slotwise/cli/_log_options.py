@@ -10,7 +10,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
-    from slotwise.logs.read_log import CountOptions
+    from slotwise.logs.opened_log import CountOptions
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": ""}
 _BAR_TOTAL = 1000  # a progress bar counts whole steps, but the log reader reports a share
@@ -84,7 +84,7 @@ class LogOptions:
 
     def count_options(self, add_bar: console.AddBar) -> "CountOptions":
         """The options of `count_log`, with a progress bar that reports the share counted so far."""
-        from slotwise.logs.read_log import CountOptions
+        from slotwise.logs.opened_log import CountOptions
 
         update = add_bar("counting", _BAR_TOTAL)
         return CountOptions(

@@ -89,7 +89,7 @@ class LogOptions:
         update = add_bar("counting", _BAR_TOTAL)
         return CountOptions(
             where=self._filters(),
-            max_bad=_parse_tolerance(self.max_bad),
+            max_bad=parse_tolerance(self.max_bad),
             engine=self.engine,
             memory=self.memory,
             master=self.master,
@@ -144,7 +144,7 @@ def _parse_columns(text: str) -> dict[str, str | None]:
     return columns
 
 
-def _parse_tolerance(text: str) -> int | float:
+def parse_tolerance(text: str) -> int | float:
     """Parse a number of lines, '12', or a share of all lines, '0.1%'."""
     error = BadInput(f"--max-bad = {text!r} is neither a whole number of lines such as 12 nor a share such as 0.1%")
     try:

@@ -67,14 +67,24 @@ def open_log(
     extra: Sequence[str] = (),
 ) -> Iterator[OpenedLog]:
     """Open a log. `extra` are columns to read beside those of the schema. The engine stops when the context ends."""
-    require("logs", "reading a log")
-    paths, format_name = find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
+    paths, format_name = _find(files, format)
     full_schema = _full_schema(format_name, dict(schema or {}), paths)
     parsed = [parse(filter) if isinstance(filter, str) else filter for filter in options.where]
     log_files = open_log_files(paths, full_schema, [*(filter.column for filter in parsed), *extra])
     filters = [filter._replace(internal_name=log_files.read[filter.column]) for filter in parsed]
     with start_engine(options.engine, options.memory, options.master) as engine:
         yield OpenedLog(engine, log_files, filters, format_name, options.progress)
+
+
+def columns_in(files: str | Iterable[str], format: str) -> list[str]:
+    """All columns of a log, as its first file has them."""
+    paths, _ = _find(files, format)
+    return columns_of(paths[0], _full_schema(format, {}, paths))
+
+
+def _find(files: str | Iterable[str], format: str | None) -> tuple[list[str], str]:
+    require("logs", "reading a log")
+    return find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
 
 
 def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:

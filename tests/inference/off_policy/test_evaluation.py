@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slotwise.inference.off_policy.evaluation import Evaluation, Target, evaluate_target
+from slotwise.inference.off_policy.evaluation import Evaluation, TargetShares, evaluate_target
 from tests.inference.off_policy.simulated_log import MODEL, VALUES, logged, propensities
 
 ITEMS, POSITIONS = [f"item {k}" for k in range(5)], ["1", "2", "3"]
@@ -12,21 +12,21 @@ ORDER = np.array([[1, 0, 4]])
 MIXTURE = np.array([[0, 1, 2], [2, 3, 0]])
 
 
-def target(displays: np.ndarray, valued: bool = False) -> Target:
+def target(displays: np.ndarray, valued: bool = False) -> TargetShares:
     shares = propensities(displays, np.full(len(displays), 1.0 / len(displays)))
-    return Target(shares, ITEMS, POSITIONS, VALUES if valued else np.ones(5))
+    return TargetShares(shares, ITEMS, POSITIONS, VALUES if valued else np.ones(5))
 
 
-def truth(wanted: Target) -> float:
+def truth(wanted: TargetShares) -> float:
     return float((wanted.shares * np.outer(MODEL.theta * wanted.values, MODEL.kappa)).sum())
 
 
-def evaluations(wanted: Target, logs: int, displays: int, seed: int, valued: bool = False) -> list[Evaluation]:
+def evaluations(wanted: TargetShares, logs: int, displays: int, seed: int, valued: bool = False) -> list[Evaluation]:
     rng = np.random.default_rng(seed)
     return [evaluate_target(logged(rng, displays, valued), wanted) for _ in range(logs)]
 
 
-def check(wanted: Target, found: list[Evaluation], covered: tuple[float, float]) -> None:
+def check(wanted: TargetShares, found: list[Evaluation], covered: tuple[float, float]) -> None:
     """The mean of each estimator is within 4 standard errors of the truth, and its intervals cover the truth."""
     expected = truth(wanted)
     for name in ESTIMATORS:

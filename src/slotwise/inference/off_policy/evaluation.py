@@ -38,7 +38,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     doubly_robust: ValueEstimate | None = None
 
 
-class Target(msgspec.Struct, frozen=True):
+class TargetShares(msgspec.Struct, frozen=True):
     """Where the target shows which item: `shares[i, l]` is the probability that item i is at position l."""
 
     shares: Floats
@@ -47,7 +47,7 @@ class Target(msgspec.Struct, frozen=True):
     values: Floats  # what a click on each item earns
 
 
-def evaluate_target(cells: LoggedCells, target: Target, level: float = 0.9) -> Evaluation:
+def evaluate_target(cells: LoggedCells, target: TargetShares, level: float = 0.9) -> Evaluation:
     """Estimate what the target would have earned per display of the log."""
     check_level(level)
     weights = target.shares[cells.item, cells.position] / cells.propensity
@@ -66,7 +66,7 @@ def evaluate_target(cells: LoggedCells, target: Target, level: float = 0.9) -> E
     )
 
 
-def _why_not(cells: LoggedCells, target: Target, weights: Floats, effective: float) -> str:
+def _why_not(cells: LoggedCells, target: TargetShares, weights: Floats, effective: float) -> str:
     """The reason why the log cannot tell what the target earns, or an empty string."""
     shown = cells.counts(*target.shares.shape)
     missing = np.argwhere((target.shares > 0.0) & (shown.clicks + shown.skips == 0.0))
@@ -88,7 +88,7 @@ def _why_not(cells: LoggedCells, target: Target, weights: Floats, effective: flo
     return ""
 
 
-def _model_based(cells: LoggedCells, target: Target, level: float) -> ValueEstimate:
+def _model_based(cells: LoggedCells, target: TargetShares, level: float) -> ValueEstimate:
     """The posterior mean of the target's earnings under the position-based model, and a credible interval."""
     draws = posterior(cells.counts(*target.shares.shape), _DRAWS)
     earned = np.einsum("di,il,dl->d", draws.theta * target.values, target.shares, draws.kappa)

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.types import Receive, Scope
 
@@ -23,6 +23,7 @@ from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service
 
 _NO_HEADERS: dict[bytes, bytes] = {}  # of a request whose headers are invalid
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # the server puts it into a path where bytes are not UTF-8
 
 
 class Endpoint:
@@ -48,6 +49,8 @@ class Endpoint:
             caller = self._authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
+            if _REPLACEMENT in scope["path"]:
+                _check_encoding(scope["raw_path"])
             query = self._query(scope["query_string"]) if scope["query_string"] else {}
             if self._new_name:
                 check_value(self._new_name, path[self._new_name], PATH_TYPES[self._new_name])
@@ -81,6 +84,7 @@ class Endpoint:
 
     def _query(self, text: bytes) -> dict[str, str]:
         """The query parameters. A parameter without a value is kept, so that validation can reject it."""
+        _check_encoding(text)
         query = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
         for name, type_ in self._query_types.items():
             if name in query:
@@ -92,3 +96,11 @@ class Endpoint:
         if counter is None:
             counter = self._requests[status] = self._service.metrics.requests.labels(self._name, str(status))
         counter.inc()
+
+
+def _check_encoding(quoted: bytes) -> None:
+    """Raise a Problem if a path or a query is not UTF-8. Otherwise it would name something else."""
+    try:
+        unquote_to_bytes(quoted).decode()
+    except UnicodeDecodeError:
+        raise Problem(400, "the path or the query is not UTF-8") from None

@@ -186,7 +186,7 @@ def test_the_page_file_of_the_documentation_is_valid(tmp_path: Path) -> None:
 def test_the_table_of_settings_is_that_of_the_code() -> None:
     """Names, order, defaults, and which settings a reload applies."""
     text = (ROOT / "docs" / "configuration.md").read_text().partition("## Settings")[2].partition("\n\n`slotwise")[0]
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \| ([^|]*) \|", text, flags=re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|", text, flags=re.MULTILINE)
     shown = [(name, default.strip(), applied.strip()) for name, default, applied in rows]
 
     def default(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import IO
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, ResultT, StoreCallbacks
+from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, Reader, ResultT, StoreCallbacks
 from slotwise.service.store.migrations import check_ours, migrate
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
@@ -36,7 +36,7 @@ class SqliteStore:
         self._path = path
         self._lock = _lock(path)
         try:
-            self._writer = GroupCommit(lambda: _open(path), callbacks)
+            self._writer = GroupCommit(lambda: _open(path), lambda: SqliteReader(path), callbacks)
         except BaseException as error:
             self._lock.close()
             if isinstance(error, sqlite3.Error):
@@ -60,6 +60,9 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise StoreDown from error
 
+    def begin_read(self) -> "asyncio.Future[Reader]":
+        return self._writer.begin_read()
+
     def peek(self, id: str) -> Display | None:
         """Look up a display on this thread, because that takes less time than switching to another thread."""
         try:
@@ -77,6 +80,26 @@ class SqliteStore:
         self._lock.close()
 
 
+class SqliteReader:
+    """A read transaction on a connection of its own. `Reader` describes the methods."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = connect_to_read(path, check_same_thread=False)
+        self._connection.execute("BEGIN")
+        self._connection.execute("SELECT 1 FROM meta").fetchone()  # SQLite fixes the moment at the first read
+
+    def read(self, operation: Operation[ResultT]) -> ResultT:
+        try:
+            return operation(SqliteLedger(self._connection))
+        except sqlite3.Error as error:
+            raise StoreDown from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
     """Run a read-only operation, whether or not a service owns the store."""
     connection = connect_to_read(path)
@@ -87,9 +110,10 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
         connection.close()
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def connect_to_read(path: Path, check_same_thread: bool = True) -> sqlite3.Connection:
     """A read-only connection. It may be open while another process owns the store."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=check_same_thread)
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:

@@ -1,4 +1,4 @@
-"""Node, for the tests of the JavaScript client. Without it, or without the packages of the examples, they are skipped."""
+"""Node, for the tests of the JavaScript client. Without Node, or without its packages, these tests are skipped."""
 
 import json
 import shutil

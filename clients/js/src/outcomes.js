@@ -13,7 +13,8 @@ export class Outcomes {
 
   report(event, status, detail) {
     this.counts[status] = (this.counts[status] ?? 0) + 1;
-    if (NOT_COUNTED.has(status)) this.#log(status, detail);
+    const isExpected = event.type === "discard" && status === "unknown"; // of a display that was never issued
+    if (NOT_COUNTED.has(status) && !isExpected) this.#log(status, detail);
     try {
       this.callback?.({ event, status, detail });
     } catch (error) {

@@ -13,6 +13,11 @@ _NOT_COUNTED: set[EventStatus] = {"unknown", "conflict", "rejected", "invalid", 
 _log = logging.getLogger("slotwise_client")
 
 
+def _is_expected(outcome: EventOutcome) -> bool:
+    """Whether this is a discard of a display that the service has never issued: nothing is lost."""
+    return outcome.event.type == "discard" and outcome.status == "unknown"
+
+
 class Outcomes:
     """Counts outcomes. A callback that fails is logged and does no other harm."""
 
@@ -43,7 +48,7 @@ class Outcomes:
 
     def _log_line(self, outcome: EventOutcome) -> str:
         """A line about all outcomes with this status since the last line, or nothing if that was just now."""
-        if outcome.status not in _NOT_COUNTED:
+        if outcome.status not in _NOT_COUNTED or _is_expected(outcome):
             return ""
         now, total = time.monotonic(), self._counts[outcome.status]
         logged, before = self._logged.get(outcome.status, (-LOG_SECONDS, 0))

@@ -1,29 +1,21 @@
 """A small shop in Flask: it shows the display that slotwise chooses, and sends the clicks back.
 
 Start `slotwise serve --dev --store sqlite:///shop.db` and apply examples/shop.toml, then run
-`pip install flask && python examples/shop_site.py`. After a click, `slotwise pages show shop` counts it.
+`pip install flask ./clients/python && python examples/shop_site.py`. `slotwise pages show shop` counts the clicks.
 """
 
-import json
 import os
-from http.client import HTTPException
-from urllib.request import Request, urlopen
 
 from flask import Flask, render_template_string, request
 
+from slotwise_client import Client, DefaultOrder, Options
+
 SLOTWISE = os.environ.get("SLOTWISE_URL", "http://127.0.0.1:8000")
 TIMEOUT = float(os.environ.get("SLOTWISE_TIMEOUT", "0.2"))  # seconds: no visitor waits longer for slotwise
-DEFAULT_DISPLAY = {  # shown while slotwise is away; without a token, clicks are not sent
-    "token": "",
-    "items": [
-        {"position": "top-left", "item": "straw hat"},
-        {"position": "top-middle", "item": "silk scarf"},
-        {"position": "top-right", "item": "linen shirt"},
-        {"position": "bottom-left", "item": "canvas bag"},
-        {"position": "bottom-middle", "item": "sun glasses"},
-        {"position": "bottom-right", "item": "rain coat"},
-    ],
-}
+DEFAULT = DefaultOrder(  # shown while slotwise is away
+    positions=["top-left", "top-middle", "top-right", "bottom-left", "bottom-middle", "bottom-right"],
+    items=["straw hat", "silk scarf", "linen shirt", "canvas bag", "sun glasses", "rain coat"],
+)
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -37,7 +29,7 @@ main a { padding: 2rem; border: 1px solid; text-align: center; }
 <body>
 <h1>Shop</h1>
 <main>
-{% for row in display["items"] %}
+{% for row in display.items %}
 <a href="{{ url_for('item', name=row.item) }}" style="grid-area: {{ row.position }}"
    data-token="{{ display.token }}" data-position="{{ row.position }}">{{ row.item }}</a>
 {% endfor %}
@@ -52,24 +44,13 @@ document.addEventListener("click", ({ target }) => {
 </html>
 """
 app = Flask(__name__)
-
-
-def call_slotwise(path, body):
-    """Send JSON to slotwise. Returns its answer, or None if it is away, too slow, or refuses."""
-    message = Request(SLOTWISE + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    try:
-        with urlopen(message, timeout=TIMEOUT) as answer:
-            return json.load(answer)
-    except (OSError, HTTPException, ValueError) as error:
-        app.logger.warning("no answer from slotwise: %s", error)
-        return None
+slotwise = Client(SLOTWISE, options=Options(timeout=TIMEOUT))
 
 
 @app.get("/")
 def shop():
     """Ask for a display, and render it."""
-    display = call_slotwise("/v1/pages/shop/recommendations", {})
-    return render_template_string(PAGE, display=display or DEFAULT_DISPLAY)
+    return render_template_string(PAGE, display=slotwise.recommend("shop", default=DEFAULT))
 
 
 @app.get("/items/<name>")
@@ -80,15 +61,11 @@ def item(name):
 
 @app.post("/clicked")
 def clicked():
-    """Forward a click. `sendBeacon` sends text as text/plain: `force` makes Flask read it as JSON all the same."""
+    """Report a click, without waiting. `sendBeacon` sends text as text/plain: `force` makes Flask read it as JSON."""
     click = request.get_json(force=True)
     if not isinstance(click, dict):
         return "an object is needed", 400
-    event = {"type": "click", "token": click.get("token"), "position": click.get("position")}
-    answer = call_slotwise("/v1/events", {"events": [event]})
-    for result in answer["results"] if answer else []:
-        if result["status"] not in ("accepted", "duplicate"):
-            app.logger.warning("slotwise did not count a click: %s", result)
+    slotwise.click(click.get("token"), click.get("position"))
     return "", 204
 
 

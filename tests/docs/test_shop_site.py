@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from slotwise.client.sample import SHOP
+from slotwise_client import Client, Options
 from tests.chromium import Chromium
 from tests.command_line import run_command
 from tests.service.running_service import Process, process
@@ -112,7 +113,7 @@ def clicked_positions(service: Process, link: Link) -> list[str]:
     """The positions of the link's display that were clicked, as the log of the service has them."""
     lines = [json.loads(line) for line in service.http.get("/v1/pages/shop/log").text.splitlines()]
     display = [line for line in lines if line["display"] == link.token.partition(".")[0]]
-    assert len(display) == 6
+    assert len(display) in (0, 6)  # a display is committed after it was shown
     return [line["position"] for line in display if line["clicked"]]
 
 
@@ -126,7 +127,7 @@ def test_the_page_shows_a_display_and_a_beacon_brings_its_click(service: Process
     assert [link.position for link in shown] == service.http.get("/v1/pages/shop").json()["layouts"]["default"]
     assert len({link.token for link in shown}) == 1
     assert send_beacon(site, body_of(shown[1])).startswith(b"HTTP/1.1 204 ")
-    assert clicked_positions(service, shown[1]) == [shown[1].position]
+    wait_until(lambda: clicked_positions(service, shown[1]) == [shown[1].position])
     assert site.get(f"/items/{shown[1].text}").status_code == 200
 
 
@@ -143,7 +144,7 @@ def test_a_visitor_cannot_send_other_events(service: Process, site: httpx.Client
     forged = json.dumps({"type": "discard", "display": display, "token": None, "position": link.position})
     assert send_beacon(site, forged).startswith(b"HTTP/1.1 204 ")
     assert send_beacon(site, body_of(link)).startswith(b"HTTP/1.1 204 ")
-    assert clicked_positions(service, link) == [link.position], "the display was not discarded"
+    wait_until(lambda: clicked_positions(service, link) == [link.position])  # the display was not discarded
 
 
 def test_names_are_escaped(service: Process, site: httpx.Client) -> None:
@@ -172,15 +173,14 @@ def read_links(browser: Chromium) -> list[Link]:
     return [Link(*values) for values in browser.evaluate(script)]
 
 
-def test_without_the_service_visitors_see_the_default_order(service: Process, site: httpx.Client) -> None:
+def test_without_the_service_visitors_see_the_last_good_display(service: Process, site: httpx.Client) -> None:
     """This stops the service that the tests above use."""
     before = links(site.get("/").text)
     assert service.stop() == 0
     away = site.get("/")
     assert away.status_code == 200
-    assert [link.text for link in links(away.text)][:2] == ["straw hat", "silk scarf"]
+    assert [link.position for link in links(away.text)] == [link.position for link in before]
     assert {link.token for link in links(away.text)} == {""}, "there is no display whose clicks could be sent"
-    assert len(links(away.text)) == len(before)
     assert send_beacon(site, body_of(before[0])).startswith(b"HTTP/1.1 204 ")
 
 
@@ -205,13 +205,16 @@ def test_a_service_that_hangs_or_answers_rubbish_is_away(
 ) -> None:
     """In this process, with Flask's own client: only what the site makes of the answer matters here."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        monkeypatch.setattr(site_module, "SLOTWISE", f"http://127.0.0.1:{listening.getsockname()[1]}")
+        client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", options=Options(discard_unanswered=False))
+        monkeypatch.setattr(site_module, "slotwise", client)
         thread = threading.Thread(target=behave, args=(listening,))
         thread.start()
         answer = site_module.app.test_client().get("/")
         thread.join()
     assert answer.status_code == 200
+    assert [link.text for link in links(answer.text)][:2] == ["straw hat", "silk scarf"]
     assert {link.token for link in links(answer.text)} == {""}
+    client.close()
 
 
 @pytest.fixture

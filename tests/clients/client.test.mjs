@@ -64,10 +64,10 @@ for (const status of [400, 401, 403, 404, 422]) {
 }
 
 test("the circuit breaker opens, and Retry-After of a 429 is honoured", async () => {
-  const { client, requests } = scripted([refused(), refused(), display("hat")], { retries: 0, breakerFailures: 2, breakerMs: 50 });
+  const { client, requests } = scripted([refused(), refused(), display("hat")], { retries: 0, breakerFailures: 2, breakerMs: 2000 });
   for (let k = 0; k < 5; k++) assert.equal((await client.recommend("shop")).source, "default");
   assert.equal(requests.length, 2);
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await new Promise((resolve) => setTimeout(resolve, 2010));
   assert.equal((await client.recommend("shop")).source, "service");
 
   const limited = scripted([problem(429, "slow down", [], { "Retry-After": "3600" })]);

@@ -64,7 +64,7 @@ client.click(await client.recommend(process.argv[2]), "hero");
 """
 
 
-def test_a_program_that_ends_sends_its_events(service: Process, page: str) -> None:
+def test_a_program_in_node_that_ends_sends_its_events(service: Process, page: str) -> None:
     service.http.put(f"/v1/pages/{page}", json={"positions": POSITIONS}).raise_for_status()
     service.http.put(f"/v1/pages/{page}/items/hat", json={}).raise_for_status()
     service.http.put(f"/v1/pages/{page}/items/tie", json={}).raise_for_status()

@@ -134,7 +134,7 @@ def test_the_last_good_display_is_shown_before_the_default_order() -> None:
     assert page.ask(segment="new").by_position == {"p0": "tie", "p1": "hat"}, "another segment"
 
 
-@pytest.mark.parametrize(("failure", "discarded"), [(LOST, 1), (problem(503), 1), (REFUSED, 0)])
+@pytest.mark.parametrize(("failure", "discarded"), [(LOST, 1), (problem(503), 1), (problem(429), 0), (REFUSED, 0)])
 def test_a_display_that_may_be_lost_is_discarded(failure: Any, discarded: int) -> None:
     page = Page(failure, retries=0)
     page.ask()

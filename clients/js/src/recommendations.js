@@ -50,7 +50,7 @@ export class Recommendations {
       failure = result.status
         ? `the service answers ${result.status}: ${problemDetail(result.body)}`
         : `no answer from the service: ${result.reason}`;
-      maybeIssued ||= Boolean(result.status || result.sent);
+      maybeIssued ||= result.status ? result.status !== 429 : result.sent;
       const pause = backoffMs(attempt + 1, FIRST_BACKOFF, LONGEST_BACKOFF);
       if (attempt === this.options.retries || performance.now() + pause >= deadline || this.breaker.isOpen) break;
       await new Promise((resolve) => setTimeout(resolve, pause));

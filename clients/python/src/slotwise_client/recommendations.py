@@ -57,7 +57,7 @@ class Recommendations:
             if display is not None:
                 return display
             failure = _failure(result)
-            maybe_issued = maybe_issued or isinstance(result, Answer) or result.sent
+            maybe_issued = maybe_issued or _may_have_issued(result)
             pause = backoff_seconds(attempt + 1, FIRST_BACKOFF, LONGEST_BACKOFF)
             if attempt < self._options.retries and self._clock() + pause < deadline and not self._breaker.is_open:
                 yield Wait(pause)
@@ -93,6 +93,11 @@ def _encode(request: DisplayRequest) -> bytes:
         return json.dumps(request.body()).encode()
     except (TypeError, ValueError) as error:
         raise RequestRefused(422, f"the request cannot be written as JSON: {error}") from None
+
+
+def _may_have_issued(result: Exchange) -> bool:
+    """Whether a display may exist although there is none in the answer."""
+    return result.status != 429 if isinstance(result, Answer) else result.sent
 
 
 def _failure(result: Exchange) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
+from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
-from slotwise.policies._ensemble_source import DRAWS, ensemble_source, growth_of
+from slotwise.policies._ensemble_source import ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
 from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, arrange_draw

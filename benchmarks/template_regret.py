@@ -34,6 +34,7 @@ from slotwise.policies._ensemble_source import GROWTH
 RESULTS = Path(__file__).parent / "results" / "template_regret.json"
 SEED = 70_001
 UNIFORM = 1.0, 1.0
+CHECKPOINTS = 1_000, 10_000
 
 
 @kernel
@@ -87,6 +88,14 @@ class Page:
             played, regret = play(self.theta, self.kappa, self._draws, self._drawn_at, self.counts, rounds, self._rng)
             rounds, self.regret = rounds - played, self.regret + regret
 
+    def play_alone(self, shared: Callable[[], TemplateDraws]) -> list[float]:
+        """Play until each of the CHECKPOINTS. Returns the regret there."""
+        regret = []
+        for checkpoint in CHECKPOINTS:
+            self.play(checkpoint - int(self.counts.displays[0]), shared)
+            regret.append(self.regret)
+        return regret
+
     def _draw(self, shared: Callable[[], TemplateDraws] | None) -> None:
         if shared is not None:
             self._draws = draw_page(self.counts, shared(), DRAWS, self._rng)
@@ -120,23 +129,19 @@ def truth(kappa: Floats, law: tuple[float, float]) -> Callable[[], TemplateDraws
     return lambda: known
 
 
-def time_steps(rounds: int) -> list[int]:
-    """The rounds of each step: 3 % of those before it."""
-    steps, done = [], 0
-    while done < rounds:
-        step = min(max(1, int(GROWTH * done)), rounds - done)
-        steps.append(step)
-        done += step
-    return steps
-
-
-def play_together(pages: list[Page], rounds: int, template: Template | None) -> None:
-    """Let pages play at the same time."""
-    for step in time_steps(rounds):
-        if template is not None:
-            template.refresh()
-        for page in pages:
-            page.play(step, template and template.draws)
+def play_together(pages: list[Page], template: Template | None) -> list[float]:
+    """Let pages play at the same time, in steps of 3 %. Returns their mean regret at each of the CHECKPOINTS."""
+    done, regret = 0, []
+    for checkpoint in CHECKPOINTS:
+        while done < checkpoint:
+            step = min(max(1, int(GROWTH * done)), checkpoint - done)
+            if template is not None:
+                template.refresh()
+            for page in pages:
+                page.play(step, template and template.draws)
+            done += step
+        regret.append(float(np.mean([page.regret for page in pages])))
+    return regret
 
 
 def fitted_law(theta: Floats) -> tuple[float, float]:
@@ -156,23 +161,25 @@ def eight_pages(rng: np.random.Generator, same: bool) -> list[Page]:
     return [Page(query.theta, COMMON_KAPPA if same else query.kappa, rng) for query in QUERIES.values()]
 
 
-def together(run: int, rounds: int, same: bool) -> dict[str, list[float]]:
+def together(run: int, same: bool) -> dict[str, list[float]]:
     """The mean regret of eight pages that share, or do not, and whether the test says that their kappas differ."""
     result: dict[str, list[float]] = {}
     for k, name in enumerate(("alone", *SHARED)):
         rng = np.random.default_rng([SEED, run, k])
         pages = eight_pages(rng, same)
-        play_together(pages, rounds, Template(pages, SHARED[name], rng) if name in SHARED else None)
-        result[name] = [float(np.mean([page.regret for page in pages]))]
-        if name in SHARED:
-            result[f"{name}: kappas differ"] = [compare_kappas([Counts.of(page.counts) for page in pages]).differ]
+        regret = play_together(pages, Template(pages, SHARED[name], rng) if name in SHARED else None)
+        _note(result, name, regret)
+        result[f"{name}: kappas differ"] = [float(compare_kappas([Counts.of(page.counts) for page in pages]).differ)]
     for k, (name, law) in enumerate({"true kappas": UNIFORM, "true kappas and law": LAW}.items()):
         rng = np.random.default_rng([SEED, run, 10 + k])
-        pages = eight_pages(rng, same)
-        for page in pages:
-            page.play(rounds, truth(page.kappa, law))
-        result[name] = [float(np.mean([page.regret for page in pages]))]
+        regrets = [page.play_alone(truth(page.kappa, law)) for page in eight_pages(rng, same)]
+        _note(result, name, np.mean(regrets, axis=0).tolist())
     return result
+
+
+def _note(result: dict[str, list[float]], name: str, regret: list[float]) -> None:
+    for checkpoint, value in zip(CHECKPOINTS, regret, strict=True):
+        result[f"{name}, {checkpoint:,} rounds"] = [value]
 
 
 def hundredth(run: int, rounds: int, n_items: int, kappa: Floats, law: tuple[float, float]) -> dict[str, list[float]]:
@@ -201,11 +208,9 @@ def hundredth(run: int, rounds: int, n_items: int, kappa: Floats, law: tuple[flo
 
 STANDARD = setting("standard")
 EXPERIMENTS: dict[str, tuple[int, Callable[[int], dict[str, list[float]]]]] = {  # name -> runs, one run
-    "eight pages, 1,000 rounds": (200, lambda run: together(run, 1_000, same=True)),
-    "eight pages, 10,000 rounds": (40, lambda run: together(run, 10_000, same=True)),
-    "other kappas, 1,000 rounds": (200, lambda run: together(run, 1_000, same=False)),
-    "other kappas, 10,000 rounds": (40, lambda run: together(run, 10_000, same=False)),
     "hundredth page, behavioral": (20, lambda run: hundredth(run, 1_000, 10, COMMON_KAPPA, LAW)),
+    "eight pages, same kappas": (20, lambda run: together(run, same=True)),
+    "eight pages, other kappas": (20, lambda run: together(run, same=False)),
     "hundredth page, standard": (
         20, lambda run: hundredth(run, 1_000, 10, STANDARD.kappa, fitted_law(STANDARD.theta)),
     ),
@@ -213,19 +218,22 @@ EXPERIMENTS: dict[str, tuple[int, Callable[[int], dict[str, list[float]]]]] = { 
 
 
 def summary(values: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    """The mean and the standard error of each number. Ratios are to pages that are alone."""
+    """The mean and the standard error of each number. Ratios are to pages that share nothing."""
     rows = {}
     for name, listed in values.items():
         mean, error = float(np.mean(listed)), float(np.std(listed, ddof=1) / len(listed) ** 0.5)
-        rows[name] = {
-            "runs": len(listed),
-            "mean": mean,
-            "error": error,
-            "ratio": mean / float(np.mean(values["alone"])),
-        }
-        if name.endswith("differ"):
-            del rows[name]["ratio"]
+        rows[name] = {"runs": len(listed), "mean": mean, "error": error}
+        alone = "alone" + name[name.rfind(", ") :] if name.endswith("rounds") else "alone"
+        if alone in values and not name.endswith("differ"):
+            ratio = mean / float(np.mean(values[alone]))
+            rows[name] |= {"ratio": ratio, "error of the ratio": _ratio_error(listed, values[alone])}
     return rows
+
+
+def _ratio_error(ours: list[float], theirs: list[float]) -> float:
+    """The standard error of the ratio of two means, by the delta method. Both lists have the same runs."""
+    ratio = float(np.mean(ours) / np.mean(theirs))
+    return float(np.std(np.array(ours) - ratio * np.array(theirs), ddof=1) / len(ours) ** 0.5 / np.mean(theirs))
 
 
 def measure(runs: int, one_run: Callable[[int], dict[str, list[float]]]) -> dict[str, dict[str, float]]:

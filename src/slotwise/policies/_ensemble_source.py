@@ -21,6 +21,7 @@ from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, record_dra
 from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import single_component
+from slotwise.inference.sampling.template_draws import TemplateDraws, draw_page
 from slotwise.jit import kernel
 
 GROWTH = 0.03  # draws are made again when displays or clicks have changed by this share
@@ -46,6 +47,15 @@ class EnsembleSource(Protocol):
 
         With `far`, the counts have changed so much that the memory may be far from the bulk of the posterior.
         """
+
+    @property
+    def takes_shared_draws(self) -> bool:
+        """Whether a page can use draws that the pages of a template share."""
+
+    def draw_given(
+        self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
+    ) -> EnsembleDraws:
+        """Make draws given what the pages of a template share. It is called only if `takes_shared_draws`."""
 
     @property
     def planner(self) -> "Planner | None":
@@ -74,7 +84,12 @@ class PosteriorEnsemble:
 
     Successive states of a random walk are nearly equal, so they would make a poor ensemble. `learnt` gives the prior
     for the policy's settings, and `free_from` the first position whose kappa is not fixed at 1.
+
+    On a page of a template, the kappas are those of the template. So is the prior, unless it is uniform by the policy's
+    settings.
     """
+
+    takes_shared_draws = True
 
     def __init__(
         self,
@@ -106,9 +121,22 @@ class PosteriorEnsemble:
             done += step
         return draws, chain
 
+    def draw_given(
+        self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
+    ) -> EnsembleDraws:
+        """Draw the thetas exactly, given each draw of the template."""
+        if self._learnt(params) == Learnt.NOTHING:
+            shared = shared._replace(beta=np.ones_like(shared.beta))
+        return draw_page(counts, shared, getattr(params, "draws", DRAWS), rng)
+
 
 class ScoreEnsemble:
-    """Draws that are calls of the policy's `score`. One is enough if the score depends on the counts alone."""
+    """Draws that are calls of the policy's `score`. One is enough if the score depends on the counts alone.
+
+    A score takes no kappas from outside, so a page of a template makes its own draws.
+    """
+
+    takes_shared_draws = False
 
     def __init__(self, policy_name: str, draws: int = DRAWS) -> None:
         self._policy_name, self._draws = policy_name, draws
@@ -129,6 +157,12 @@ class ScoreEnsemble:
             fill(params, state, rng, theta, kappa, draws.rows(0, 1))
         fill(params, state, rng, theta, kappa, draws)
         return draws, state
+
+    def draw_given(
+        self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
+    ) -> EnsembleDraws:
+        """Never called."""
+        raise NotImplementedError
 
 
 @cache

@@ -3,7 +3,7 @@
 Law 1: with a uniform prior, against the exact posterior of the stacked counts, by the checks of `distribution_checks`:
 2,000 draws, each from another ensemble. Law 2: with a learnt law of thetas, against every fifth of 20,000 draws of
 `posterior` from the stacked counts, by two-sample Kolmogorov-Smirnov tests at 2e-6 for each of five variables, which
-makes 1 false alarm in 100,000 seeds. Negative control of both: draws that ignore the counts of the other page must fail.
+makes 1 false alarm in 100,000 seeds. Negative control of both: draws that ignore the other page must fail.
 """
 
 import numpy as np

@@ -55,8 +55,11 @@ class SqliteStore:
         return self._writer.do(operation)
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
+        return await asyncio.to_thread(self.read_here, operation)
+
+    def read_here(self, operation: Operation[ResultT]) -> ResultT:
         try:
-            return await asyncio.to_thread(read_store, self._path, operation)
+            return read_store(self._path, operation)
         except sqlite3.Error as error:
             raise StoreDown from error
 

@@ -4,8 +4,9 @@ from slotwise.service.fading import weight
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.count_deltas import HOUR, Deltas
+from slotwise.service.store.definitions import TEMPLATE
 from slotwise.service.store.display_log import DisplayLog
-from slotwise.service.store.interface import CellCounts, HourlyRate, PageCounts
+from slotwise.service.store.interface import CellCounts, HourlyRate, PageCounts, StoredPage
 
 KEEP_RATES = 90 * 24  # hours
 
@@ -21,8 +22,8 @@ class SqliteLedger(DisplayLog):
 
     def counts(self, page: int) -> PageCounts:
         self.flush()
-        epoch_now, base_epoch, displays, revision = self._run(
-            "SELECT epoch, base_epoch, base_displays, revision FROM pages WHERE page = ?", (page,)
+        epoch_now, base_epoch, revision = self._run(
+            "SELECT epoch, base_epoch, revision FROM pages WHERE page = ?", (page,)
         ).fetchone()
         sums: dict[tuple[int, int, int], list[float]] = {}
         base_weight = weight(epoch_now - base_epoch)
@@ -36,10 +37,26 @@ class SqliteLedger(DisplayLog):
             cell = sums.setdefault((item, segment, column), [0.0, 0.0])
             cell[0] += weight(epoch_now - epoch) * clicks
             cell[1] += weight(epoch_now - epoch) * skips
-        displays *= base_weight
+        cells = [CellCounts(*key, *value) for key, value in sums.items()]
+        return PageCounts(cells, self._displays(page), revision)
+
+    def template_pages(self, template: str) -> list[tuple[StoredPage, float]]:
+        self.flush()
+        pages = [
+            (page, self._displays(page.number))
+            for page in self._pages(f"WHERE {TEMPLATE} = ? AND NOT archived", template)
+        ]
+        return sorted(pages, key=lambda pair: (-pair[1], pair[0].number))
+
+    def _displays(self, page: int) -> float:
+        """The displays of a page, weighted as of its current epoch."""
+        epoch_now, base_epoch, displays = self._run(
+            "SELECT epoch, base_epoch, base_displays FROM pages WHERE page = ?", (page,)
+        ).fetchone()
+        displays *= weight(epoch_now - base_epoch)
         for epoch, number in self._run("SELECT epoch, displays FROM epochs WHERE page = ?", (page,)):
             displays += weight(epoch_now - epoch) * number
-        return PageCounts([CellCounts(*key, *value) for key, value in sums.items()], displays, revision)
+        return float(displays)
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         self._run(

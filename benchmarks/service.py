@@ -46,6 +46,7 @@ async def _constant(call: Call[RecommendationRequest]) -> Response:
 YARDSTICK = Route(
     "POST", "/v1/pages/{page}/constant", "constant", "A constant.", _constant, {201: ("bytes", "application/json")},
     {}, RecommendationRequest, body_optional=True, hot=True,
+    needs="serve",
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ async def readyz(call: Call[None]) -> Response:
 async def metrics(call: Call[None]) -> Response:
     """Metrics in Prometheus' text format."""
     call.service.metrics.waiting.set(call.service.store.waiting)
-    return Response(200, call.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(200, call.service.metrics.text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def version(call: Call[None]) -> Response:
@@ -45,18 +45,19 @@ async def version(call: Call[None]) -> Response:
 
 ROUTES = [
     Route(
-        "GET", "/livez", "livez", "Liveness: the process responds.", livez, {200: ("alive", Health)}, tag=OPERATIONS
+        "GET", "/livez", "livez", "Liveness: the process responds.", livez, {200: ("alive", Health)}, tag=OPERATIONS,
+        needs="open",
     ),
     Route(
         "GET", "/readyz", "readyz", "Readiness: the kernels are compiled and the store can be written.", readyz,
-        {200: ("ready", Health)}, tag=OPERATIONS,
+        {200: ("ready", Health)}, tag=OPERATIONS, needs="open",
     ),
     Route(
         "GET", "/metrics", "metrics", "Metrics for Prometheus.", metrics, {200: ("the metrics", "text/plain")},
-        tag=OPERATIONS,
+        tag=OPERATIONS, needs="read", large=True,
     ),
     Route(
         "GET", "/v1/version", "version", "The version of the service.", version, {200: ("the version", Version)},
-        tag=OPERATIONS,
+        tag=OPERATIONS, needs="read", checks_pages=True,
     ),
 ]  # fmt: skip

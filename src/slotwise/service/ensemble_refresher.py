@@ -20,7 +20,7 @@ BATCH_PAGES, BATCH_SECONDS = 32, 0.01  # a batch ends after this many pages, or 
 _log = logging.getLogger("slotwise.service")
 
 
-class RefreshJob(Protocol):
+class DrawJob(Protocol):
     """Makes draws on a background thread."""
 
     def run(self, rng: np.random.Generator) -> Any:
@@ -34,7 +34,7 @@ class Refreshable(Protocol):
     def urgency(self) -> int: ...
     @property
     def growth(self) -> float: ...
-    def begin_refresh(self) -> RefreshJob: ...
+    def begin_refresh(self) -> DrawJob: ...
     def install(self, draws: Any) -> None: ...
     def apply_pending(self) -> None: ...
 
@@ -158,7 +158,7 @@ def _apply_pending(models: list[Refreshable]) -> None:
         model.apply_pending()
 
 
-def _run_jobs(jobs: list[RefreshJob], most_seconds: float, rng: np.random.Generator) -> _BatchResult:
+def _run_jobs(jobs: list[DrawJob], most_seconds: float, rng: np.random.Generator) -> _BatchResult:
     """Run jobs until this CPU time is used up. This runs on a background thread."""
     began, results = time.thread_time(), list[_JobResult]()
     for job in jobs:

@@ -9,7 +9,7 @@ import pytest
 
 from slotwise.service.service import Resources, running
 from slotwise.service.templates import template_counts
-from slotwise.service.templates.template import Template
+from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import TemplateCounts, read_counts
 from tests.service.running_service import ITEMS, POSITIONS, START, Client, open_client, run_scenario
 
@@ -33,7 +33,7 @@ async def learnt_page(client: Client, name: str, rate: float = 0.2, kappa: list[
     await client.ok("PUT", f"/v1/pages/{name}/state", state(rate, kappa))
 
 
-async def template(client: Client, page: str = "new") -> Template:
+async def template(client: Client, page: str = "new") -> PageTemplate:
     found = (await client.service.model(page)).template
     assert found is not None
     return found

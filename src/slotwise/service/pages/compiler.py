@@ -22,7 +22,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec,
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.interface import PageCounts, StoredPage
-from slotwise.service.templates.template import Template
+from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import TemplateCounts
 
 TRIAL = PageSpec(positions=["one"])
@@ -88,7 +88,7 @@ def compile_kernels(like: PageSpec = TRIAL) -> None:
 
 def _compile_template(model: PageModel) -> None:
     """Compile what a page of a template needs besides."""
-    rng, template = np.random.default_rng(0), Template("trial", lambda: counts, lambda _: None)
+    rng, template = np.random.default_rng(0), PageTemplate("trial", lambda: counts, lambda _: None)
     counts = TemplateCounts([model.block()], 1, 1.0)
     template.install(template.begin_refresh().run(rng))
     items = list(zip(model.names, model.specs, strict=True))

@@ -20,7 +20,7 @@ from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, from_draws, from_point_estimates
 from slotwise.service.store.interface import Display, DisplayChange, PageCounts
-from slotwise.service.templates.template import SharedDraws, Template
+from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 
 MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier
 MOST_LATER = 2_000  # items without draws that take part in one display
@@ -39,7 +39,7 @@ class PageLearner:
         policy = find(body.spec.policy)
         self.learns = learns(policy)
         self._source = ensemble_source(policy)
-        self.template: Template | None = None
+        self.template: PageTemplate | None = None
         self._params = make_params(policy, serving_params(policy, body.spec.params), None)
         self._n_segments, self._n_columns, self._columns = len(body.segments), body.n_columns, body.columns
         self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts)

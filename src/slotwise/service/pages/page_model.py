@@ -27,7 +27,7 @@ from slotwise.service.store.interface import (
     PageCounts,
     StoredPage,
 )
-from slotwise.service.templates.template import Template
+from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import PageBlock, page_block
 
 DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
@@ -309,10 +309,10 @@ class PageModel:
     # the template
 
     @property
-    def template(self) -> Template | None:
+    def template(self) -> PageTemplate | None:
         return self._learner.template
 
-    def join(self, template: Template) -> None:
+    def join(self, template: PageTemplate) -> None:
         """Share with the other pages of the template from now on. The page must be new in memory."""
         self._learner.template = template
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.templates.template import Template, estimated_bytes
+from slotwise.service.templates.page_template import PageTemplate, estimated_bytes
 from slotwise.service.templates.template_counts import TemplateCounts
 
 
@@ -17,11 +17,11 @@ class TemplateCache:
     def __init__(
         self,
         read: Callable[[str], TemplateCounts],
-        ask: Callable[[PageModel | Template], None],
-        forget: Callable[[Template], None],
+        ask: Callable[[PageModel | PageTemplate], None],
+        forget: Callable[[PageTemplate], None],
     ) -> None:
         self._read, self._ask, self._forget = read, ask, forget
-        self._by_name: dict[str, Template] = {}
+        self._by_name: dict[str, PageTemplate] = {}
         self._pages: dict[str, dict[PageModel, None]] = {}  # the pages in memory, by template
         self._sizes: dict[str, int] = {}
         self.n_bytes = 0
@@ -33,7 +33,7 @@ class TemplateCache:
         if name is None:
             return
         if name not in self._by_name:
-            self._by_name[name] = Template(name, lambda: self._read(name), self._first_draws)
+            self._by_name[name] = PageTemplate(name, lambda: self._read(name), self._first_draws)
             self._pages[name], self._sizes[name] = {}, estimated_bytes(len(body.columns))
             self.n_bytes += self._sizes[name]
         self._pages[name][model] = None
@@ -56,7 +56,7 @@ class TemplateCache:
             self._by_name[name].pages_changed()
             self._ask(self._by_name[name])
 
-    def _first_draws(self, template: Template) -> None:
+    def _first_draws(self, template: PageTemplate) -> None:
         """Make the ensembles of the pages that waited for the template."""
         for model in self._pages.get(template.name, ()):
             self._ask(model)

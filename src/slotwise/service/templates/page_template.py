@@ -37,7 +37,7 @@ class SharedDraws(NamedTuple):
         return TemplateDraws(kappa, self.draws.beta)
 
 
-class Template:
+class PageTemplate:
     """What pages share. All calls are made on the event loop, except `read` and `TemplateJob.run`.
 
     `read` returns the counts of all pages. A background thread calls it. `on_first_draws` is called when pages that
@@ -45,7 +45,7 @@ class Template:
     """
 
     def __init__(
-        self, name: str, read: Callable[[], TemplateCounts], on_first_draws: Callable[["Template"], None]
+        self, name: str, read: Callable[[], TemplateCounts], on_first_draws: Callable[["PageTemplate"], None]
     ) -> None:
         self.name, self.read, self._on_first_draws = name, read, on_first_draws
         self._counted = Growth(0.0, 0.0, GROWTH)  # the first draws add what the pages had counted before
@@ -94,7 +94,7 @@ class Template:
 class TemplateJob(NamedTuple):
     """Makes the draws of a template."""
 
-    template: Template
+    template: PageTemplate
     before: SharedDraws | None
     noted: CountsVersion
     far: bool

@@ -343,6 +343,8 @@ def main() -> bool:
 
 if __name__ == "__main__":
     if "--serve" in sys.argv:
-        asyncio.run(serve(Path(sys.argv[-1]), "127.0.0.1", 0, lambda line: print(line, flush=True), [YARDSTICK]))
+        asyncio.run(
+            serve(Path(sys.argv[-1]), "127.0.0.1", 0, lambda line: print(line, flush=True), [YARDSTICK], dev=True)
+        )
     else:
         sys.exit(not main())

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -32,7 +31,7 @@ def serve(
             "Random by default.",
         ),
     ] = None,
-    dev: Annotated[bool, typer.Option("--dev", help="Serve without API keys, to this machine only.")] = False,
+    dev: Annotated[bool, typer.Option("--dev", help="Serve without keys, to this machine only.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar while it compiles.")] = False,
 ) -> None:
     """Recommend displays over HTTP, and learn from the clicks."""
@@ -43,12 +42,8 @@ def serve(
     from slotwise.service.service import Resources
     from slotwise.service.store.sqlite import path_of
 
-    if not dev:
-        raise BadInput(
-            "API keys are not implemented yet, so the service has no access control and serves this machine only; "
-            f"confirm that with --dev: slotwise serve --dev --store {store}"
-        )
-    check_address(host)
+    if dev:
+        check_address(host)
     with console.compile_bar(quiet):
         asyncio.run(
             run(
@@ -58,6 +53,7 @@ def serve(
                 lambda line: print(line, flush=True),
                 seed=seed,
                 resources=Resources(refresh_share, 1e6 * memory),
+                dev=dev,
             )
         )
     exit_if_busy()

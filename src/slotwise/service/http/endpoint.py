@@ -24,7 +24,7 @@ class Endpoint:
     """Responds to the requests for one route."""
 
     def __init__(self, route: Route[Any], service: Service, access: Access) -> None:
-        self._route, self._authorize = route, access.authorize
+        self._route, self._access = route, access
         self._name, self._handle, self._new_name, self._service = route.name, route.handle, route.names_new, service
         self._is_large = route.large
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
@@ -36,10 +36,9 @@ class Endpoint:
 
     async def respond(self, scope: Scope, receive: Receive) -> Response:
         """Respond to a request. The content is encoded unless it is streamed, and errors become problems."""
-        started = time.perf_counter()
+        started, headers = time.perf_counter(), dict(scope["headers"])
         try:
-            headers = dict(scope["headers"])
-            caller = self._authorize(self._route, scope, headers)
+            caller = self._access.authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
             query = self._query(scope["query_string"]) if scope["query_string"] else {}
@@ -65,6 +64,8 @@ class Endpoint:
             response = problem_of(error).response()
             if isinstance(error, Refused):
                 self._service.metrics.refused.labels(error.key, str(response.status)).inc()
+        if b"origin" in headers:
+            response = self._access.with_cors(response, scope, headers)
         self._count(response.status)
         self._seconds.observe(time.perf_counter() - started)
         return response

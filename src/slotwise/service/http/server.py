@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from slotwise.service.api.route import Route
 from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.connection import Connection
+from slotwise.service.http.key_access import key_access
 from slotwise.service.service import DEFAULT_RESOURCES, Resources, Service, running
+from slotwise.service.store.sqlite import PREFIX
 
 BACKLOG = 1024  # connections that wait to be accepted
 ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
@@ -93,15 +95,20 @@ async def serve(
     extra_routes: Sequence[Route[Any]] = (),
     seed: int | None = None,
     resources: Resources = DEFAULT_RESOURCES,
+    *,
+    dev: bool,
 ) -> None:
     """Serve this store until SIGTERM or SIGINT. Then commit every issued display.
 
-    `report` is called with each line about the progress.
+    `report` is called with each line about the progress. Without `dev`, callers need keys.
     """
     with bind(host, port) as listener:
-        async with running(path, seed=seed, resources=resources) as service:
+        async with (
+            running(path, seed=seed, resources=resources) as service,
+            nullcontext(DevAccess()) if dev else key_access(service, f"{PREFIX}{path}") as access,
+        ):
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            await _serve_until_stopped(make_app(service, DevAccess(), extra_routes), listener, report)
+            await _serve_until_stopped(make_app(service, access, extra_routes), listener, report)
             reporting.cancel()
 
 

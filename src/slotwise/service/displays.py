@@ -65,13 +65,19 @@ class Displays:
         return IssuedDisplay(model, display, is_new=True)
 
     async def record_events(self, events: list[Event], key: ApiKey | None = None) -> RecordedEvents:
-        """Commit events, and learn from them. Raises `Forbidden` if one is for a page that the key is not for."""
-        now = self._clock()
+        """Commit events, and learn from them. Raises StoreDown if the store cannot be written.
+
+        Raises `Forbidden` if an event is for a page that the key is not for.
+        """
+        now, is_check_due = self._clock(), self._health.is_check_due()
 
         def operation(ledger: Ledger) -> RecordedEvents:
             if key is not None and key.pages is not None:
                 _check_pages(ledger, events, key)
-            return ledger.record_events(events, now)
+            recorded = ledger.record_events(events, now)
+            if is_check_due and all(outcome.page is None for outcome in recorded.outcomes):
+                ledger.check_writable()  # because nothing was written
+            return recorded
 
         return await commit_and_apply(self._store, operation, self._learn)
 

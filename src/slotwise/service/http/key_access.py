@@ -50,7 +50,7 @@ class KeyAccess:
         if self._keys.has_origin(origin):
             added["access-control-allow-origin"] = origin.decode("latin-1")
             added["access-control-expose-headers"] = "Retry-After"
-            if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            if response.status == 204 and b"access-control-request-method" in headers and scope["method"] == "OPTIONS":
                 added["access-control-allow-methods"] = response.headers["allow"]
                 added["access-control-allow-headers"] = "Authorization, Content-Type"
                 added["access-control-max-age"] = str(PREFLIGHT_SECONDS)

@@ -49,13 +49,25 @@ class DevAccess:
         return response  # no web page of another origin may read responses
 
 
+class OpenAccess:
+    """No access control, for a port that only serves metrics."""
+
+    has_keys = False
+
+    def authorize(self, *_: Any) -> Caller:
+        return _LOCAL
+
+    def with_cors(self, response: Response, *_: Any) -> Response:
+        return response
+
+
 _LOCAL = Caller()
 
 
-def check_address(host: str) -> None:
+def check_address(host: str, option: str = "--host") -> None:
     """Raise `BadInput` unless this is a loopback address. Without keys, the service listens on no other address."""
     if host not in LOOPBACK:
-        raise BadInput(f"--host {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
+        raise BadInput(f"{option} {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
 
 
 def check_request(method: str, headers: dict[bytes, bytes]) -> None:

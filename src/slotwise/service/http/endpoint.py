@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -54,11 +54,7 @@ class Endpoint:
             query = self._query(scope["query_string"]) if scope["query_string"] else {}
             if self._new_name:
                 check_value(self._new_name, path[self._new_name], PATH_TYPES[self._new_name])
-            body = None
-            if self._pieces is not None and len(content) > LARGE:
-                body = await run_in_background(self._pieces.decode, content)
-            if body is None and self._decode is not None:
-                body = self._decode(content)
+            body = None if self._decode is None else await self._decode_body(self._decode, content)
             response = await self._handle(Call(self._service, path, query, headers, body, *caller))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
                 content = encode(response.content)
@@ -81,6 +77,13 @@ class Endpoint:
         if detail or logs_every_request():
             self._log.write(scope, response, id or request_id(headers), detail, seconds)
         return response
+
+    async def _decode_body(self, decode: Callable[[bytes], Any], content: bytes) -> Any:
+        """Decode a body. If it is large, background threads decode it, and find what is wrong with it."""
+        if self._pieces is None or len(content) <= LARGE:
+            return decode(content)
+        body = await run_in_background(self._pieces.decode, content)
+        return await run_in_background(decode, content) if body is None else body
 
     def _query(self, text: bytes) -> dict[str, str]:
         """The query parameters. A parameter without a value is kept, so that validation can reject it."""

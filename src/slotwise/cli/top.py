@@ -8,15 +8,13 @@ import typer
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.client.address import URL
+from slotwise.cli._service_options import ServiceOptions
 
 
 @app.command(epilog=options.examples("slotwise top --once", "slotwise top --once --json"))
+@options.with_option_group
 def top(
-    url: options.Url = URL,
-    key: Annotated[
-        str | None, typer.Option(envvar="SLOTWISE_KEY", show_envvar=False, help="Key with the scope read.")
-    ] = None,
+    service: ServiceOptions,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two views.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Show one view, and exit.")] = False,
     as_json: options.Json = False,
@@ -26,11 +24,11 @@ def top(
     from rich.live import Live
 
     from slotwise.cli._top_view import render
-    from slotwise.client.http_client import HttpClient, Unreachable
+    from slotwise.client.http_client import Unreachable
     from slotwise.client.service_view import ServiceWatch
 
-    with HttpClient(url) as client:
-        watch = ServiceWatch(client, key)
+    with service.client() as client:
+        watch = ServiceWatch(client)
         time.sleep(every)
         if as_json:
             while True:

@@ -80,9 +80,8 @@ class ServiceView(Struct):
 class ServiceWatch:
     """Reads views of a service, each relative to the one before."""
 
-    def __init__(self, client: HttpClient, key: str | None = None) -> None:
+    def __init__(self, client: HttpClient) -> None:
         self._client = client
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._before = self._sample()
 
     def view(self) -> ServiceView:
@@ -93,7 +92,7 @@ class ServiceWatch:
         seconds = max(added.time, 1e-9)
         return ServiceView(
             self._client.address.url,
-            self._client.call("GET", "/v1/version", **self._headers)["version"],
+            self._client.call("GET", "/v1/version")["version"],
             self._client.request("GET", "/readyz").status == 200,
             added.time,
             now.value("slotwise_pages_in_memory"),
@@ -105,7 +104,7 @@ class ServiceWatch:
         )
 
     def _sample(self) -> MetricsSample:
-        return parse_metrics(self._client.text("/metrics", **self._headers), time.monotonic())
+        return parse_metrics(self._client.text("/metrics"), time.monotonic())
 
     def _pages(self, now: MetricsSample, added: MetricsSample, seconds: float) -> list[PageView]:
         displays, events, totals = (
@@ -119,7 +118,7 @@ class ServiceWatch:
         ]
 
     def _variants(self, page: str) -> list[VariantView]:
-        reply = self._client.request("GET", path_of("pages", page, "insights"), **self._headers)
+        reply = self._client.request("GET", path_of("pages", page, "insights"))
         if reply.status != 200:  # the page was archived, or is being loaded
             return []
         return [VariantView(row["variant"], row["displays"], row["click_rate"]) for row in reply.body["variants"]]

@@ -17,10 +17,11 @@ from starlette.types import ASGIApp
 from slotwise.extras import require
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
-from slotwise.service.http.access import LOOPBACK, DevAccess, OpenAccess
+from slotwise.service.http.access import LOOPBACK, Access, DevAccess, OpenAccess
 from slotwise.service.http.app import make_app, make_metrics_app
 from slotwise.service.http.connection import HEAD_SECONDS, Connection, ConnectionConfig
 from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.key_access import key_access
 from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.reload import Reloader
@@ -114,11 +115,14 @@ async def serve(
     tls = network.tls.context() if network.tls else None
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
     with _bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
-        async with running(path_of(settings.store), seed=settings.seed, resources=resources) as service:
+        async with (
+            running(path_of(settings.store), seed=settings.seed, resources=resources) as service,
+            _access(service, settings) as access,
+        ):
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            app = traces.enter_context(_traced(make_app(service, DevAccess(), extra_routes), service, settings))
+            app = traces.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
             async with (
                 listening(app, listener, network.proxies, tls, settings.shutdown_seconds) as serving,
                 _serving_metrics(service, metrics),
@@ -143,6 +147,15 @@ def _traced(app: ASGIApp, service: Service, settings: Settings) -> Iterator[ASGI
     with exporting_tracer() as tracer:
         trace_commits(service, tracer)
         yield TracedApp(app, tracer)
+
+
+@asynccontextmanager
+async def _access(service: Service, settings: Settings) -> AsyncIterator[Access]:
+    if settings.dev:
+        yield DevAccess()
+    else:
+        async with key_access(service, settings.store) as access:
+            yield access
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from slotwise.client.service_view import PageView, RouteView, ServiceView
+from slotwise.client.service_view import BusyPage, RouteView, ServiceView
 
 
 def render(view: ServiceView) -> RenderableType:
@@ -36,7 +36,7 @@ def _routes(routes: list[RouteView]) -> Table:
     return table
 
 
-def _pages(pages: list[PageView]) -> Table:
+def _pages(pages: list[BusyPage]) -> Table:
     table = Table("page", title="busiest pages", title_justify="left")
     for heading in ("displays/s", "events/s"):
         table.add_column(heading, justify="right")

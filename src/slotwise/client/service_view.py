@@ -34,7 +34,7 @@ class VariantView(Struct):
     click_rate: float | None
 
 
-class PageView(Struct):
+class BusyPage(Struct):
     """The displays and events of a page since the previous view, and its variants."""
 
     page: str
@@ -74,7 +74,7 @@ class ServiceView(Struct):
     store: StoreView
     ensembles: EnsembleView
     routes: list[RouteView]
-    pages: list[PageView]
+    pages: list[BusyPage]
 
 
 class ServiceWatch:
@@ -106,14 +106,14 @@ class ServiceWatch:
     def _sample(self) -> MetricsSample:
         return parse_metrics(self._client.text("/metrics"), time.monotonic())
 
-    def _pages(self, now: MetricsSample, added: MetricsSample, seconds: float) -> list[PageView]:
+    def _pages(self, now: MetricsSample, added: MetricsSample, seconds: float) -> list[BusyPage]:
         displays, events, totals = (
             {page: value for (page,), value in sample.by(name, "page").items() if page}
             for sample, name in ((added, DISPLAYS), (added, EVENTS), (now, DISPLAYS))
         )
         busiest = sorted(totals, key=lambda page: (-displays.get(page, 0.0), -totals[page], page))[:MOST_PAGES]
         return [
-            PageView(page, displays.get(page, 0.0) / seconds, events.get(page, 0.0) / seconds, self._variants(page))
+            BusyPage(page, displays.get(page, 0.0) / seconds, events.get(page, 0.0) / seconds, self._variants(page))
             for page in busiest
         ]
 

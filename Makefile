@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package clean help
+.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package image clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -25,6 +25,7 @@ help:
 	@echo "make figures     redraw the figures of the documentation"
 	@echo "make docs        build the documentation site into out/site; it works offline"
 	@echo "make package     build the sdist and the wheel, and try both in a fresh environment (up to ten minutes)"
+	@echo "make image       build the container image and try it; needs root on Debian, or buildah, mmdebstrap, podman and runc (up to 20 minutes)"
 	@echo "make paper       reproduce the paper (up to an hour on two cores) and update docs/paper.md"
 
 # .runs: the service is installed, and nothing that only other commands need (450 MB on disk);
@@ -103,6 +104,10 @@ package: $(READY)
 	mkdir $(PACKAGE)/sdist && tar --extract --strip-components 1 --directory $(PACKAGE)/sdist --file dist/*.tar.gz
 	cd $(PACKAGE)/sdist && PYTHONPATH=src ../../../$(BIN)/pytest tests/docs tests/clickmodels tests/test_names.py tests/test_package.py
 	rm -rf $(PACKAGE)
+
+# `make image BASE=python:3.12-slim` chooses the base. The image is not part of `make test`.
+image:
+	$(PYTHON) deploy/try_image.py $(if $(BASE),--base $(BASE))
 
 clean:
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

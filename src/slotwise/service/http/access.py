@@ -39,13 +39,20 @@ class DevAccess:
         return _LOCAL
 
 
+class OpenAccess:
+    """No access control, for a port that only serves metrics."""
+
+    def authorize(self, *_: Any) -> Caller:
+        return _LOCAL
+
+
 _LOCAL = Caller()
 
 
-def check_address(host: str) -> None:
+def check_address(host: str, option: str = "--host") -> None:
     """Raise `BadInput` unless this is a loopback address. Without keys, the service listens on no other address."""
     if host not in LOOPBACK:
-        raise BadInput(f"--host {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
+        raise BadInput(f"{option} {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
 
 
 def check_request(method: str, headers: dict[bytes, bytes]) -> None:

@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package image clean help
+.PHONY: run test check browser tools unit statistics test-spark soak bench figures paper docs package image clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -59,10 +59,19 @@ browser:
 		{ echo "installing chromium, for the test that clicks in a browser"; \
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
+# Tests of deploy/ use promtool and caddy. Without them, two Debian packages are unpacked into .venv, and nothing is installed.
+TOOLS := $(VENV)/tools
+tools: $(READY)
+	@for pair in promtool:prometheus caddy:caddy; do \
+		command -v $${pair%:*} >/dev/null || [ -e $(TOOLS)/usr/bin/$${pair%:*} ] || ! command -v apt-get >/dev/null || \
+		{ echo "unpacking $${pair%:*}, for the tests of deploy/"; mkdir -p $(TOOLS); \
+		(cd $(TOOLS) && timeout 120 apt-get -qq download $${pair#*:} && dpkg -x $${pair#*:}_*.deb . && rm $${pair#*:}_*.deb) >/dev/null 2>&1; } || true; \
+	done
+
 # Two processes: most of the time goes to compilation, which uses one core. tests/worker_groups.py groups the tests.
 # Tests start about 140 processes, so Python keeps the bytecode of the sources even where it is told not to.
-unit: $(READY) browser
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
+unit: $(READY) browser tools
+	PATH="$$PATH:$(CURDIR)/$(TOOLS)/usr/bin" PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s

@@ -21,7 +21,8 @@ from tests.service.running_service import Process, process
 
 ROOT = Path(__file__).parent.parent.parent
 SERVICE, HTTP_API, OPERATIONS = (ROOT / "docs" / name for name in ("service.md", "http_api.md", "operations.md"))
-EVERYWHERE = {"400", "403", "408", "413", "415", "422", "503"}  # documented once, below the table of calls
+# documented once, below the table of calls
+EVERYWHERE = {"400", "401", "403", "408", "413", "415", "422", "429", "503"}
 URL = "http://127.0.0.1:8000"
 
 

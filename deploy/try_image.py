@@ -26,7 +26,8 @@ FOLDER = ROOT / "build" / "image"
 IMAGE, DEBIAN_BASE = "localhost/slotwise", "localhost/slotwise-base"
 REGISTRY_BASE = "docker.io/library/python:3.12-slim"
 TOOLS = ("buildah", "mmdebstrap", "podman", "runc")
-PORT, USER = 8765, 10001
+PORT, METRICS_PORT, USER = 8765, 9765, 10001
+ADDRESS, METRICS = f"http://127.0.0.1:{PORT}", f"http://127.0.0.1:{METRICS_PORT}"
 READY_SECONDS = 120  # it takes seconds; a busy machine gets more
 # counts what is compiled while a service with the kernels of the image does everything that can need one
 COMPILE_NOTHING = """
@@ -117,11 +118,12 @@ def container_options(store: Path) -> list[str]:
 
 @contextlib.contextmanager
 def running(store: Path) -> Iterator[str]:
-    """A container that serves, and the address of the service. It gets SIGTERM at the end, and must end cleanly."""
-    command = ["serve", "--dev", "--host", "127.0.0.1", "--port", str(PORT)]
-    container = tool("podman", "run", "--detach", *container_options(store), IMAGE, *command).strip()
+    """A container that serves. It gets SIGTERM at the end, and must end cleanly."""
+    variables = {"HOST": "127.0.0.1", "PORT": PORT, "METRICS_HOST": "127.0.0.1", "METRICS_PORT": METRICS_PORT}
+    environment = [f"--env=SLOTWISE_{name}={value}" for name, value in variables.items()]
+    container = tool("podman", "run", "--detach", *container_options(store), *environment, IMAGE).strip()
     try:
-        yield f"http://127.0.0.1:{PORT}"
+        yield container
         tool("podman", "stop", "--time", "30", container)
         code = tool("podman", "inspect", "--format", "{{.State.ExitCode}}", container).strip()
         if code != "0":
@@ -130,49 +132,62 @@ def running(store: Path) -> Iterator[str]:
         tool("podman", "rm", "--force", container)
 
 
-def call(method: str, url: str, body: Any = None) -> Any:
-    """Send JSON, and return the answer."""
+def call(method: str, path: str, body: Any = None, key: str = "") -> Any:
+    """Send JSON to the service, and return the answer."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    request = urllib.request.Request(ADDRESS + path, data, headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
         return json.loads(answer.read() or b"null")
 
 
-def wait_until_ready(address: str) -> float:
+def wait_until_ready() -> float:
     """Return the seconds until /readyz succeeds."""
     start = time.monotonic()
     while time.monotonic() - start < READY_SECONDS:
         with contextlib.suppress(urllib.error.URLError, ConnectionError):
-            call("GET", f"{address}/readyz")
+            urllib.request.urlopen(f"{METRICS}/readyz", timeout=5).close()
             return time.monotonic() - start
         time.sleep(0.05)
     sys.exit(f"the service was not ready after {READY_SECONDS} seconds")
 
 
-def drive(address: str) -> None:
+def drive(key: str) -> None:
     """Define a page, ask for a display, and click its first item."""
-    call("PUT", f"{address}/v1/pages/shop", {"positions": ["top", "left"]})
-    call("POST", f"{address}/v1/pages/shop/items:batch", {"items": [{"item": "hat"}, {"item": "tie"}]})
-    display = call("POST", f"{address}/v1/pages/shop/recommendations", {})
+    call("PUT", "/v1/pages/shop", {"positions": ["top", "left"]}, key)
+    call("POST", "/v1/pages/shop/items:batch", {"items": [{"item": "hat"}, {"item": "tie"}]}, key)
+    display = call("POST", "/v1/pages/shop/recommendations", {}, key)
     click = {"type": "click", "token": display["token"], "position": display["items"][0]["position"]}
-    results = call("POST", f"{address}/v1/events", {"events": [click]})
+    results = call("POST", "/v1/events", {"events": [click]})  # a token needs no key
     assert results == {"results": [{"status": "accepted"}]}, results
-    clicks = sum(cell["clicks"] for cell in call("GET", f"{address}/v1/pages/shop/insights")["counts"])
+    clicks = sum(cell["clicks"] for cell in call("GET", "/v1/pages/shop/insights", key=key)["counts"])
     assert clicks == 1, f"{clicks} clicks instead of 1"
+
+
+def refuses_without_a_key() -> bool:
+    """Whether a recommendation without a key gets 401."""
+    try:
+        call("POST", "/v1/pages/shop/recommendations", {})
+    except urllib.error.HTTPError as error:
+        return error.code == 401
+    return False
 
 
 def try_image(store: Path) -> None:
     """Serve twice from one volume: what the first container has learnt, the second one knows."""
     one_off = ["run", "--rm", *container_options(store)]
-    print("compiling nothing:", end=" ", flush=True)
     tool("podman", *one_off, "--entrypoint", "python", IMAGE, "-c", COMPILE_NOTHING)
-    print("all kernels are in the image", flush=True)
-    with running(store) as address:
-        print(f"ready {wait_until_ready(address):.1f} s after the container started", flush=True)
-        drive(address)
-    with running(store) as address:
-        print(f"ready {wait_until_ready(address):.1f} s after the restart", flush=True)
-        displays = call("GET", f"{address}/v1/pages/shop/insights")["displays"]
+    print("all kernels are in the image: nothing was compiled", flush=True)
+    created = tool("podman", *one_off, IMAGE, "keys", "create", "--name", "trial", "--scope", "admin", "--json")
+    key = json.loads(created)["key"]
+    with running(store) as container:
+        print(f"ready {wait_until_ready():.1f} s after the container started", flush=True)
+        tool("podman", "healthcheck", "run", container)
+        assert refuses_without_a_key()
+        drive(key)
+    with running(store):
+        print(f"ready {wait_until_ready():.1f} s after the restart", flush=True)
+        displays = call("GET", "/v1/pages/shop/insights", key=key)["displays"]
         assert displays == 1, f"{displays} displays instead of 1"
     print(tool("podman", *one_off, IMAGE, "verify").strip(), flush=True)
 

@@ -113,7 +113,9 @@ def container_options(store: Path) -> list[str]:
     files = str(min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     limits = ["--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=4096:4096"]
     isolation = ["--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges"]
-    return [*isolation, *limits, "--pull", "never", "--volume", f"{store}:/var/lib/slotwise", "--network", "host"]
+    timer = ["--health-interval", "disable"]  # `try_image` runs the health check; a timer would need systemd
+    place = ["--pull", "never", "--network", "host", "--volume", f"{store}:/var/lib/slotwise"]
+    return [*isolation, *limits, *timer, *place]
 
 
 @contextlib.contextmanager

@@ -129,7 +129,10 @@ def running(store: Path) -> Iterator[str]:
         tool("podman", "stop", "--time", "30", container)
         code = tool("podman", "inspect", "--format", "{{.State.ExitCode}}", container).strip()
         if code != "0":
-            sys.exit(f"the container ended with exit code {code}:\n{tool('podman', 'logs', container)}")
+            sys.exit(f"the container ended with exit code {code}")
+    except BaseException:
+        subprocess.run(command_of("podman", "logs", container))
+        raise
     finally:
         tool("podman", "rm", "--force", container)
 

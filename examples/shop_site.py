@@ -11,6 +11,7 @@ from flask import Flask, render_template_string, request
 from slotwise_client import Client, DefaultOrder, Options
 
 SLOTWISE = os.environ.get("SLOTWISE_URL", "http://127.0.0.1:8000")
+KEY = os.environ.get("SLOTWISE_KEY")  # not needed if slotwise runs with --dev
 TIMEOUT = float(os.environ.get("SLOTWISE_TIMEOUT", "0.2"))  # seconds: no visitor waits longer for slotwise
 DEFAULT = DefaultOrder(  # shown while slotwise is away
     positions=["top-left", "top-middle", "top-right", "bottom-left", "bottom-middle", "bottom-right"],
@@ -44,7 +45,7 @@ document.addEventListener("click", ({ target }) => {
 </html>
 """
 app = Flask(__name__)
-slotwise = Client(SLOTWISE, options=Options(timeout=TIMEOUT))
+slotwise = Client(SLOTWISE, KEY, Options(timeout=TIMEOUT))
 
 
 @app.get("/")

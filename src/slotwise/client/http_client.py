@@ -11,6 +11,7 @@ import msgspec
 from slotwise.checks import BadInput
 from slotwise.client.address import ServiceAddress
 from slotwise.service.errors import STARTING
+from slotwise.service.keys import is_well_formed
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
 
@@ -28,10 +29,11 @@ class Unreachable(BadInput):
 
 
 class HttpClient:
-    """A client of the service at a URL. It keeps one connection open."""
+    """A client of the service at a URL. It keeps one connection open, and sends the key with every request."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, key: str | None = None, timeout: float = TIMEOUT) -> None:
         self.address = ServiceAddress.of(url)
+        self._authorization = {} if not key else {"Authorization": f"Bearer {check_key(key)}"}
         kind = http.client.HTTPSConnection if self.address.secure else http.client.HTTPConnection
         self._http = kind(self.address.host, self.address.port, timeout=timeout)
 
@@ -49,15 +51,19 @@ class HttpClient:
         content = None if body is None else msgspec.json.encode(body)
         all_headers = {
             "Content-Type": "application/json",
+            **self._authorization,
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        try:
-            status, answer, etag = self._exchange(method, self.address.prefix + path, content, all_headers)
-        except (OSError, http.client.HTTPException) as error:
-            self._http.close()
-            hint = "does it use http instead of https?" if self.address.secure else "`slotwise serve --dev` starts one"
-            raise Unreachable(f"{self.address.url} does not answer: {_error_text(error)}; {hint}") from None
+        status, answer, etag = self._send(method, path, content, all_headers)
         return Reply(status, self._decode(status, answer), etag)
+
+    def text(self, path: str) -> str:
+        """The text at a path. Raises BadInput when the service refuses the request."""
+        status, answer, _ = self._send("GET", path, None, self._authorization)
+        if status >= 300:
+            reason = f"{status_text(status)}, {error_detail(self._decode(status, answer))}"
+            raise BadInput(f"{self.address.url} refuses GET {path}: {reason}")
+        return answer.decode(errors="replace")
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Send one request and return the JSON of the reply. Raises BadInput when the service refuses the request.
@@ -72,6 +78,16 @@ class HttpClient:
             reason = f"{status_text(reply.status)}, {error_detail(reply.body)}"
             raise BadInput(f"{self.address.url} refuses {method} {path}: {reason}")
         return reply.body
+
+    def _send(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, str | None]:
+        try:
+            return self._exchange(method, self.address.prefix + path, content, headers)
+        except (OSError, http.client.HTTPException) as error:
+            self._http.close()
+            hint = "does it use http instead of https?" if self.address.secure else "`slotwise serve --dev` starts one"
+            raise Unreachable(f"{self.address.url} does not answer: {_error_text(error)}; {hint}") from None
 
     def _exchange(
         self, method: str, path: str, content: bytes | None, headers: dict[str, str]
@@ -94,6 +110,13 @@ class HttpClient:
             raise BadInput(
                 f"{self.address.url} answers {status_text(status)} without JSON: it is probably not a slotwise service"
             ) from None
+
+
+def check_key(key: str) -> str:
+    """The key. Raises BadInput if it cannot be one. The message does not repeat the key, because it is a secret."""
+    if not is_well_formed(key.encode()):
+        raise BadInput("the key is incomplete or mistyped: a key is sw_ and 38 letters and digits")
+    return key
 
 
 def path_of(*segments: str) -> str:

@@ -33,6 +33,7 @@ class PageView(Struct):
     holdout: float
     holdout_order: str
     half_life: float | None
+    template: str | None
     pins: dict[str, dict[str, str]]
     items: list[PageItem]
 
@@ -89,8 +90,12 @@ async def delete(call: Call[None]) -> Response:
 
 
 async def list_pages(call: Call[None]) -> Response:
-    """The names of all pages that are not archived."""
-    return Response(200, PageList(await call.service.store.read(lambda ledger: ledger.page_names())))
+    """The names of all pages that are not archived, and that the key is for."""
+    names = await call.service.store.read(lambda ledger: ledger.page_names())
+    allowed = (
+        names if call.key is None or call.key.pages is None else [name for name in names if name in call.key.pages]
+    )
+    return Response(200, PageList(allowed))
 
 
 async def put_pin(call: Call[Pin]) -> Response:

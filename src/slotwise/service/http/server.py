@@ -8,18 +8,20 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from slotwise.extras import require
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
-from slotwise.service.http.access import LOOPBACK, DevAccess, OpenAccess
+from slotwise.service.http.access import LOOPBACK, Access, DevAccess, OpenAccess
 from slotwise.service.http.app import make_app, make_metrics_app
 from slotwise.service.http.connection import HEAD_SECONDS, Connection, ConnectionConfig
 from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.key_access import key_access
 from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.reload import Reloader
@@ -107,15 +109,20 @@ async def serve(
     `report` is called with each line about the progress. SIGHUP calls `reread`, and applies what can change.
     """
     configure_log(settings.log_level, settings.log_format)
+    if settings.traces:
+        require("otel", "--traces")
     network = network_of(settings)
     tls = network.tls.context() if network.tls else None
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
-    with _bound(network) as listener, _bound_metrics(network) as metrics:
-        async with running(path_of(settings.store), seed=settings.seed, resources=resources) as service:
+    with _bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
+        async with (
+            running(path_of(settings.store), seed=settings.seed, resources=resources) as service,
+            _access(service, settings) as access,
+        ):
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            app = make_app(service, DevAccess(), extra_routes)
+            app = traces.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
             async with (
                 listening(app, listener, network.proxies, tls, settings.shutdown_seconds) as serving,
                 _serving_metrics(service, metrics),
@@ -127,6 +134,28 @@ async def serve(
                 if stop.is_set():
                     report("stopping")
             reporting.cancel()
+
+
+@contextmanager
+def _traced(app: ASGIApp, service: Service, settings: Settings) -> Iterator[ASGIApp]:
+    """The application with traces, if the settings ask for them."""
+    if not settings.traces:
+        yield app
+        return
+    from slotwise.service.http.traces import TracedApp, exporting_tracer, trace_commits
+
+    with exporting_tracer() as tracer:
+        trace_commits(service, tracer)
+        yield TracedApp(app, tracer)
+
+
+@asynccontextmanager
+async def _access(service: Service, settings: Settings) -> AsyncIterator[Access]:
+    if settings.dev:
+        yield DevAccess()
+    else:
+        async with key_access(service, settings.store) as access:
+            yield access
 
 
 @asynccontextmanager

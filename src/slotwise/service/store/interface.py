@@ -164,7 +164,26 @@ class LogRow(NamedTuple):
     discarded: bool
 
 
-class Ledger(Protocol):
+class KeyLedger(Protocol):
+    """The operations of one transaction on API keys."""
+
+    def keys_version(self) -> int:
+        """A number that grows with every `save_key`."""
+
+    def keys(self) -> list[ApiKey]:
+        """All API keys, also expired and revoked ones, oldest first."""
+
+    def key(self, id: str) -> ApiKey | None:
+        """The API key with this id, or None."""
+
+    def save_key(self, key: ApiKey) -> None:
+        """Add or replace an API key."""
+
+    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
+        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
+
+
+class Ledger(KeyLedger, Protocol):
     """The operations of one transaction."""
 
     def page(self, name: str) -> StoredPage | None:
@@ -172,6 +191,15 @@ class Ledger(Protocol):
 
     def page_names(self) -> list[str]:
         """The names of all pages that are not archived, sorted."""
+
+    def template_page(self, template: str, other_than: str) -> StoredPage | None:
+        """A page of a template that is not archived and has another name, or None."""
+
+    def template_pages(self, template: str) -> list[tuple[StoredPage, float]]:
+        """The pages of a template that are not archived, and the displays of each, as weighted in its current epoch.
+
+        Pages with more displays come first.
+        """
 
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
@@ -235,21 +263,6 @@ class Ledger(Protocol):
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
         """Replace all secrets by these."""
 
-    def keys_version(self) -> int:
-        """A number that grows with every `save_key`."""
-
-    def keys(self) -> list[ApiKey]:
-        """All API keys, also expired and revoked ones, oldest first."""
-
-    def key(self, id: str) -> ApiKey | None:
-        """The API key with this id, or None."""
-
-    def save_key(self, key: ApiKey) -> None:
-        """Add or replace an API key."""
-
-    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
-        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
-
 
 Operation = Callable[[Ledger], ResultT]
 
@@ -287,6 +300,9 @@ class Store(Protocol):
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
+
+    def read_here(self, operation: Operation[ResultT]) -> ResultT:
+        """Like `read`, but on the calling thread, which must not be that of the event loop."""
 
     def begin_read(self) -> "asyncio.Future[Reader]":
         """A reader of the data after all displays and operations that were added before this call, and no later ones.

@@ -279,9 +279,7 @@ def test_one_address_gets_a_share_of_the_rate_of_a_browser_key(tmp_path: Path) -
     run_scenario(tmp_path, scenario, with_keys=True)
 
 
-def test_answers_to_many_wrong_keys_of_one_address_are_delayed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_to_many_wrong_keys_of_one_address_are_delayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_access, "GUESS_BURST", 3.0)
     monkeypatch.setattr(key_access, "GUESS_RATE", 1e-3)
     monkeypatch.setattr(key_access, "LONGEST_DELAY", 0.2)

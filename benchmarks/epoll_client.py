@@ -54,7 +54,7 @@ def send_requests(
     while pending:
         for number, _ in poll.poll():
             connection, sent = pending.pop(number)
-            body = _receive_body(connection)
+            body = receive_body(connection)
             latencies.append(time.perf_counter() - sent)
             if keep_bodies:
                 bodies.append(body)
@@ -66,7 +66,7 @@ def send_requests(
     return Responses(seconds, np.array(latencies), bodies)
 
 
-def _receive_body(connection: socket.socket) -> bytes:
+def receive_body(connection: socket.socket) -> bytes:
     content = connection.recv(RECEIVE_BYTES)
     head, _, body = content.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 20"):

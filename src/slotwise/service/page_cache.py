@@ -13,6 +13,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.metrics import Metrics
+from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.page_checks import check_limits
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
@@ -66,7 +67,8 @@ class PageCache:
         most_bytes: float = math.inf,
     ) -> None:
         self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
-        self._rng, self.seeded = np.random.default_rng(seed), seed is not None
+        self.seeded = seed is not None
+        self._shared_by_pages = np.random.default_rng(seed), refresher.request, ArrangementCache()
         self._compiler = Compiler()
         self._by_name: OrderedDict[str, PageModel] = OrderedDict()  # the page that was used last comes last
         self._by_number: dict[int, PageModel] = {}
@@ -179,9 +181,9 @@ class PageCache:
         load = self._loads[name] = _PageLoad(content.page.number)
         try:
             if content.size > BUILT_AT_ONCE:
-                model = await run_in_background(PageModel, *content, self._rng, self._refresher.request)
+                model = await run_in_background(PageModel, *content, *self._shared_by_pages)
             else:  # a thread would take longer
-                model = PageModel(*content, self._rng, self._refresher.request)
+                model = PageModel(*content, *self._shared_by_pages)
         finally:
             del self._loads[name]
         if load.is_stale:

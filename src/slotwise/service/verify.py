@@ -8,6 +8,7 @@ from typing import NamedTuple
 from slotwise.checks import BadInput
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.count_deltas import Deltas
+from slotwise.service.store.file_lock import check_file
 from slotwise.service.store.migrations import check_current, check_ours
 from slotwise.service.store.sqlite import connect_to_read
 from slotwise.service.store.sqlite_ledger import SqliteLedger
@@ -29,6 +30,7 @@ def verify(path: Path) -> Verification:
     """Recompute the counts of a store from its log. Meanwhile, a service may be running on the store."""
     if not path.is_file():
         raise BadInput(f"there is no store {str(path)!r}")
+    check_file(path)
     connection = connect_to_read(path)
     try:
         check_ours(connection, str(path))

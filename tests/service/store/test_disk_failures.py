@@ -236,12 +236,34 @@ def test_files_that_turn_read_only_and_back_are_detected(image: Ext4Image) -> No
     assert verify(store).differences == []
 
 
-def test_a_disk_that_fills_up_between_calls_is_detected(disk: Path) -> None:
+@pytest.mark.parametrize("call", ["readyz", "unknown displays"])
+def test_a_disk_that_fills_up_between_calls_is_detected(disk: Path, call: str) -> None:
     with process(disk / "store.db") as server:
         define(server)
         time.sleep(1.2)  # after the last test write
         ballast = fill(disk)
-        assert server.http.get("/readyz").status_code == 503
+        unknown = {"id": "never-issued"}
+        answer = server.http.get("/readyz") if call == "readyz" else click(server, unknown)
+        assert answer.status_code == 503
+        assert click(server, unknown).status_code == 503
         assert recommend(server)["degraded"]
         ballast.unlink()
+        server.kill()
+
+
+def test_a_service_on_a_full_disk_is_not_reported_as_ready(disk: Path) -> None:
+    store = disk / "store.db"
+    with process(store) as server:
+        define(server)
+        server.kill()  # it leaves the files that SQLite needs, so the store can be opened without space
+    ballast = fill(disk)
+    server = Process(store)
+    try:
+        assert server.process.stdout is not None
+        assert server.process.stdout.readline().startswith("not ready: the store cannot be written")
+        assert server.http.get("/readyz").status_code == 503
+        ballast.unlink()
+        assert server.process.stdout.readline().startswith("ready")
+        assert server.http.get("/readyz").status_code == 200
+    finally:
         server.kill()

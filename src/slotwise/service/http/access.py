@@ -9,11 +9,11 @@ from starlette.types import Scope
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
 from slotwise.service.errors import Refused
+from slotwise.service.http.forwarding import forwarding_header
 from slotwise.service.http.problems import Problem
 from slotwise.service.keys import ApiKey
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_PROXY_HEADERS = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -53,8 +53,9 @@ def check_request(method: str, headers: dict[bytes, bytes]) -> None:
     host = headers.get(b"host", b"").decode("latin-1")
     if _hostname(f"//{host}") not in LOOPBACK:
         raise Problem(403, f"the Host header {host[:100]!r} is not an address of this machine")
-    if not _PROXY_HEADERS.isdisjoint(headers):
-        name = min(_PROXY_HEADERS & headers.keys()).decode()
+    forwarded = forwarding_header(headers)
+    if forwarded is not None:
+        name = forwarded.decode("latin-1")
         raise Problem(403, f"the {name} header is not allowed: without keys, this service does not run behind a proxy")
     if method in _SAFE_METHODS:
         return

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.types import Receive, Scope
 
@@ -12,12 +12,16 @@ from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import Refused
 from slotwise.service.http.access import Access
-from slotwise.service.http.encoding import encode, encode_large
+from slotwise.service.http.encoding import encode
+from slotwise.service.http.headers import header_values
 from slotwise.service.http.large_body import LARGE, PieceDecoder
+from slotwise.service.http.large_response import LargeResponses
 from slotwise.service.http.problems import Problem, problem_of
 from slotwise.service.http.request_body import BodyReader
 from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # the server puts it into a path where bytes are not UTF-8
 
 
 class Endpoint:
@@ -25,8 +29,8 @@ class Endpoint:
 
     def __init__(self, route: Route[Any], service: Service, access: Access) -> None:
         self._route, self._authorize = route, access.authorize
-        self._name, self._handle, self._new_name, self._service = route.name, route.handle, route.names_new, service
-        self._is_large = route.large
+        self._name, self._new_name, self._service = route.name, route.names_new, service
+        self._handle = LargeResponses(route).handle if route.large else route.handle
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
         self._read_body = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
@@ -38,10 +42,12 @@ class Endpoint:
         """Respond to a request. The content is encoded unless it is streamed, and errors become problems."""
         started = time.perf_counter()
         try:
-            headers = dict(scope["headers"])
+            headers = header_values(scope["headers"])
             caller = self._authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
+            if _REPLACEMENT in scope["path"]:
+                _check_encoding(scope["raw_path"])
             query = self._query(scope["query_string"]) if scope["query_string"] else {}
             if self._new_name:
                 check_value(self._new_name, path[self._new_name], PATH_TYPES[self._new_name])
@@ -52,12 +58,8 @@ class Endpoint:
                 body = self._decode(content)
             response = await self._handle(Call(self._service, path, query, headers, body, *caller))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
-                encoded = (
-                    await run_in_background(encode_large, response.content)
-                    if self._is_large
-                    else encode(response.content)
-                )
-                response = Response(response.status, encoded, response.headers, response.media_type)
+                content = encode(response.content)
+                response = Response(response.status, content, response.headers, response.media_type)
         except asyncio.CancelledError:  # the server stops, and the request did not finish in time
             detail = "the service is stopping: the request may have been carried out, or not"
             response = Problem(503, detail, headers={"connection": "close"}).response()
@@ -71,6 +73,7 @@ class Endpoint:
 
     def _query(self, text: bytes) -> dict[str, str]:
         """The query parameters. A parameter without a value is kept, so that validation can reject it."""
+        _check_encoding(text)
         query = dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
         for name, type_ in self._query_types.items():
             if name in query:
@@ -82,3 +85,11 @@ class Endpoint:
         if counter is None:
             counter = self._requests[status] = self._service.metrics.requests.labels(self._name, str(status))
         counter.inc()
+
+
+def _check_encoding(quoted: bytes) -> None:
+    """Raise a Problem if a path or a query is not UTF-8. Otherwise it would name something else."""
+    try:
+        unquote_to_bytes(quoted).decode()
+    except UnicodeDecodeError:
+        raise Problem(400, "the path or the query is not UTF-8") from None

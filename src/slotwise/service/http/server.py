@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
+from slotwise.service.errors import StoreDown
 from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.connection import Connection
@@ -26,6 +27,7 @@ BACKLOG = 1024  # connections that wait to be accepted
 ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
 KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes idle connections
 COMPILE_NOTICE_SECONDS = 2.0  # the service reports that it compiles if this takes longer
+STORE_CHECK_SECONDS = 0.5  # the pause after a failed test write, before the service is ready
 SHUTDOWN_SECONDS = 5  # the time that requests in progress get when the service stops
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
 GC_THRESHOLD = (10_000, 20, 20)  # collections are rare, because requests leave no cycles
@@ -111,7 +113,21 @@ async def _report_when_ready(service: Service, report: Callable[[str], None]) ->
     except TimeoutError:
         report("compiling, once on this machine; /readyz says how far it is")
         await service.compiled.wait()
+    await _wait_for_store(service, report)
     report("ready; /docs describes the HTTP interface, Ctrl-C stops the service")
+
+
+async def _wait_for_store(service: Service, report: Callable[[str], None]) -> None:
+    """Wait until the store can be written."""
+    is_reported = False
+    while True:
+        try:
+            return await service.check_store()
+        except StoreDown as down:
+            if not is_reported:
+                report(f"not ready: {down.detail}")
+            is_reported = True
+            await asyncio.sleep(STORE_CHECK_SECONDS)
 
 
 async def _serve_until_stopped(app: ASGIApp, listener: socket.socket, report: Callable[[str], None]) -> None:

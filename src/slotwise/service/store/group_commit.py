@@ -22,6 +22,7 @@ MOST_IN_GROUP = 2_000
 LINGER_SECONDS = 0.1  # displays are collected this long, because no caller waits for them and waking the thread is slow
 PROBE_SECONDS = 0.5  # the time after which a store that failed is tried again
 MOST_WAITING = 50_000
+_BUSY = "another process is writing to the store; nothing was recorded: try again"
 
 Complete = Callable[[Any, Exception | None], None]  # called with the result of an operation, or with its exception
 
@@ -138,16 +139,16 @@ class GroupCommit:
             self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
+            if _is_busy(error) and not self._closing:
+                self._try_later(group)
+                return
             if not _is_store_failure(error) and len(group) > 1:  # halve it: only the operation at fault gets the error
                 self._commit(group[: len(group) // 2])
                 self._commit(group[len(group) // 2 :])
                 return
             if _is_store_failure(error):
                 error = self._mark_down(error)
-            failed = [
-                _Completion(queued.complete, None, error) for queued in group if isinstance(queued, _WaitingOperation)
-            ]
-            self._call_on_loop(lambda: _complete(failed))
+            self._fail(group, error)
             return
         wrote = self._connection.total_changes > changes  # only a write proves that the store can be written
         recovered = self._down and wrote
@@ -186,6 +187,18 @@ class GroupCommit:
             self._ledger.add(displays)
         return completions
 
+    def _try_later(self, group: list[Display | _WaitingOperation]) -> None:
+        """Keep the displays of a group for the next one, and fail its operations, because their callers wait."""
+        self._waiting.extendleft(queued for queued in reversed(group) if isinstance(queued, Display))
+        self._wake.set()
+        self._fail(group, StoreDown(_BUSY))
+
+    def _fail(self, group: list[Display | _WaitingOperation], error: Exception) -> None:
+        failed = [
+            _Completion(queued.complete, None, error) for queued in group if isinstance(queued, _WaitingOperation)
+        ]
+        self._call_on_loop(lambda: _complete(failed))
+
     def _roll_back(self) -> None:
         self._ledger.forget()
         with suppress(sqlite3.Error):  # nothing was committed; the next group tries again
@@ -208,6 +221,11 @@ class GroupCommit:
 def _complete(completions: list[_Completion]) -> None:
     for complete, result, error in completions:
         complete(result, error)
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether another process kept the store locked for longer than the timeout of the connection."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # the other bits give the details
 
 
 def _is_store_failure(error: Exception) -> bool:

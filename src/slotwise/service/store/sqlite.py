@@ -1,19 +1,19 @@
 """The embedded store: one SQLite file that one process owns."""
 
 import asyncio
-import fcntl
 import sqlite3
 from pathlib import Path
-from typing import IO
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
+from slotwise.service.store.file_lock import FileLock
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, ResultT, StoreCallbacks
 from slotwise.service.store.migrations import check_ours, migrate
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 PREFIX = "sqlite:///"
+BUSY_SECONDS = 5.0  # how long a transaction waits for another process that writes to the store
 
 
 def path_of(address: str) -> Path:
@@ -21,6 +21,8 @@ def path_of(address: str) -> Path:
     if not address.startswith(PREFIX) or not address[len(PREFIX) :] or "\0" in address:
         raise BadInput(f"store = {address!r} is not an address; sqlite:///PATH is needed, as in sqlite:///slotwise.db")
     path = Path(address[len(PREFIX) :])
+    if path.name == ":memory:":
+        raise BadInput(f"store = {address!r} would be lost when the service stops; name a file: sqlite:///slotwise.db")
     if not path.parent.is_dir():
         raise BadInput(f"cannot open the store {str(path)!r}: the folder {str(path.parent)!r} does not exist")
     return path
@@ -33,16 +35,17 @@ class SqliteStore:
     """
 
     def __init__(self, path: Path, callbacks: StoreCallbacks = NO_CALLBACKS) -> None:
-        self._path = path
-        self._lock = _lock(path)
+        self._lock = FileLock(path)
+        self._path = self._lock.path  # not `path`: a symbolic link may point elsewhere later
         try:
-            self._writer = GroupCommit(lambda: _open(path), callbacks)
+            self._writer = GroupCommit(lambda: _open(self._path), callbacks)
         except BaseException as error:
-            self._lock.close()
+            self._lock.release()
             if isinstance(error, sqlite3.Error):
                 raise BadInput(f"cannot open the store {str(path)!r}: {error}") from None
             raise
         self._reader: SqliteLedger | None = None
+        self._reads: set[asyncio.Future[object]] = set()
 
     @property
     def waiting(self) -> int:
@@ -55,8 +58,11 @@ class SqliteStore:
         return self._writer.do(operation)
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
+        reading = asyncio.ensure_future(asyncio.to_thread(read_store, self._path, operation))
+        self._reads.add(reading)  # type: ignore[arg-type]
+        reading.add_done_callback(self._reads.discard)
         try:
-            return await asyncio.to_thread(read_store, self._path, operation)
+            return await asyncio.shield(reading)
         except sqlite3.Error as error:
             raise StoreDown from error
 
@@ -74,7 +80,8 @@ class SqliteStore:
         if self._reader is not None:
             self._reader.close()  # before the writer, because the last connection checkpoints the WAL
         await self._writer.close()
-        self._lock.close()
+        await asyncio.gather(*self._reads, return_exceptions=True)  # the lock is released after the last connection
+        self._lock.release()
 
 
 def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
@@ -89,30 +96,20 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A read-only connection. It may be open while another process owns the store."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
-    connection = sqlite3.connect(path, isolation_level=None, timeout=5.0, cached_statements=256)
-    check_ours(connection, str(path))  # before the file is changed in any way
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    connection.execute("PRAGMA cache_size = -32768")
-    migrate(connection, str(path))
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, cached_statements=256)
+    try:
+        check_ours(connection, str(path))  # before the file is changed in any way
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        connection.execute("PRAGMA cache_size = -32768")
+        migrate(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
     return connection, SqliteLedger(connection)
-
-
-def _lock(path: Path) -> IO[bytes]:
-    """A lock that the operating system releases when the process ends, even if it crashes."""
-    file = path.resolve()  # a store has one lock, even if several links point to it
-    try:
-        handle = file.with_name(file.name + ".lock").open("wb")
-    except OSError as error:
-        raise BadInput(f"cannot open the store {str(path)!r}: {error.strerror}") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        handle.close()
-        raise BadInput(f"the store {str(path)!r} is in use by another process; stop that process first") from None
-    return handle

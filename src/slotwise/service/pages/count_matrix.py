@@ -75,9 +75,11 @@ class _EqualDisplays:
         self._first.setdefault(key, display)
         self._numbers[key] = self._numbers.get(key, 0) + 1
 
-    def add_to(self, cells: _Cells, n_segments: int) -> None:
+    def cells(self, n_segments: int) -> _Cells:
+        cells = _Cells()
         for key, number in self._numbers.items():
             cells.add_skips(self._first[key], number, n_segments)
+        return cells
 
 
 class CountMatrix:
@@ -167,29 +169,30 @@ class CountMatrix:
         return arrays
 
     def _apply_pending(self) -> None:
-        cells, skipped = _Cells(), _EqualDisplays()
+        skipped, changed = _EqualDisplays(), _Cells()
         while self._pending:
             change = self._pending.popleft()
             if isinstance(change, Display):
                 skipped.add(change)
             elif isinstance(change, _Changes):
-                cells.add_changes(change, self._n_segments)
+                changed.add_changes(change, self._n_segments)
             else:
-                self._shift(cells, skipped)
-                cells, skipped = _Cells(), _EqualDisplays()
+                self._shift(skipped, changed)
+                skipped, changed = _EqualDisplays(), _Cells()
                 try:
                     change()
                 except BaseException:  # such as too little memory; all later changes need this one
                     self._pending.appendleft(change)
                     raise
-        self._shift(cells, skipped)
+        self._shift(skipped, changed)
 
-    def _shift(self, cells: _Cells, skipped: _EqualDisplays) -> None:
-        skipped.add_to(cells, self._n_segments)
-        if cells.rows or cells.displays:
-            rows, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
-            clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
-            shift_many(self._arrays, rows, columns, clicks, skips, cells.displays)
+    def _shift(self, skipped: _EqualDisplays, changed: _Cells) -> None:
+        """Add the skips first: a click takes back a skip of its display, and no count is ever below zero."""
+        for cells in (skipped.cells(self._n_segments), changed):
+            if cells.rows or cells.displays:
+                rows, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
+                clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
+                shift_many(self._arrays, rows, columns, clicks, skips, cells.displays)
 
     def _fade(self, factor: float) -> None:
         arrays = self._arrays

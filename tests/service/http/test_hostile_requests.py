@@ -17,7 +17,8 @@ import pytest
 from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.headers import header_values
-from slotwise.service.http.server import bind, listening
+from slotwise.service.http.listeners import bind
+from slotwise.service.http.server import listening
 from tests.service.running_service import ITEMS, POSITIONS, Process, open_client, process
 from tests.waiting import HANG
 

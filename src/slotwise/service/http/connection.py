@@ -14,9 +14,11 @@ import resource
 from inspect import CORO_CREATED, getcoroutinestate
 
 import httptools
+import uvicorn
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from slotwise.service.http.forwarding import TrustedProxies
 from slotwise.service.http.problems import MEDIA_TYPE, Problem
 
 HEAD_SECONDS = 10.0  # the time in which the request line and the headers must arrive
@@ -26,9 +28,16 @@ RESERVED_FILES = 100  # file descriptors for everything except connections: the 
 _UPGRADE_HEADERS = (b"connection", b"upgrade", b"http2-settings")
 
 
+class ConnectionConfig(uvicorn.Config):
+    """The configuration of a server, with the proxies that it trusts."""
+
+    proxies: TrustedProxies | None = None
+
+
 class Connection(HttpToolsProtocol):
     """One connection. Uvicorn creates an object of this class for every connection that it accepts."""
 
+    _proxies: TrustedProxies | None = None  # if the connection comes from one of them
     _head_timer: asyncio.TimerHandle | None = None  # runs while a head is awaited
     _write_timer: asyncio.TimerHandle | None = None  # runs while a client does not read
     _in_head = False
@@ -42,6 +51,9 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._start_head_timer()
+        proxies = getattr(self.config, "proxies", None)
+        if proxies is not None and proxies.trusts(self.client[0] if self.client else None):
+            self._proxies = proxies
         if len(self.connections) > resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FILES:
             self._reject(Problem(503, "there are too many connections"))
 
@@ -98,6 +110,8 @@ class Connection(HttpToolsProtocol):
         if self._head_bytes > MAX_HEAD_BYTES and self._exact_head_bytes() > MAX_HEAD_BYTES:
             self._in_head = True  # no cycle belongs to this head
             raise _head_too_large()
+        if self._proxies is not None:
+            self._read_forwarded(self._proxies)
         if not self._offers_upgrade():
             super().on_headers_complete()
 
@@ -151,6 +165,15 @@ class Connection(HttpToolsProtocol):
         self._running, self._task = cycle, (task := self.loop.create_task(cycle.run_asgi(app)))
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
+
+    def _read_forwarded(self, proxies: TrustedProxies) -> None:
+        """Replace the address and the scheme of the proxy by those of its client."""
+        address = proxies.client(b",".join(value for name, value in self.headers if name == b"x-forwarded-for"))
+        if address is not None:
+            self.scope["client"] = (address, 0)
+        for name, value in self.headers:
+            if name == b"x-forwarded-proto" and value in (b"http", b"https"):
+                self.scope["scheme"] = value.decode()
 
     def _exact_head_bytes(self) -> int:
         line = len(self.parser.get_method()) + len(self.url) + len(b"  HTTP/1.1\r\n")

@@ -23,6 +23,7 @@ from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     Arrangement,
     CellCounts,
+    CountRows,
     Display,
     DisplayChange,
     DisplayEntry,
@@ -56,7 +57,7 @@ class PageModel:
         self,
         page: StoredPage,
         items: list[tuple[str, ItemSpec]],
-        counts: PageCounts,
+        counts: PageCounts | CountRows,
         rng: np.random.Generator,
         on_change: Callable[["PageModel"], None] = lambda _: None,
         arrangements: ArrangementCache | None = None,

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
+from slotwise.checks import Floats
 from slotwise.service.keys import ApiKey
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
@@ -138,6 +139,14 @@ class PageCounts(NamedTuple):
     revision: int
 
 
+class CountRows(NamedTuple):
+    """All counts of a page as an array, for pages with very many of them."""
+
+    cells: Floats  # rows of (item, segment, column, clicks, skips); amounts of one cell may be in several rows
+    displays: float
+    revision: int
+
+
 class HourlyRate(NamedTuple):
     """What one variant of a page showed in one hour, and how often it was clicked."""
 
@@ -164,7 +173,26 @@ class LogRow(NamedTuple):
     discarded: bool
 
 
-class Ledger(Protocol):
+class KeyLedger(Protocol):
+    """The operations of one transaction on API keys."""
+
+    def keys_version(self) -> int:
+        """A number that grows with every `save_key`."""
+
+    def keys(self) -> list[ApiKey]:
+        """All API keys, also expired and revoked ones, oldest first."""
+
+    def key(self, id: str) -> ApiKey | None:
+        """The API key with this id, or None."""
+
+    def save_key(self, key: ApiKey) -> None:
+        """Add or replace an API key."""
+
+    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
+        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
+
+
+class Ledger(KeyLedger, Protocol):
     """The operations of one transaction."""
 
     def page(self, name: str) -> StoredPage | None:
@@ -181,6 +209,9 @@ class Ledger(Protocol):
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page, in the order of their numbers."""
 
+    def n_items(self, page: int) -> int:
+        """The number of items of a page."""
+
     def item(self, page: int, name: str) -> StoredItem | None:
         """The item of a page with this name, or None."""
 
@@ -195,6 +226,9 @@ class Ledger(Protocol):
 
     def counts(self, page: int) -> PageCounts:
         """All counts of a page."""
+
+    def count_rows(self, page: int) -> CountRows:
+        """All counts of a page as an array. Other threads can run while it is filled."""
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
@@ -229,21 +263,6 @@ class Ledger(Protocol):
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
         """Replace all secrets by these."""
 
-    def keys_version(self) -> int:
-        """A number that grows with every `save_key`."""
-
-    def keys(self) -> list[ApiKey]:
-        """All API keys, also expired and revoked ones, oldest first."""
-
-    def key(self, id: str) -> ApiKey | None:
-        """The API key with this id, or None."""
-
-    def save_key(self, key: ApiKey) -> None:
-        """Add or replace an API key."""
-
-    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
-        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
-
 
 Operation = Callable[[Ledger], ResultT]
 
@@ -260,6 +279,16 @@ class StoreCallbacks(NamedTuple):
 NO_CALLBACKS = StoreCallbacks()
 
 
+class Reader(Protocol):
+    """Reads the data as they were at one moment, whatever is committed later. Meanwhile the store keeps these data."""
+
+    def read(self, operation: Operation[ResultT]) -> ResultT:
+        """Run a read-only operation on any thread, then close the reader."""
+
+    def close(self) -> None:
+        """Close a reader that was not used."""
+
+
 class Store(Protocol):
     """Commits displays and operations in groups, in the order of the calls."""
 
@@ -271,6 +300,12 @@ class Store(Protocol):
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
+
+    def begin_read(self) -> "asyncio.Future[Reader]":
+        """A reader of the data after all displays and operations that were added before this call, and no later ones.
+
+        The future completes in the order of the commits, and fails with StoreDown if the store cannot be read.
+        """
 
     def peek(self, id: str) -> Display | None:
         """A committed display. It is looked up at once, on the calling thread."""

@@ -3,8 +3,8 @@
 Every page is one run: visitors of the setting `standard` ask a real service for displays, at a steady rate, and their
 clicks arrive 100 rounds later. Many pages of one service play at once, so that 20 runs of 20,000 rounds take minutes. A
 second service makes each ensemble ten times as slowly and rests ten times as long after it. Its visitors draw the same
-random numbers, and play at the same time. `simulate` has the same policy and delay, and 20 times as many runs. If a rate
-cannot be kept, the rate that was reached is reported.
+random numbers, and play at the same time. `simulate` has the same policy and delay, and 20 times as many runs. If a
+rate cannot be kept, the rate that was reached is reported.
 
 If the rates are kept, 50 displays per second take 7 minutes, and 500 take 4 minutes.
 """

@@ -31,6 +31,7 @@ from slotwise.checks import Floats
 from slotwise.paper.named_click_models import setting
 from slotwise.service import ensemble_refresher
 from slotwise.service.http.server import serve
+from slotwise.service.settings import Settings
 
 SETTING, POLICY = "standard", "slot_ts"
 RUNS, ROUNDS, DELAY = 20, 20_000, 100
@@ -214,6 +215,7 @@ def main(rates: list[int]) -> bool:
 if __name__ == "__main__":
     if "--serve" in sys.argv:
         slow_down(float(sys.argv[-2]))
-        asyncio.run(serve(Path(sys.argv[-1]), "127.0.0.1", 0, lambda line: print(line, flush=True)))
+        settings = Settings(store=f"sqlite:///{sys.argv[-1]}", dev=True, port=0)
+        asyncio.run(serve(settings, lambda line: print(line, flush=True)))
     else:
         sys.exit(not main([int(text) for text in sys.argv[1:]] or list(PAGES_AT_ONCE)))

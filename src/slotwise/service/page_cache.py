@@ -13,6 +13,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.metrics import Metrics
+from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.page_checks import check_limits
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
@@ -29,6 +30,8 @@ from slotwise.service.store.interface import (
     StoredPage,
     commit_and_apply,
 )
+from slotwise.service.templates.template_cache import TemplateCache
+from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
 BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
 
@@ -62,7 +65,8 @@ class PageCache:
         most_bytes: float = math.inf,
     ) -> None:
         self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
-        self._rng, self.seeded = np.random.default_rng(seed), seed is not None
+        self.seeded = seed is not None
+        self._shared_by_pages = np.random.default_rng(seed), self._ask_for_draws, ArrangementCache()
         self._compiler = Compiler()
         self._by_name: OrderedDict[str, PageModel] = OrderedDict()  # the page that was used last comes last
         self._by_number: dict[int, PageModel] = {}
@@ -70,6 +74,7 @@ class PageCache:
         self._sizes: dict[str, int] = {}  # bytes of each page in memory
         self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
+        self._templates = TemplateCache(self._read_template, refresher.request, refresher.forget)
         self.ready = False
 
     async def compile(self) -> None:
@@ -135,6 +140,7 @@ class PageCache:
             del self._by_number[model.page.number]
             self._n_bytes -= self._sizes.pop(name)
             self._refresher.forget(model)
+            self._templates.remove(model)
 
     def clear(self) -> None:
         for name in [*self._by_name, *self._loads]:
@@ -160,7 +166,7 @@ class PageCache:
                 if not kernels.done():
                     await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not noted
                 elif found[1] is not None:
-                    return self._publish(PageModel(*found[1], self._rng, self._refresher.request))
+                    return self._publish(PageModel(*found[1], *self._shared_by_pages))
                 else:
                     model = await self._build(found[0])
                     if model is not None:
@@ -188,13 +194,29 @@ class PageCache:
 
     def _read_and_build(self, reader: Reader, name: str) -> PageModel | None:
         content = reader.read(lambda ledger: _read_content(ledger, name))
-        return None if content is None else PageModel(*content, self._rng, self._refresher.request)
+        return None if content is None else PageModel(*content, *self._shared_by_pages)
 
     def _publish(self, model: PageModel) -> PageModel:
+        self._templates.add(model)
         self._by_name[model.page.name] = self._by_number[model.page.number] = model
         self._measure(model)
         self._metrics.pages.set(len(self._by_name))
         return model
+
+    def _ask_for_draws(self, model: PageModel) -> None:
+        """Ask for the draws that are due after a change of a page: its own, and those of its template."""
+        self._refresher.request(model)
+        if model.template is not None:
+            self._refresher.request(model.template)
+
+    def _read_template(self, name: str) -> TemplateCounts:
+        """The counts of the pages of a template. A background thread calls this."""
+        now = self._clock()
+        return self._store.read_here(lambda ledger: read_counts(ledger, name, self._block, now))
+
+    def _block(self, number: int) -> PageBlock | None:
+        model = self._by_number.get(number)
+        return None if model is None else model.block()
 
     def _measure(self, model: PageModel) -> None:
         """Note the size of a page. If the pages need more memory than the budget, evict those not used for longest."""
@@ -210,10 +232,10 @@ class PageCache:
         self._evict_beyond_budget()
 
     def _evict_beyond_budget(self) -> None:
-        while self._n_bytes > self._most_bytes and len(self._by_name) > 1:
+        while self._n_bytes + self._templates.n_bytes > self._most_bytes and len(self._by_name) > 1:
             self.evict(next(iter(self._by_name)))
             self._metrics.evicted.inc()
-        self._metrics.page_bytes.set(self._n_bytes)
+        self._metrics.page_bytes.set(self._n_bytes + self._templates.n_bytes)
 
     def _apply(self, page: int, change: Callable[[PageModel], None]) -> None:
         """Apply a committed change to a page, if the page is in memory or is being built."""
@@ -240,7 +262,7 @@ class PageCache:
         archived: bool = False,
     ) -> tuple[StoredPage, bool]:
         """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before."""
-        now = self._clock()
+        now, templates = self._clock(), set[str]()
 
         def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
             before = ledger.page(name)
@@ -254,6 +276,9 @@ class PageCache:
                 line = check_limits(body, 0 if before is None else len(ledger.items(before.number)))
                 if line is not None:
                     raise DoesNotFit.at("", line)
+            if not archived:
+                _check_template(ledger, name, body.spec)
+            templates.update(_changed_templates(before, None if archived else body))
             saved = ledger.save_page(name, body, before and before.version, now, archived)
             return saved, not exists
 
@@ -261,6 +286,7 @@ class PageCache:
             model = self._by_name.get(name)
             if model is None or archived or not model.redefine(result[0]):
                 self.evict(name)
+            self._templates.pages_changed(templates)
 
         return await commit_and_apply(self._store, operation, apply)
 
@@ -333,10 +359,14 @@ class PageCache:
     ) -> int:
         """Replace everything that a page has learnt. Returns the new revision."""
         name, number = model.page.name, model.page.number
+
+        def apply(_: int) -> None:
+            self.evict(name)
+            if model.template is not None:
+                self._templates.pages_changed({model.template.name})
+
         return await commit_and_apply(
-            self._store,
-            lambda ledger: ledger.import_counts(number, cells, displays, expected),
-            lambda _: self.evict(name),
+            self._store, lambda ledger: ledger.import_counts(number, cells, displays, expected), apply
         )
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
@@ -361,6 +391,27 @@ def _served_page(ledger: Ledger, name: str) -> StoredPage:
     if page.archived:
         raise NotFound(PAGE_ARCHIVED)
     return page
+
+
+def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:
+    """Raise DoesNotFit if another page of the template has other layouts. The order of positions does not matter."""
+    other = None if spec.template is None else ledger.template_page(spec.template, other_than=name)
+    if other is None:
+        return
+    ours, theirs = spec.all_layouts(), other.body.spec.all_layouts()
+    if {layout: set(ours[layout]) for layout in ours} != {layout: set(theirs[layout]) for layout in theirs}:
+        line = (
+            f"the page {other.name!r} of this template has other layouts, {theirs}; pages of a template have the same "
+            "layouts with the same positions: use these, or another template"
+        )
+        raise DoesNotFit.at("/template", line)
+
+
+def _changed_templates(before: StoredPage | None, after: PageBody | None) -> set[str]:
+    """The templates that a page joins or leaves."""
+    left = None if before is None or before.archived else before.body.spec.template
+    joined = None if after is None else after.spec.template
+    return {name for name in (left, joined) if name is not None} if left != joined else set()
 
 
 def _unknown_item(name: str) -> NotFound:

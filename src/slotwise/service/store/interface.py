@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from slotwise.checks import Floats
 from slotwise.service.keys import ApiKey
@@ -30,6 +30,14 @@ class DisplayEntry(Struct, array_like=True, gc=False):
     reason: str
 
 
+class Arrangement(Struct, gc=False):
+    """The entries of a display. Displays that come from the same draw share them, so they must not be changed."""
+
+    entries: list[DisplayEntry]
+    left_out: list[str]  # the positions without an item
+    encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
+
+
 class Display(Struct, gc=False):  # no reference cycles, so the garbage collector can skip the thousands in caches
     """A display that was issued, and its registers. The store assigns `number` when the display is added."""
 
@@ -48,6 +56,7 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     number: int = -1
     degraded: bool = False  # issued while the store was down, so the store does not know this display
     warming: bool = False  # chosen by point estimates, because the page had no draws yet
+    arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -192,6 +201,15 @@ class Ledger(KeyLedger, Protocol):
     def page_names(self) -> list[str]:
         """The names of all pages that are not archived, sorted."""
 
+    def template_page(self, template: str, other_than: str) -> StoredPage | None:
+        """A page of a template that is not archived and has another name, or None."""
+
+    def template_pages(self, template: str) -> list[tuple[StoredPage, float]]:
+        """The pages of a template that are not archived, and the displays of each, as weighted in its current epoch.
+
+        Pages with more displays come first.
+        """
+
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
     ) -> StoredPage:
@@ -291,6 +309,9 @@ class Store(Protocol):
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
+
+    def read_here(self, operation: Operation[ResultT]) -> ResultT:
+        """Like `read`, but on the calling thread, which must not be that of the event loop."""
 
     def begin_read(self) -> "asyncio.Future[Reader]":
         """A reader of the data after all displays and operations that were added before this call, and no later ones.

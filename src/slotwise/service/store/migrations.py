@@ -77,6 +77,9 @@ MIGRATIONS = [
     ) WITHOUT ROWID;
     INSERT INTO meta VALUES ('keys_version', '0');  -- grows with every change of a key, except of last_used
     """,
+    """
+    CREATE INDEX pages_by_template ON pages (json_extract(body, '$.spec.template'));
+    """,
 ]
 
 

@@ -87,18 +87,28 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
     """Write the whole log to a temporary file first. Parquet ends with its index, so it cannot be streamed."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - `stream_file` closes it
+    writer = await asyncio.to_thread(_open_writer, file)  # importing pyarrow takes long
+    async for lines in chunks:
+        await asyncio.to_thread(_write_lines, writer, lines)
+    await asyncio.to_thread(writer.close)
+    file.seek(0, os.SEEK_SET)
+    return file
+
+
+def _open_writer(file: BinaryIO) -> Any:
     import pyarrow
     from pyarrow import parquet
 
     types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
     schema = pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - `stream_file` closes it
-    with parquet.ParquetWriter(file, schema) as writer:
-        async for lines in chunks:
-            table = pyarrow.Table.from_pylist(msgspec.to_builtins(lines), schema=schema)
-            await asyncio.to_thread(writer.write_table, table)
-    file.seek(0, os.SEEK_SET)
-    return file
+    return parquet.ParquetWriter(file, schema)
+
+
+def _write_lines(writer: Any, lines: list[LogLine]) -> None:
+    import pyarrow
+
+    writer.write_table(pyarrow.Table.from_pylist(msgspec.to_builtins(lines), schema=writer.schema))
 
 
 ROUTES = [

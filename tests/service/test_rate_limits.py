@@ -55,6 +55,9 @@ def test_few_addresses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         ("2001:db8:1:2::9", "2001:db8:1:2"),
         ("::1", "0:0:0:0"),
         ("fe80::1%eth0", "fe80:0:0:0"),
+        ("::ffff:10.1.2.3", "10.1.2.3"),  # an IPv4 client of an IPv6 socket
+        ("::FFFF:10.1.2.3", "10.1.2.3"),
+        ("64:ff9b::10.1.2.3", "64:ff9b:0:0"),
         ("", ""),
     ],
 )

@@ -43,6 +43,11 @@ def test_a_variable_can_be_true_or_false(text: str, value: bool) -> None:
         ({}, {}, "prot = 80", ["'prot'", "did you mean port?"]),
         ({}, {}, "zzzzzz = 80", ["'zzzzzz'", "known are store"]),
         ({}, {}, "port =", ["service.toml", "not valid TOML"]),
+        ({}, {}, "port = " + "[" * 5000, ["service.toml", "not valid TOML"]),
+        ({}, {}, "memory = " + "9" * 5000, ["service.toml", "not valid TOML"]),
+        ({}, {}, "memory = " + "9" * 400, ["service.toml: memory", "1000000000"]),
+        ({}, {}, 'uds = "a\\u0000b"', ["service.toml: uds", "null character"]),
+        ({"host": "a\0b"}, {}, "", ["--host", "null character"]),
         ({}, {"SLOTWISE_CONFIG": "nowhere.toml"}, None, ["nowhere.toml", "No such file"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""The log of the service on stderr, as text or as JSON. Keys never appear in it."""
+"""The log of the service on stderr, as text or as JSON. Keys and tokens never appear in it."""
 
 import logging
 import re
@@ -11,8 +11,10 @@ import msgspec
 from slotwise.service.settings import LogFormat, LogLevel
 
 LOGGER = logging.getLogger("slotwise")
-_KEY = re.compile(r"\bsw_[0-9A-Za-z]{38}")  # see keys.py; a client may send a key where it does not belong
-_REDACTED = "sw_[redacted]"
+# see keys.py and tokens.py; a client may send a key or a token where it does not belong, such as in a path
+_KEY = re.compile(r"sw_[0-9A-Za-z]{38}")
+_TOKEN = re.compile(r"(?:\.[0-9a-f]+){3}\.[0-9A-Za-z_-]{43}")  # what follows the id of the display
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class TextLines(logging.Formatter):
@@ -20,10 +22,11 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = "".join(f" {name}={value}" for name, value in fields_of(record).items())
-        text = f"{_time(record)} {record.levelname} {record.getMessage()}{';' if fields else ''}{fields}"
+        message = record.getMessage().rstrip()  # uvicorn ends some messages with a line break
+        text = _on_one_line(f"{_time(record)} {record.levelname} {message}{';' if fields else ''}{fields}")
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
-        return _KEY.sub(_REDACTED, text)
+        return redacted(text)
 
 
 class JsonLines(logging.Formatter):
@@ -39,7 +42,12 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             content["exception"] = self.formatException(record.exc_info)
-        return _KEY.sub(_REDACTED, msgspec.json.encode(content).decode())
+        return redacted(_on_one_line(msgspec.json.encode(content).decode()))
+
+
+def redacted(text: str) -> str:
+    """The text without keys and tokens."""
+    return _TOKEN.sub(".[redacted]", _KEY.sub("sw_[redacted]", text))
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
@@ -59,6 +67,11 @@ def configure_log(level: LogLevel, format: LogFormat) -> None:
 def set_level(level: LogLevel) -> None:
     """Change the level of the log."""
     LOGGER.setLevel(level.upper())
+
+
+def _on_one_line(text: str) -> str:
+    """Escape control characters as JSON does. Otherwise a path with a line break could forge a line."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _time(record: logging.LogRecord) -> str:

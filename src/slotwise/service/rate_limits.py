@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+_MAPPED = "::ffff:"
 MOST_ADDRESSES = 10_000  # for each key; the addresses that were not used for longest are forgotten
 
 
@@ -58,9 +59,14 @@ class AddressLimits:
 
 
 def network_of(address: str) -> str:
-    """The address, or the /64 network of an IPv6 address: a visitor has all addresses of such a network."""
+    """The address, or the /64 network of an IPv6 address: a visitor has all addresses of such a network.
+
+    An IPv4 client of an IPv6 socket has an address such as ::ffff:10.1.2.3. All of these are in one /64 network.
+    """
     if ":" not in address:
         return address
+    if "." in address and address.lower().startswith(_MAPPED):
+        return address[len(_MAPPED) :]
     head, has_gap, tail = address.partition("%")[0].partition("::")
     groups = head.split(":") if head else []
     if has_gap:

@@ -53,7 +53,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         float, Meta(ge=0.01, le=1.0, description="Share of one core that may be used to make ensembles of draws.")
     ] = 0.5
     memory: Annotated[
-        int, Meta(ge=1, description="MB for pages in memory; pages that were not used for longest leave it.")
+        int, Meta(ge=1, le=10**9, description="MB for pages in memory; pages that were not used for longest leave it.")
     ] = 4000
     shutdown_seconds: Annotated[
         float, Meta(ge=0.0, le=3600.0, description="Time for requests in progress when the service stops.")
@@ -125,7 +125,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         content = tomllib.loads(path.read_text())
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise BadInput(f"{path} is not valid TOML: {error}") from None
     for name in content:
         if name not in NAMES:
@@ -138,6 +138,8 @@ def _from_file(path: Path) -> dict[str, Any]:
 def _converted(name: str, value: Any, where: str, strict: bool = True) -> Any:
     if isinstance(value, str) and declaration(name).kind is bool:
         value = {"1": "true", "0": "false"}.get(value, value).lower()
+    if isinstance(value, str) and "\0" in value:
+        raise BadInput(f"{where} = {value!r}: a null character is not allowed")
     try:
         return msgspec.convert(value, TYPES[name], strict=strict)
     except msgspec.ValidationError as error:

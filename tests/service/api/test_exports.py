@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -410,3 +411,17 @@ def test_the_first_click_triggers_no_compilation() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert answer.stdout.split() == ["1"] * 5
+
+
+def test_a_parquet_export_without_room_for_temporary_files_gets_503(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+        answer = await client.http.get("/v1/pages/shop/log?format=parquet")
+        assert answer.status_code == 503
+        assert "temporary file" in answer.json()["detail"]
+
+    run_scenario(tmp_path, scenario)

@@ -329,6 +329,19 @@ def test_a_head_that_cannot_be_served_gets_a_problem(server: Process, sent: byte
             assert line.recv(4096) == b""
 
 
+@pytest.mark.parametrize(
+    "target", [b"http://host", b"http://host?x", b"http://[::1", b"http://host:99999/", b"http://"]
+)
+@pytest.mark.parametrize("method", [b"GET", b"OPTIONS"])
+def test_a_target_without_a_path_gets_400(server: Process, method: bytes, target: bytes) -> None:
+    assert status_and_body(server, method + b" " + target + b" HTTP/1.1\r\nhost: localhost\r\n\r\n") == [400]
+
+
+@pytest.mark.parametrize("target", [b"host:1", b"host", b"/livez", b"*", b"http://host/livez"])
+def test_the_service_is_no_proxy(server: Process, target: bytes) -> None:
+    assert status_and_body(server, b"CONNECT " + target + b" HTTP/1.1\r\nhost: localhost\r\n\r\n") == [400]
+
+
 LIVE = request_head(b"\r\n", method=b"GET", path="/livez")
 ALIVE = b'{"status":"ok"}'
 

@@ -1,5 +1,6 @@
 """Access control with keys: every route with every kind of key, generated from the routes themselves."""
 
+import asyncio
 import logging
 import re
 import time
@@ -14,7 +15,7 @@ from slotwise.service.api.route import Route
 from slotwise.service.http import key_access
 from slotwise.service.http.app import all_routes
 from slotwise.service.keys import SCOPES, NewKey, make_secret, revoked
-from tests.service.running_service import Client, run_scenario
+from tests.service.running_service import POSITIONS, Client, run_scenario
 
 REFUSED = (401, 403, 429)
 ORIGIN, OTHER_ORIGIN = "https://shop.example", "https://evil.example"
@@ -376,5 +377,38 @@ def test_the_openapi_document_describes_keys(tmp_path: Path) -> None:
                 needs_key = route.needs != "open"
                 assert ("security" in operation) == needs_key
                 assert {"401", "429"} <= operation["responses"].keys() or not needs_key
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
+def test_a_key_for_some_pages_cannot_join_a_template(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        keys = await set_up(client)
+        everywhere, shop = bearer(keys.by_scope["admin"].secret), bearer(keys.for_shop["admin"].secret)
+        definition = {"positions": POSITIONS}
+        joining = definition | {"template": "category"}
+        for method, body in (("PUT", joining), ("PATCH", {"template": "category"})):
+            answer = await client.http.request(method, "/v1/pages/shop", json=body, headers=shop)
+            assert (answer.status_code, "all pages" in answer.json()["detail"]) == (403, True)
+            assert (await client.http.request(method, "/v1/pages/shop", json=body, headers=everywhere)).is_success
+            assert (
+                await client.http.request(method, "/v1/pages/shop", json=body, headers=shop)
+            ).is_success  # no change
+            assert (await client.http.put("/v1/pages/shop", json=definition, headers=shop)).is_success  # leaves it
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
+def test_a_service_that_stops_answers_delayed_guesses_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("GUESS_RATE", 0.001), ("GUESS_BURST", 1.0), ("LONGEST_DELAY", 1000.0)):
+        monkeypatch.setattr(key_access, name, value)
+
+    async def scenario(client: Client) -> None:
+        guess = bearer("sw_x")
+        assert (await client.http.get("/v1/version", headers=guess)).status_code == 401
+        delayed = asyncio.create_task(client.http.get("/v1/version", headers=guess))
+        assert await asyncio.wait([delayed], timeout=0.1) == (set(), {delayed})
+        delayed.cancel()  # as the server does when its time is over
+        assert (await delayed).status_code == 401
 
     run_scenario(tmp_path, scenario, with_keys=True)

@@ -15,7 +15,7 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.service.http.forwarding import TrustedProxies
-from slotwise.service.http.listeners import bound_unix_socket
+from slotwise.service.http.listeners import bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.tls import CertificateFiles
 from slotwise.service.settings import Settings
@@ -232,3 +232,9 @@ def test_settings_that_do_not_fit_together_are_errors(settings: dict[str, Any], 
     with pytest.raises(BadInput) as raised:
         network_of(Settings(**settings))
     assert all(text in str(raised.value) for text in named), raised.value
+
+
+@pytest.mark.parametrize("host", ["\xe9" * 80, "\xe9..b"])
+def test_a_host_that_is_no_name_is_an_error(host: str) -> None:
+    with pytest.raises(BadInput, match="name of a host"):
+        bind(host, 0)

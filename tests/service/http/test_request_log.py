@@ -11,7 +11,8 @@ from slotwise.service.api.route import Response
 from slotwise.service.http.request_log import MOST_WARNINGS, RequestLog, request_id
 from slotwise.service.keys import make_secret
 from slotwise.service.log_output import JsonLines, TextLines, fields_of
-from tests.service.running_service import ITEMS, POSITIONS, Process, process
+from slotwise.service.tokens import TokenClaims, Tokens
+from tests.service.running_service import ITEMS, POSITIONS, Client, Process, process, run_scenario
 
 RECOMMEND = "/v1/pages/shop/recommendations"
 
@@ -98,3 +99,45 @@ def test_keys_are_redacted_in_messages_fields_and_tracebacks(formatter: logging.
     line = formatter.format(record)
     assert key not in line
     assert line.count("sw_[redacted]") == 3
+
+
+@pytest.mark.parametrize("formatter", [TextLines(), JsonLines()], ids=["text", "json"])
+def test_keys_and_tokens_in_a_path_are_redacted(formatter: logging.Formatter, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, kept = make_secret(), Records()
+    monkeypatch.setattr(logging.getLogger("slotwise.requests"), "handlers", [kept])
+    token = Tokens([(0.0, "secret")]).sign(TokenClaims("view-7", 12345, 1), 1e9)
+    paths = [f"/v1/pages/my_{key}", f"/v1/pages/{token}", *(f"/v1/pages/{'x' * n}-{key}" for n in range(145, 195, 10))]
+    for path in paths:
+        RequestLog("get_page").write({"method": "GET", "path": path}, Response(500), "id", f"no page {path!r}", 0.1)
+    lines = [formatter.format(record) for record in kept.records]
+    assert len(lines) == len(paths)
+    for line in lines:
+        assert key[:12] not in line
+        assert token.rpartition(".")[2][:12] not in line
+    assert "view-7.[redacted]" in lines[1]
+
+
+@pytest.mark.parametrize("formatter", [TextLines(), JsonLines()], ids=["text", "json"])
+@pytest.mark.parametrize("break_", ["\n", "\r", "\x1b[2K", "\x85", "\u2028"])
+def test_no_request_can_forge_a_line(formatter: logging.Formatter, break_: str) -> None:
+    forged = f"x{break_}2026-01-01T00:00:00.000Z WARNING forged"
+    record = logging.LogRecord("slotwise", logging.ERROR, __file__, 1, "unknown field `%s`", (forged,), None)
+    record.fields = {"path": f"/v1/pages/{forged}"}
+    line = formatter.format(record)
+    assert len(line.splitlines()) == 1
+    assert "\x1b" not in line
+
+
+def test_unknown_paths_and_methods_are_counted_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "slotwise.requests")
+
+    async def scenario(client: Client) -> None:
+        for method, path, status in (("GET", "/wp-login.php", 404), ("DELETE", "/v1/pages", 405)):
+            answer = await client.http.request(method, path, headers={"X-Request-Id": "scan"})
+            assert (answer.status_code, answer.headers["x-request-id"]) == (status, "scan")
+        metrics = (await client.http.get("/metrics")).text
+        assert 'slotwise_requests_total{route="not_found",status="404"} 1.0' in metrics
+        assert 'slotwise_requests_total{route="not_allowed",status="405"} 1.0' in metrics
+
+    run_scenario(tmp_path, scenario)
+    assert [fields_of(record)["status"] for record in caplog.records] == [404, 405]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from slotwise.extras import MissingExtra, require
 from slotwise.service.api.file_stream import stream_file
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
-from slotwise.service.errors import FormatNotAvailable
+from slotwise.service.errors import FormatNotAvailable, StoreDown
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Ledger, LogRow
 
@@ -43,7 +43,7 @@ async def get(call: Call[None]) -> Response:
     chunks = _chunks(call.service, model.page.name, model.page.number)
     if call.query.get("format") == "parquet":
         _check_parquet()
-        return Response(200, stream_file(await _parquet(chunks)), media_type="application/vnd.apache.parquet")
+        return Response(200, stream_file(await _parquet_file(chunks)), media_type="application/vnd.apache.parquet")
     return Response(200, _ndjson(chunks), media_type="application/x-ndjson")
 
 
@@ -83,6 +83,13 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
     async for lines in chunks:
         for first in range(0, len(lines), _LINES):
             yield b"".join(_encode(line) + b"\n" for line in lines[first : first + _LINES])
+
+
+async def _parquet_file(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
+    try:
+        return await _parquet(chunks)
+    except OSError as error:
+        raise StoreDown(f"the service cannot write a temporary file: {error.strerror}") from None
 
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:

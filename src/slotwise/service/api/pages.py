@@ -8,7 +8,16 @@ from msgspec import Struct
 
 from slotwise.service.api.items import PageItem
 from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Response, Route, etag
-from slotwise.service.errors import PAGE_ARCHIVED, Conflict, DoesNotFit, FieldError, NotFound, raise_field_errors
+from slotwise.service.errors import (
+    PAGE_ARCHIVED,
+    Conflict,
+    DoesNotFit,
+    FieldError,
+    Forbidden,
+    NotFound,
+    raise_field_errors,
+)
+from slotwise.service.keys import ApiKey
 from slotwise.service.pages.limits import ItemName
 from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec
@@ -55,7 +64,13 @@ async def put(call: Call[PageSpec]) -> Response:
     name, spec = call.path["page"], call.body
     _check(spec)
     await call.service.prepare(spec)  # until this returns, the old definition of the page is used
-    saved, is_new = await call.service.save_page(name, lambda page: _body(page).with_spec(spec), call.if_match())
+
+    def change(page: StoredPage | None) -> PageBody:
+        body = _body(page)
+        _check_template(call.key, body.spec, spec)
+        return body.with_spec(spec)
+
+    saved, is_new = await call.service.save_page(name, change, call.if_match())
     return await _page_response(call, saved, 201 if is_new else 200)
 
 
@@ -70,6 +85,7 @@ async def patch(call: Call[PagePatch]) -> Response:
         body = _current_body(page)
         spec = changes.applied(body.spec)
         _check(spec)  # check again, because another request may have changed the page meanwhile
+        _check_template(call.key, body.spec, spec)
         return body.with_spec(spec)
 
     saved, _ = await call.service.save_page(model.page.name, change, call.if_match())
@@ -150,6 +166,14 @@ def _body(page: StoredPage | None) -> PageBody:
 
 def _check(spec: PageSpec) -> None:
     raise_field_errors(check_page(spec))
+
+
+def _check_template(key: ApiKey | None, before: PageSpec, after: PageSpec) -> None:
+    """A page learns from the other pages of its template, and they from it. So a key for some pages may not join it."""
+    if key is not None and key.pages is not None and after.template not in (None, before.template):
+        raise Forbidden(
+            f"to give a page a template needs a key for all pages; the key {key.id} is for some only", key.id
+        )
 
 
 def _current_body(page: StoredPage | None) -> PageBody:

@@ -26,7 +26,7 @@ def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
     resources = [Resource(path, listed, service, access) for path, listed in by_path.items()]
-    router = Router(resources, redirect_slashes=False, default=not_found)
+    router = Router(resources, redirect_slashes=False, default=not_found(service, access))
     return router.app  # `router` itself would add a layer for middleware, which does not exist
 
 
@@ -40,7 +40,7 @@ def make_metrics_app(service: Service, access: Access) -> ASGIApp:
     """The application of the port for metrics: /metrics and the health checks."""
     paths = ("/livez", "/readyz", "/metrics")
     resources = [Resource(route.path, [route], service, access) for route in operations.ROUTES if route.path in paths]
-    return Router(resources, redirect_slashes=False, default=not_found).app
+    return Router(resources, redirect_slashes=False, default=not_found(service, access)).app
 
 
 async def _redirect_to_docs(call: Call[None]) -> Response:

@@ -7,6 +7,7 @@ This class corrects the following behaviour of uvicorn's own protocol:
 - It drops a request if the client then closes its sending side, as `nc -N` does.
 - It treats trailers as headers.
 - It ignores the body of a request that offers a protocol upgrade.
+- It fails, and logs a traceback, if the target of a request has no path.
 """
 
 import asyncio
@@ -110,6 +111,8 @@ class Connection(HttpToolsProtocol):
         if self._head_bytes > MAX_HEAD_BYTES and self._exact_head_bytes() > MAX_HEAD_BYTES:
             self._in_head = True  # no cycle belongs to this head
             raise _head_too_large()
+        if not self.url.startswith(b"/") or self.parser.get_method() == b"CONNECT":
+            self._check_target()
         if self._proxies is not None:
             self._read_forwarded(self._proxies)
         if not self._offers_upgrade():
@@ -174,6 +177,16 @@ class Connection(HttpToolsProtocol):
         for name, value in self.headers:
             if name == b"x-forwarded-proto" and value in (b"http", b"https"):
                 self.scope["scheme"] = value.decode()
+
+    def _check_target(self) -> None:
+        """Raise Problem if the target of the request, such as `http://host/path`, has no path."""
+        try:
+            path = None if self.parser.get_method() == b"CONNECT" else httptools.parse_url(self.url).path
+        except httptools.HttpParserInvalidURLError:
+            path = None
+        if path is None:
+            self._in_head = True  # no cycle belongs to this head
+            raise Problem(400, "the target of the request has no path, and this service is not a proxy")
 
     def _exact_head_bytes(self) -> int:
         line = len(self.parser.get_method()) + len(self.url) + len(b"  HTTP/1.1\r\n")

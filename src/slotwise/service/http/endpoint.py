@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -67,7 +68,8 @@ class Endpoint:
             problem = problem_of(error, id)
             detail, response = problem.detail, problem.response()
             if isinstance(error, Unauthorized) and error.delay > 0.0:
-                await asyncio.sleep(error.delay)
+                with suppress(asyncio.CancelledError):  # the server stops, so it answers at once
+                    await asyncio.sleep(error.delay)
             if isinstance(error, Refused):
                 self._service.metrics.refused.labels(error.key, str(response.status)).inc()
         if b"origin" in headers:

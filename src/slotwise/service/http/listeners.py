@@ -38,6 +38,9 @@ def bind(host: str, port: int, option: str = "--port") -> socket.socket:
     try:
         listener.bind((host, port))
         listener.listen(BACKLOG)
+    except (TypeError, UnicodeError):
+        listener.close()
+        raise BadInput(f"cannot listen on {host!r}: this is neither an address nor the name of a host") from None
     except OSError as error:
         listener.close()
         hint = f"; {option} 0 takes a free one" if error.errno == errno.EADDRINUSE else ""

@@ -13,6 +13,7 @@ from typing import Any
 from starlette.types import Scope
 
 from slotwise.service.api.route import Response
+from slotwise.service.log_output import redacted
 
 MOST_WARNINGS = 10  # lines per second; a store that is down must not fill the disk with its log
 LONGEST_PATH = 200  # characters
@@ -47,7 +48,7 @@ class RequestLog:
         fields: dict[str, Any] = {
             "request_id": id,
             "method": scope["method"],
-            "path": scope["path"][:LONGEST_PATH],
+            "path": redacted(scope["path"])[:LONGEST_PATH],  # in this order: a part of a key is not recognised
             "route": self._route,
             "status": response.status,
             "ms": round(1e3 * seconds, 3),

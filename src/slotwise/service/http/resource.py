@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from starlette.routing import BaseRoute, Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access import Access
@@ -32,6 +32,8 @@ class Resource(BaseRoute):
             "OPTIONS", path, "options", "The allowed methods.", self._respond_to_options, {}, needs="open"
         )
         self._endpoints = {route.method: Endpoint(route, service, access) for route in [*routes, options]}
+        others: Route[Any] = Route("", path, "not_allowed", "Other methods.", self._refuse_method, {}, needs="open")
+        self._others = Endpoint(others, service, access)
         if any(route.method == "GET" and route.tag == OPERATIONS for route in routes):
             self._endpoints["HEAD"] = self._endpoints["GET"]  # health checks use HEAD
         self._allow = {"allow": ", ".join(sorted(self._endpoints))}
@@ -43,19 +45,27 @@ class Resource(BaseRoute):
         return _FULL, {"path_params": match.groupdict(), "route_path": self._path}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._endpoints.get(scope["method"])
-        if endpoint is None:
-            detail = f"{scope['method']} is not allowed here; allowed: {self._allow['allow']}"
-            response = Problem(405, detail, headers=self._allow).response()
-        else:
-            response = await endpoint.respond(scope, receive)
-        await send_response(response, scope, receive, send)
+        endpoint = self._endpoints.get(scope["method"], self._others)
+        await send_response(await endpoint.respond(scope, receive), scope, receive, send)
 
     async def _respond_to_options(self, _: Call[None]) -> Response:
         return Response(204, headers=self._allow)
 
+    async def _refuse_method(self, _: Call[None]) -> Response:
+        raise Problem(405, f"this method is not allowed here; allowed: {self._allow['allow']}", headers=self._allow)
 
-async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    """Respond to a request for a path that does not exist."""
-    problem = Problem(404, "there is no such path; /docs lists all paths")
-    await send_response(problem.response(), scope, receive, send)
+
+def not_found(service: Service, access: Access) -> ASGIApp:
+    """An application that responds to requests for paths that do not exist."""
+    route: Route[None] = Route("", "", "not_found", "Other paths.", _refuse_path, {}, needs="open")
+    endpoint = Endpoint(route, service, access)
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["path_params"] = {}
+        await send_response(await endpoint.respond(scope, receive), scope, receive, send)
+
+    return respond
+
+
+async def _refuse_path(_: Call[None]) -> Response:
+    raise Problem(404, "there is no such path; /docs lists all paths")

@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from slotwise.service.log_output import redacted
 from slotwise.service.service import Service
 from slotwise.version import __version__
 
@@ -48,7 +49,7 @@ class TracedApp:
                 span.update_name(f"{method} {route}")
                 span.set_attribute("http.route", route)
                 if "page" in scope["path_params"]:
-                    span.set_attribute("slotwise.page", scope["path_params"]["page"])
+                    span.set_attribute("slotwise.page", redacted(scope["path_params"]["page"]))
 
 
 def trace_commits(service: Service, tracer: Tracer) -> None:

@@ -1,5 +1,8 @@
 """The definitions in the SQLite store: pages, their items, and the secrets that sign tokens."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import msgspec
 
 from slotwise.service.errors import StaleVersion
@@ -35,18 +38,15 @@ class Definitions(KeyTable):
         before = self.page(name)
         if (before and before.version) != expected:
             raise StaleVersion
-        text = _encode(body).decode()
-        if before is None:
+        text, began = _encode(body).decode(), now
+        if before is not None and before.body.spec.half_life == body.spec.half_life:
+            began = before.epoch_began
+        with self._changing_page("name = ?", (name,)):
             self._run(
-                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?)",
-                (name, archived, text, now),
-            )
-        else:
-            same_half_life = before.body.spec.half_life == body.spec.half_life
-            began = before.epoch_began if same_half_life else now
-            self._run(
-                "UPDATE pages SET version = version + 1, archived = ?, body = ?, epoch_began = ? WHERE name = ?",
-                (archived, text, began, name),
+                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET version = version + 1, archived = excluded.archived, "
+                "body = excluded.body, epoch_began = excluded.epoch_began",
+                (name, archived, text, began),
             )
         saved = self.page(name)
         assert saved is not None
@@ -75,7 +75,10 @@ class Definitions(KeyTable):
             results.append((number, is_new))
             rows.append((page, number, name, _encode(spec).decode(), 1))
         update = "ON CONFLICT DO UPDATE SET version = version + (body <> excluded.body), body = excluded.body"
-        insert(self._connection, "items", rows, update)
+        names = dict(items)  # without repetitions
+        marks = ", ".join("?" * len(names))
+        with self._checksums.changing("items", f"page = ? AND name IN ({marks})", (page, *names)):
+            insert(self._connection, "items", rows, update)
         return results
 
     def secrets(self) -> list[tuple[float, str]]:
@@ -83,4 +86,13 @@ class Definitions(KeyTable):
         return msgspec.json.decode(row[0], type=list[tuple[float, str]]) if row else []
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
-        self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))
+        with self._checksums.changing("meta", "key = 'secrets'"):
+            self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))
+
+    @contextmanager
+    def _changing_page(self, where: str, arguments: Sequence[object]) -> Iterator[None]:
+        with (
+            self._checksums.changing("pages", where, arguments),
+            self._checksums.changing("revisions", where, arguments),
+        ):
+            yield

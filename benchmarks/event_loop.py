@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Row, report
+from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import GC_THRESHOLD, bind, listening
 from slotwise.service.pages.limits import MOST_NAMED
@@ -130,7 +131,7 @@ async def measure(work: Callable[[Caller], None]) -> list[Row]:
             gc.freeze()  # as `serve` does
             gc.set_threshold(*GC_THRESHOLD)
             listener = bind("127.0.0.1", 0)
-            async with listening(make_app(service), listener):
+            async with listening(make_app(service, DevAccess()), listener):
                 caller = Caller(listener.getsockname()[1], timer)
                 await asyncio.to_thread(work, caller)
     return caller.rows

@@ -45,8 +45,22 @@ class RunningServer:
             self.call("POST", f"/v1/pages/{page}/items:batch", {"items": items[k : k + 1000]})
 
     def processor_seconds(self) -> float:
+        """The processor time of all threads, in steps of 10 ms."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def loop_seconds(self) -> float:
+        """The processor time of the main thread, which runs the event loop."""
+        return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/schedstat").read_text().split()[0]) / 1e9
+
+    def wait_for_ensembles(self) -> None:
+        """Wait until no page waits for an ensemble. A batch may still be running when this returns."""
+        while re.search(rb"^slotwise_refresh_waiting [^0]", self._metrics(), re.MULTILINE):
+            time.sleep(0.1)
+
+    def _metrics(self) -> bytes:
+        request = encode_request("/metrics", b"", "GET")
+        return send_requests(self.port, repeat(request, 1), 1, keep_bodies=True).bodies[0]
 
     def memory(self) -> float:
         """The memory of the process, in MB."""

@@ -106,8 +106,19 @@ def test_the_policies_that_serve_are_documented() -> None:
 
 def calls() -> dict[str, set[str]]:
     """The table of calls: each with its own statuses."""
-    rows = re.findall(r"^\| `([A-Z]+ \S+)` \| .* \| ([\d ]+) \|$", HTTP_API.read_text(), flags=re.MULTILINE)
-    return {call: set(statuses.split()) for call, statuses in rows}
+    return {call: set(statuses.split()) for call, _, statuses in rows_of_calls()}
+
+
+def rows_of_calls() -> list[tuple[str, str, str]]:
+    row = r"^\| `([A-Z]+ \S+)` \| .* \| (\w+) \| ([\d ]+) \|$"
+    return re.findall(row, HTTP_API.read_text(), flags=re.MULTILINE)
+
+
+def test_every_call_is_documented_with_its_scope() -> None:
+    from slotwise.service.http.app import all_routes
+
+    needed = {f"{route.method} {route.path}": route.needs for route in all_routes() if route.name != "root"}
+    assert {call: scope for call, scope, _ in rows_of_calls()} == needed
 
 
 def test_every_call_is_documented_with_its_statuses(openapi: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.service import Service, running
 from tests.command_line import COMMAND
@@ -62,7 +63,7 @@ async def open_client(folder: Path, clock: ManualClock | None = None, seed: int 
     async with running(folder / "store.db", clock, seed) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
-        transport = httpx.ASGITransport(make_app(service))
+        transport = httpx.ASGITransport(make_app(service, DevAccess()))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             yield Client(http, service, clock)
 

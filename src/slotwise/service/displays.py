@@ -11,7 +11,7 @@ from slotwise.service.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventStatus
-from slotwise.service.store.interface import Display, Event, RecordedEvents, Store, commit_and_apply
+from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store, commit_and_apply
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
@@ -65,11 +65,15 @@ class Displays:
 
     async def record_events(self, events: list[Event]) -> RecordedEvents:
         """Commit events, and learn from them. Raises StoreDown if the store cannot be written."""
-        now = self._clock()
-        recorded = await commit_and_apply(self._store, lambda ledger: ledger.record_events(events, now), self._learn)
-        if all(outcome.page is None for outcome in recorded.outcomes):  # nothing was written, so test it
-            await self._health.check(self._store)
-        return recorded
+        now, is_check_due = self._clock(), self._health.is_check_due()
+
+        def operation(ledger: Ledger) -> RecordedEvents:
+            recorded = ledger.record_events(events, now)
+            if is_check_due and all(outcome.page is None for outcome in recorded.outcomes):
+                ledger.check_writable()  # because nothing was written
+            return recorded
+
+        return await commit_and_apply(self._store, operation, self._learn)
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
         """Add events to the metrics. Each is given as (status, page number). The label of an unknown page is ""."""

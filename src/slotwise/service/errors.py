@@ -55,6 +55,30 @@ class StaleVersion(ServiceError):
         super().__init__(detail or "changed since it was read: the given version is not the current one")
 
 
+class Refused(ServiceError):
+    """The caller may not make this request. `key` is the id of its key, or another label for the metrics."""
+
+    def __init__(self, detail: str, key: str = "none") -> None:
+        super().__init__(detail)
+        self.key = key
+
+
+class Unauthorized(Refused):
+    """The request has no valid key."""
+
+
+class Forbidden(Refused):
+    """The key is valid, but does not allow this request."""
+
+
+class TooManyRequests(Refused):
+    """The key has used up its rate. It may be used again after `seconds`."""
+
+    def __init__(self, detail: str, key: str = "none", seconds: float = 1.0) -> None:
+        super().__init__(detail, key)
+        self.seconds = seconds
+
+
 class NotReady(ServiceError):
     """The kernels are not compiled yet. `compiled` is the number of functions compiled so far."""
 

@@ -56,6 +56,10 @@ class Metrics:
         self.registry = CollectorRegistry()
         options: dict[str, Any] = {"registry": self.registry}
         self.requests = Counter("slotwise_requests", "Requests by route and status.", ["route", "status"], **options)
+        self.refused = Counter(
+            "slotwise_refused_requests", "Requests without sufficient rights, by key id and status.", ["key", "status"],
+            **options,
+        )  # fmt: skip
         self.seconds = LatencyHistogram("slotwise_request_seconds", "Time to answer a request.")
         self.registry.register(self.seconds)
         self.displays = Counter(

@@ -21,6 +21,10 @@ class StoreHealth:
         self.degraded = degraded
         self._metrics.store_up.set(0 if degraded else 1)
 
+    def is_check_due(self) -> bool:
+        """Whether the store is down, or was not tested for a while."""
+        return self.degraded or time.monotonic() - self._checked_at > CHECK_SECONDS
+
     async def check(self, store: Store) -> None:
         """Write to the store, unless it was just written. Raises StoreDown if the write fails.
 
@@ -28,6 +32,6 @@ class StoreHealth:
         """
         if self.degraded:
             raise StoreDown
-        if time.monotonic() - self._checked_at > CHECK_SECONDS:
+        if self.is_check_due():
             self._checked_at = time.monotonic()  # set before the write, so that concurrent checks do not write too
             await store.do(lambda ledger: ledger.check_writable())

@@ -19,6 +19,7 @@ from slotwise.client.load import generator
 from slotwise.client.load.generator import LoadGenerator, LoadPlan
 from slotwise.client.load.report import LoadReport
 from slotwise.client.load.visitors import Visitors
+from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on
@@ -55,7 +56,7 @@ async def listening(folder: Path) -> AsyncIterator[str]:
         while not service.ready:
             await asyncio.sleep(0.01)
         listener = bind("127.0.0.1", 0)
-        async with serving_on(make_app(service), listener):
+        async with serving_on(make_app(service, DevAccess()), listener):
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 

@@ -14,6 +14,7 @@ import httpx
 import psutil
 import pytest
 
+from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind, listening
 from tests.service.running_service import ITEMS, POSITIONS, Process, open_client, process
@@ -278,7 +279,7 @@ def test_empty_lines_do_not_keep_a_connection_open(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_client(tmp_path) as client:
             with bind("127.0.0.1", 0) as listener:
-                async with listening(make_app(client.service), listener):
+                async with listening(make_app(client.service, DevAccess()), listener):
                     reader, writer = await asyncio.open_connection(*listener.getsockname())
                     writer.write(request_head(b"\r\n", method=b"GET", path="/livez"))
                     await reader.readuntil(b"ok")

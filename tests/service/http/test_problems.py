@@ -128,7 +128,7 @@ def test_every_domain_error_has_a_status(error: type[ServiceError]) -> None:
     problem = problem_of(raised)
     assert problem.status == next(STATUSES[base] for base in error.__mro__ if base in STATUSES)
     assert problem.detail == raised.detail
-    assert ("retry-after" in problem.headers) == (problem.status == 503)
+    assert ("retry-after" in problem.headers) == (problem.status in (429, 503))
 
 
 def test_a_slash_at_the_end_of_a_path_makes_no_difference(tmp_path: Path) -> None:

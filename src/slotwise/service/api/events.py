@@ -81,6 +81,6 @@ ROUTES = [
     Route(
         "POST", "/v1/events", "send_events", "Clicks, views and discards; answered after they are on disk.", post,
         {200: ("the result of each event", EventResults)}, {}, EventBatch, (JSON, "text/plain"),
-        tag="serving", hot=True,
+        tag="serving", hot=True, needs="feedback", checks_pages=True, accepts_tokens=True,
     ),
 ]  # fmt: skip

@@ -14,6 +14,6 @@ ROUTES = [
     Route(
         "GET", "/v1/pages/{page}/insights", "get_insights",
         "Thetas and kappas with 90 % intervals, the best displays, counts, variants, click rates by hour.", get,
-        {200: ("the insights", Insights)}, NOT_FOUND, tag="learnt", large=True,
+        {200: ("the insights", Insights)}, NOT_FOUND, tag="learnt", large=True, needs="read",
     ),
 ]  # fmt: skip

@@ -108,22 +108,27 @@ def _spec(row: PageItem) -> ItemSpec:
 _ITEM = "/v1/pages/{page}/items/{item}"
 _NO_ITEM = {404: "no such page or item"}
 ROUTES = [
-    Route("GET", _ITEM, "get_item", "Read an item.", get, {200: ("the item", PageItem)}, _NO_ITEM, has_etag=True),
+    Route(
+        "GET", _ITEM, "get_item", "Read an item.", get, {200: ("the item", PageItem)}, _NO_ITEM, has_etag=True,
+        needs="read",
+    ),
     Route(
         "PUT", _ITEM, "put_item", "Add an item or replace its definition; takes effect at once.", put,
         {201: ("added", ItemResult), 200: ("changed", ItemResult)}, {**NOT_FOUND, **STALE}, ItemSpec,
-        parameters=(IF_MATCH,), body_optional=True, names_new="item", has_etag=True,
+        parameters=(IF_MATCH,), body_optional=True, names_new="item", has_etag=True, needs="admin",
     ),
     Route(
         "PATCH", _ITEM, "patch_item", "Change some fields of an item; null resets a field.", patch,
         {200: ("the item", PageItem)}, {**_NO_ITEM, **STALE}, ItemPatch, MERGE_PATCH, (IF_MATCH,), has_etag=True,
+        needs="admin",
     ),
     Route(
         "DELETE", _ITEM, "delete_item", "Retire an item; its counts are kept.", delete,
-        {204: ("retired", None)}, {**_NO_ITEM, **STALE}, parameters=(IF_MATCH,), has_etag=True,
+        {204: ("retired", None)}, {**_NO_ITEM, **STALE}, parameters=(IF_MATCH,), has_etag=True, needs="admin",
     ),
     Route(
         "POST", "/v1/pages/{page}/items:batch", "put_items", "Add or change many items.", put_batch,
         {200: ("a result for each item", ItemResults)}, NOT_FOUND, ItemBatch,
+        needs="admin",
     ),
 ]  # fmt: skip

@@ -104,6 +104,6 @@ ROUTES = [
         "GET", "/v1/pages/{page}/log", "get_log", "The log: one line for each item and position of a display.", get,
         {200: ("lines, oldest first", "application/x-ndjson,application/vnd.apache.parquet")},
         {**NOT_FOUND, 406: "Parquet, but pyarrow is not installed where the service runs"},
-        parameters=(_FORMAT,), tag="learnt",
+        parameters=(_FORMAT,), tag="learnt", needs="read",
     ),
 ]  # fmt: skip

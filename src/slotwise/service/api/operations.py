@@ -45,18 +45,19 @@ async def version(call: Call[None]) -> Response:
 
 ROUTES = [
     Route(
-        "GET", "/livez", "livez", "Liveness: the process responds.", livez, {200: ("alive", Health)}, tag=OPERATIONS
+        "GET", "/livez", "livez", "Liveness: the process responds.", livez, {200: ("alive", Health)}, tag=OPERATIONS,
+        needs="open",
     ),
     Route(
         "GET", "/readyz", "readyz", "Readiness: the kernels are compiled and the store can be written.", readyz,
-        {200: ("ready", Health)}, tag=OPERATIONS,
+        {200: ("ready", Health)}, tag=OPERATIONS, needs="open",
     ),
     Route(
         "GET", "/metrics", "metrics", "Metrics for Prometheus.", metrics, {200: ("the metrics", "text/plain")},
-        tag=OPERATIONS,
+        tag=OPERATIONS, needs="read",
     ),
     Route(
         "GET", "/v1/version", "version", "The version of the service.", version, {200: ("the version", Version)},
-        tag=OPERATIONS,
+        tag=OPERATIONS, needs="read", checks_pages=True,
     ),
 ]  # fmt: skip

@@ -172,27 +172,35 @@ _PAGE, _PINS = "/v1/pages/{page}", "/v1/pages/{page}/pins/{layout}/{position}"
 _PAGE_RESPONSE = {200: ("the page", PageView)}
 _CONFLICT = {409: "the item is pinned to another position of this layout"}
 ROUTES = [
-    Route("GET", "/v1/pages", "list_pages", "List all pages.", list_pages, {200: ("their names", PageList)}),
+    Route(
+        "GET", "/v1/pages", "list_pages", "List all pages.", list_pages, {200: ("their names", PageList)},
+        needs="read", checks_pages=True,
+    ),
     Route(
         "PUT", _PAGE, "put_page", "Define a page; its counts are kept.", put,
         {201: ("created", PageView), **_PAGE_RESPONSE}, STALE, PageSpec, parameters=(IF_MATCH,), names_new="page",
-        has_etag=True, large=True,
+        has_etag=True, large=True, needs="admin",
     ),
-    Route("GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND, has_etag=True, large=True),
+    Route(
+        "GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND, has_etag=True, large=True,
+        needs="read",
+    ),
     Route(
         "PATCH", _PAGE, "patch_page", "Change some fields of a page.", patch, _PAGE_RESPONSE,
         {**NOT_FOUND, **STALE}, PagePatch, MERGE_PATCH, (IF_MATCH,), has_etag=True, large=True,
+        needs="admin",
     ),
     Route(
         "DELETE", _PAGE, "delete_page", "Archive a page; its counts are kept.", delete, {204: ("archived", None)},
-        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,),
+        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,), needs="admin",
     ),
     Route(
         "PUT", _PINS, "put_pin", "Pin an item to a position.", put_pin, _PAGE_RESPONSE,
         {**NOT_FOUND, **_CONFLICT, **STALE}, Pin, parameters=(IF_MATCH,), has_etag=True, large=True,
+        needs="admin",
     ),
     Route(
         "DELETE", _PINS, "delete_pin", "Unpin a position.", delete_pin, {204: ("unpinned", None)},
-        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,),
+        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,), needs="admin",
     ),
 ]  # fmt: skip

@@ -63,5 +63,6 @@ ROUTES = [
         {201: ("a new display", Recommendation), 200: ("the display that already has this id", Recommendation)},
         {**NOT_FOUND, 409: "too few items, or the id was used for another page, layout or segment"},
         RecommendationRequest, parameters=(_ON_SHORTAGE,), body_optional=True, tag="serving", hot=True,
+        needs="serve",
     ),
 ]  # fmt: skip

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
+from slotwise.service.errors import Refused
+from slotwise.service.keys import ApiKey, Scope
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.preconditions import EXISTS, Precondition
 
@@ -16,6 +18,7 @@ JSON = "application/json"
 MERGE_PATCH = (JSON, "application/merge-patch+json")  # media types of a patch
 OPERATIONS = "operations"  # the tag of routes about the service itself
 PATH_TYPES: dict[str, Any] = {"page": Name, "item": ItemName, "layout": Name, "position": Name}  # parameter -> type
+Needs = Scope | Literal["open"]  # the scope that a call needs; "open" needs no key
 Body = TypeVar("Body")
 
 
@@ -33,13 +36,19 @@ class Response(NamedTuple):
 
 
 class Call(NamedTuple, Generic[Body]):
-    """One validated request. `body` has the route's type, and declared query parameters have valid values."""
+    """One validated request. `body` has the route's type, and declared query parameters have valid values.
+
+    `key` is None in dev mode, for open routes, and if `refusal` is set. `refusal` is set only for routes that also
+    accept tokens: the handler raises it unless tokens allow the request.
+    """
 
     service: "Service"
     path: dict[str, str]
     query: dict[str, str]
     headers: dict[bytes, bytes]
     body: Body
+    key: ApiKey | None = None
+    refusal: Refused | None = None
 
     def if_match(self) -> Precondition | None:
         """The If-Match header, if there is one. An entry that is not one of our ETags matches no version.
@@ -82,6 +91,7 @@ class Route(Generic[Body]):
     handle: Callable[[Call[Body]], Awaitable[Response]]
     responses: dict[int, tuple[str, Any]]  # status -> (description, type or media types of the body)
     problems: dict[int, str] = field(default_factory=dict)
+    needs: Needs = field(kw_only=True)  # has no default, so that no route is open by mistake
     body: type[Body] | None = None
     media_types: tuple[str, ...] = (JSON,)
     parameters: tuple[Parameter, ...] = ()
@@ -92,6 +102,8 @@ class Route(Generic[Body]):
     long_list: str = ""  # a field of the body with a list that may be long; a large body is decoded in pieces
     large: bool = False  # the response may be large, so it is encoded on a background thread
     tag: str = "pages"
+    checks_pages: bool = False  # the handler itself restricts a key that is bound to pages; see `key_access`
+    accepts_tokens: bool = False  # without a sufficient key, the handler decides whether tokens allow the request
     hot: bool = False  # called for every page view, so the router tries it first
 
 

@@ -110,11 +110,11 @@ _STATE = "/v1/pages/{page}/state"
 ROUTES = [
     Route(
         "GET", _STATE, "get_state", "Export the counts.", get, {200: ("the counts", PageState)}, NOT_FOUND,
-        tag="learnt", has_etag=True, large=True,
+        tag="learnt", has_etag=True, large=True, needs="read",
     ),
     Route(
         "PUT", _STATE, "put_state", "Replace all counts by imported ones.", put, {204: ("imported", None)},
         {**NOT_FOUND, **STALE}, PageState, parameters=(IF_MATCH,), max_bytes=LARGE, long_list="counts", tag="learnt",
-        has_etag=True,
+        has_etag=True, needs="admin",
     ),
 ]  # fmt: skip

@@ -1,14 +1,45 @@
-"""Access control of `--dev` mode, which has no keys. Only this machine is allowed, and no other website."""
+"""Access control: what decides whether a request is allowed. `--dev` mode has no keys and allows this machine only."""
 
 from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from starlette.types import Scope
+
 from slotwise.checks import BadInput
+from slotwise.service.api.route import Route
+from slotwise.service.errors import Refused
 from slotwise.service.http.problems import Problem
+from slotwise.service.keys import ApiKey
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PROXY_HEADERS = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class Caller(NamedTuple):
+    """Who makes a request. `Call` describes the two fields."""
+
+    key: ApiKey | None = None
+    refusal: Refused | None = None
+
+
+class Access(Protocol):
+    """Decides which requests are allowed."""
+
+    def authorize(self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes], /) -> Caller:
+        """Who makes this request. Raises an error with status 401, 403 or 429 if it is not allowed."""
+
+
+class DevAccess:
+    """Access control of dev mode: all programs on this machine may make every request."""
+
+    def authorize(self, _: Route[Any], scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        check_request(scope["method"], headers)
+        return _LOCAL
+
+
+_LOCAL = Caller()
 
 
 def check_address(host: str) -> None:

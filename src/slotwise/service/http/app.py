@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from slotwise.service.api import events, insights, items, log, operations, pages, recommendations, state
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
+from slotwise.service.http.access import Access
 from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
@@ -17,24 +18,29 @@ from slotwise.service.service import Service
 _FILES = (pages, items, recommendations, events, insights, state, log, operations)
 
 
-def make_app(service: Service, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:
+def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:
     """The application of a running service. Benchmarks add their own routes."""
-    routes = [*(route for file in _FILES for route in file.ROUTES), *extra_routes]
-    routes += [*_description_routes(routes), _ROOT]
+    routes = all_routes(extra_routes)
     routes.sort(key=lambda route: not route.hot)  # the router tries the paths in order
     by_path: dict[str, list[Route[Any]]] = {}
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
-    resources = [Resource(path, listed, service) for path, listed in by_path.items()]
+    resources = [Resource(path, listed, service, access) for path, listed in by_path.items()]
     router = Router(resources, redirect_slashes=False, default=not_found)
     return router.app  # `router` itself would add a layer for middleware, which does not exist
+
+
+def all_routes(extra_routes: Sequence[Route[Any]] = ()) -> list[Route[Any]]:
+    """Every route of the service, and these."""
+    routes = [*(route for file in _FILES for route in file.ROUTES), *extra_routes]
+    return [*routes, *_description_routes(routes), _ROOT]
 
 
 async def _redirect_to_docs(call: Call[None]) -> Response:
     return Response(307, headers={"location": "/docs"})
 
 
-_ROOT: Route[None] = Route("GET", "/", "root", "Redirects to /docs.", _redirect_to_docs, {})
+_ROOT: Route[None] = Route("GET", "/", "root", "Redirects to /docs.", _redirect_to_docs, {}, needs="open")
 
 
 def _description_routes(routes: list[Route[Any]]) -> list[Route[Any]]:
@@ -57,8 +63,11 @@ def _description_routes(routes: list[Route[Any]]) -> list[Route[Any]]:
             get_openapi,
             {200: json},
             tag=OPERATIONS,
+            needs="open",
         ),
-        Route("GET", "/docs", "docs", "This interface as a web page.", get_docs, {200: html}, tag=OPERATIONS),
+        Route(
+            "GET", "/docs", "docs", "This interface as a web page.", get_docs, {200: html}, tag=OPERATIONS, needs="open"
+        ),
     ]
     described = openapi_document([*routes, *added])
     document, page = msgspec.json.encode(described), docs_page(described)

@@ -10,7 +10,8 @@ from starlette.types import Receive, Scope
 
 from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background_threads import run_in_background
-from slotwise.service.http.access import check_request
+from slotwise.service.errors import Refused
+from slotwise.service.http.access import Access
 from slotwise.service.http.encoding import encode, encode_large
 from slotwise.service.http.large_body import LARGE, PieceDecoder
 from slotwise.service.http.problems import Problem, problem_of
@@ -24,7 +25,8 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # the server puts it into a path whe
 class Endpoint:
     """Responds to the requests for one route."""
 
-    def __init__(self, route: Route[Any], service: Service) -> None:
+    def __init__(self, route: Route[Any], service: Service, access: Access) -> None:
+        self._route, self._authorize = route, access.authorize
         self._name, self._handle, self._new_name, self._service = route.name, route.handle, route.names_new, service
         self._is_large = route.large
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
@@ -39,7 +41,7 @@ class Endpoint:
         started = time.perf_counter()
         try:
             headers = dict(scope["headers"])
-            check_request(scope["method"], headers)
+            caller = self._authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
             if _REPLACEMENT in scope["path"]:
@@ -52,7 +54,7 @@ class Endpoint:
                 body = await run_in_background(self._pieces.decode, content)
             if body is None and self._decode is not None:
                 body = self._decode(content)
-            response = await self._handle(Call(self._service, path, query, headers, body))
+            response = await self._handle(Call(self._service, path, query, headers, body, *caller))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
                 encoded = (
                     await run_in_background(encode_large, response.content)
@@ -65,6 +67,8 @@ class Endpoint:
             response = Problem(503, detail, headers={"connection": "close"}).response()
         except Exception as error:
             response = problem_of(error).response()
+            if isinstance(error, Refused):
+                self._service.metrics.refused.labels(error.key, str(response.status)).inc()
         self._count(response.status)
         self._seconds.observe(time.perf_counter() - started)
         return response

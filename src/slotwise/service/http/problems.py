@@ -1,6 +1,7 @@
 """Errors as RFC 9457 problem details (application/problem+json), and the HTTP status of each error of the service."""
 
 import logging
+import math
 import secrets
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -16,19 +17,25 @@ from slotwise.service.errors import (
     FormatNotAvailable,
     NotFound,
     NotReady,
+    Refused,
     ServiceError,
     StaleVersion,
     StoreDown,
+    TooManyRequests,
+    Unauthorized,
 )
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 STATUSES: dict[type[ServiceError], int] = {  # a subclass has the status of its nearest base class
+    Unauthorized: 401,
+    Refused: 403,
     NotFound: 404,
     FormatNotAvailable: 406,
     Conflict: 409,
     StaleVersion: 412,
     DoesNotFit: 422,
+    TooManyRequests: 429,
     NotReady: 503,
     StoreDown: 503,
 }
@@ -83,7 +90,15 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, ServiceError):
         status = next(STATUSES[base] for base in type(error).__mro__ if base in STATUSES)
-        return Problem(status, error.detail, error.errors)
+        return Problem(status, error.detail, error.errors, _headers(error))
     problem = Problem(500, "internal error; the service's log has the details under this request_id")
     _log.error("request %s failed", problem.request_id, exc_info=error)
     return problem
+
+
+def _headers(error: ServiceError) -> dict[str, str]:
+    if isinstance(error, Unauthorized):
+        return {"www-authenticate": 'Bearer realm="slotwise"'}
+    if isinstance(error, TooManyRequests):
+        return {"retry-after": str(max(1, math.ceil(error.seconds)))}
+    return {}

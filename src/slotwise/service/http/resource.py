@@ -8,6 +8,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
+from slotwise.service.http.access import Access
 from slotwise.service.http.endpoint import Endpoint
 from slotwise.service.http.problems import Problem
 from slotwise.service.http.send_response import send_response
@@ -20,14 +21,16 @@ _NO_MATCH: tuple[Match, Scope] = (Match.NONE, {})
 class Resource(BaseRoute):
     """One path with an endpoint for each method. It also responds to OPTIONS. Other methods get 405."""
 
-    def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service) -> None:
+    def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service, access: Access) -> None:
         pattern = "".join(
             f"(?P<{piece[1:-1]}>[^/]+)" if piece.startswith("{") else re.escape(piece)
             for piece in re.split(r"({\w+})", path)
         )
         self._match = re.compile(f"{pattern}/?").fullmatch  # a slash at the end makes no difference
-        options: Route[Any] = Route("OPTIONS", path, "options", "The allowed methods.", self._respond_to_options, {})
-        self._endpoints = {route.method: Endpoint(route, service) for route in [*routes, options]}
+        options: Route[Any] = Route(
+            "OPTIONS", path, "options", "The allowed methods.", self._respond_to_options, {}, needs="open"
+        )
+        self._endpoints = {route.method: Endpoint(route, service, access) for route in [*routes, options]}
         if any(route.method == "GET" and route.tag == OPERATIONS for route in routes):
             self._endpoints["HEAD"] = self._endpoints["GET"]  # health checks use HEAD
         self._allow = {"allow": ", ".join(sorted(self._endpoints))}

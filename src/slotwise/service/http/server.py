@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
+from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.connection import Connection
 from slotwise.service.service import DEFAULT_RESOURCES, Resources, Service, running
@@ -102,7 +103,7 @@ async def serve(
     with bind(host, port) as listener:
         async with running(path, seed=seed, resources=resources) as service:
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            await _serve_until_stopped(make_app(service, extra_routes), listener, report)
+            await _serve_until_stopped(make_app(service, DevAccess(), extra_routes), listener, report)
             reporting.cancel()
 
 

@@ -40,8 +40,9 @@ class FileLock:
 
         Closing a descriptor of a file releases the locks that SQLite has on this file in the same process.
         """
-        _owned.discard(self._identity)
-        os.close(self._descriptor)
+        if self._identity in _owned:
+            _owned.remove(self._identity)
+            os.close(self._descriptor)
 
     def _lock(self) -> None:
         target = self.path if sys.platform == "linux" else self.path.with_name(self.path.name + ".lock")

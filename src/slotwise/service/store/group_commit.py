@@ -188,7 +188,7 @@ class GroupCommit:
         return completions
 
     def _try_later(self, group: list[Display | _WaitingOperation]) -> None:
-        """Keep the displays of a group for the next one. Nobody waits for them, but callers wait for operations."""
+        """Keep the displays of a group for the next one, and fail its operations, because their callers wait."""
         self._waiting.extendleft(queued for queued in reversed(group) if isinstance(queued, Display))
         self._wake.set()
         self._fail(group, StoreDown(_BUSY))

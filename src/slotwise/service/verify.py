@@ -55,7 +55,7 @@ def verify(path: Path) -> Verification:
         check_current(connection, str(path))
         connection.execute("BEGIN")  # one consistent snapshot, even if other groups are committed meanwhile
         return _verify(connection)
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:  # SQLite quotes damaged text
         raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None
     finally:
         connection.close()
@@ -82,7 +82,7 @@ def _damage(connection: sqlite3.Connection) -> Iterator[str]:
     for (line,) in connection.execute(f"PRAGMA integrity_check({_MOST_LISTED})"):
         if line != "ok":
             yield f"the file is damaged: {line}"
-    for kind, name, _ in sorted(schema(connection) ^ current_schema()):
+    for kind, name in sorted({row[:2] for row in schema(connection) ^ current_schema()}, key=str):
         yield f"the {kind} {name} is not defined as this version of the tables defines it"
     stored = dict(connection.execute("SELECT name, sum FROM checksums"))
     for name in sorted(stored.keys() | QUERIES.keys(), key=str):

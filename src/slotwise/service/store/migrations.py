@@ -137,13 +137,13 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
     connection.execute("COMMIT")
 
 
-def schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+def schema(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
     """The definitions of tables, indices and triggers. Versions of SQLite write them with different quotes."""
-    rows = connection.execute("SELECT type, name, CAST(coalesce(sql, '') AS TEXT) FROM sqlite_master")
-    return {(kind, name, " ".join(sql.replace('"', "").split())) for kind, name, sql in rows}
+    rows = connection.execute("SELECT type, name, tbl_name, CAST(coalesce(sql, '') AS TEXT) FROM sqlite_master")
+    return {(*names, sql.replace('"', "")) for *names, sql in rows}
 
 
-def current_schema() -> set[tuple[str, str, str]]:
+def current_schema() -> set[tuple[str, ...]]:
     """The schema of a store that has the current version."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(" ".join(MIGRATIONS))
@@ -151,8 +151,13 @@ def current_schema() -> set[tuple[str, str, str]]:
 
 
 def _version(connection: sqlite3.Connection, where: str) -> int:
-    """The version of the tables, or 0 if the database is empty. Raises BadInput for a newer version than ours."""
+    """The version of the tables, or 0 if the database is empty. Raises BadInput for a version that is not ours."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (is_empty,) = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()
+    if version < 0 or (version == 0 and not is_empty):
+        raise BadInput(
+            f"the store {where!r} has version {version} of the tables, which no slotwise writes: restore a backup"
+        )
     if version > len(MIGRATIONS):
         raise BadInput(
             f"the store {where!r} has version {version} of the tables; this slotwise knows up to {len(MIGRATIONS)}: "

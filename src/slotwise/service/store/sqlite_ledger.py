@@ -82,7 +82,7 @@ class SqliteLedger(DisplayLog):
         for display in expired:
             totals = display.registers.totals()
             if totals is not NOTHING:
-                folded.change(display, changes(NOTHING, totals), totals.displays, rated=False)
+                folded.change(display, changes(NOTHING, totals), totals.displays)
                 self._deltas.change(display, changes(totals, NOTHING), -totals.displays, rated=False)
             self._cached.pop(display.id, None)
         self._fold(folded)

@@ -20,7 +20,8 @@ from typing import Any
 from benchmarks.measure import Row, report
 from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
-from slotwise.service.http.server import GC_THRESHOLD, bind, listening
+from slotwise.service.http.listeners import bind
+from slotwise.service.http.server import GC_THRESHOLD, listening
 from slotwise.service.pages.limits import MOST_NAMED
 from slotwise.service.service import running
 

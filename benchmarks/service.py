@@ -23,6 +23,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import running
+from slotwise.service.settings import Settings
 from slotwise.service.store.interface import Event, RecordedEvents
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
@@ -343,6 +344,7 @@ def main() -> bool:
 
 if __name__ == "__main__":
     if "--serve" in sys.argv:
-        asyncio.run(serve(Path(sys.argv[-1]), "127.0.0.1", 0, lambda line: print(line, flush=True), [YARDSTICK]))
+        settings = Settings(store=f"sqlite:///{sys.argv[-1]}", dev=True, port=0)
+        asyncio.run(serve(settings, lambda line: print(line, flush=True), [YARDSTICK]))
     else:
         sys.exit(not main())

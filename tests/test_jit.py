@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -148,14 +149,14 @@ class Workspace:
         for name, source in sources.items():
             (folder / f"{name}.py").write_text(source)
 
-    def run(self, program: str, **environment: str) -> Output:
+    def run(self, program: str, launcher: tuple[str, ...] = (), **environment: str) -> Output:
         """Run a program in a new process; return its output and the number of files in the cache."""
         script = self.folder / "program.py"
         script.write_text(f"{PRELUDE}\n{program}\nprint(json.dumps(output | {{'files': files()}}))\n")
         # no bytecode: for an edit within the same second Python itself would load the old one
         settings = {CACHE_VARIABLE: str(self.cache), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error"}
         done = subprocess.run(
-            [sys.executable, script.name],
+            [*launcher, sys.executable, script.name],
             cwd=self.folder,
             env=os.environ | settings | environment,
             capture_output=True,
@@ -184,6 +185,25 @@ def no_cache_to_write_to(folder: Path) -> list[Output]:
     workspace = Workspace(folder, near=NEAR, middle=MIDDLE, far=FAR)
     workspace.cache = folder / "far.py" / "cache"  # below a file: not even root can create a folder there
     return [workspace.run(CALL)]
+
+
+def read_only_cache(folder: Path) -> list[Output]:
+    """Compile for any processor, as in a container image, then use the cache for any processor and for this one."""
+    workspace = Workspace(folder, near=NEAR, middle=MIDDLE, far=FAR)
+    portable = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    compiled = workspace.run(CALL, **portable)
+    for path in [workspace.cache, *workspace.cache.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    return [compiled, workspace.run(CALL, unprivileged(), **portable), workspace.run(CALL, unprivileged())]
+
+
+def unprivileged() -> tuple[str, ...]:
+    """A launcher that makes permissions of files apply to root as well."""
+    if os.geteuid() != 0:
+        return ()
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not installed, so root can write to a read-only cache")
+    return ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 
 
 def not_compiled(folder: Path) -> list[Output]:
@@ -322,7 +342,7 @@ def test_a_new_folder_prunes_the_old_ones_and_use_keeps_a_folder_young(kernels: 
     used = cache_folder("jit_used")
     assert used is not None
     os.utime(used, (0, 0))
-    jit._writable.cache_clear()  # as in another process
+    jit._usable.cache_clear()  # as in another process
     assert cache_folder("jit_used") == used
     old = aged(kernels / "old", days=31)
     written("jit_fresh", "FACTOR = 1.0")
@@ -375,6 +395,18 @@ def test_the_cache_does_not_grow_while_nothing_changes(results: Results) -> None
 def test_kernels_work_without_a_writable_cache(results: Results) -> None:
     (output,) = results(no_cache_to_write_to)
     assert (output["answer"], output["files"]) == (21.0, 0)
+
+
+def test_a_read_only_cache_is_used(results: Results) -> None:
+    compiled, portable, _ = results(read_only_cache)
+    assert (compiled["answer"], compiled["misses"]) == (21.0, 1)
+    assert (portable["answer"], portable["hits"], portable["misses"]) == (21.0, 1, 0)
+
+
+def test_kernels_of_another_processor_in_a_read_only_cache_are_not_used(results: Results) -> None:
+    compiled, _, native = results(read_only_cache)
+    assert (native["answer"], native["hits"], native["misses"]) == (21.0, 0, 1)
+    assert native["files"] == compiled["files"], "the cache stays as it is"
 
 
 def test_kernels_run_as_plain_python(results: Results) -> None:

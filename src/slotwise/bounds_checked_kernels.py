@@ -13,17 +13,18 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-import numba
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 
-numba_config: Any = numba.config
-_lock = threading.RLock()  # held while the settings of numba are changed, or a copy is created
+from slotwise.kernel_cache import KernelCache
+
+_lock = threading.RLock()  # held while a copy is created
 
 
 class CheckableKernel(CPUDispatcher):
     """A compiled function, as `numba.njit` returns it. A caller that checks bounds gets a copy that checks them too."""
 
+    _cache: Any  # numba calls its methods; without a folder, it is a cache that keeps nothing
     _folder: Path | None
     _copies: "list[CheckableKernel]"  # the checked copy, once a caller needs it
 
@@ -36,12 +37,7 @@ class CheckableKernel(CPUDispatcher):
         created._folder = folder
         created._copies = []
         if folder is not None:
-            with _lock:
-                before, numba_config.CACHE_DIR = numba_config.CACHE_DIR, str(folder)
-                try:
-                    created.enable_caching()
-                finally:
-                    numba_config.CACHE_DIR = before
+            created._cache = KernelCache(function, folder)
         return created
 
     def checked(self) -> "CheckableKernel":

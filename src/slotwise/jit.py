@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -108,7 +109,7 @@ def cache_folder(*modules: str) -> Path | None:
         return None  # another process cannot import what is defined at a prompt or in __main__
     if max(source.modified for source in sources) > _STARTED * 1e9:
         return None  # the file was edited since this process started, so it may differ from the imported code
-    return _writable(_root() / _digest(f"{numba.__version__} {sys.version}", sources))
+    return _usable(_root() / _digest(f"{numba.__version__} {sys.version}", sources))
 
 
 def source_digest(*modules: str) -> str:
@@ -145,15 +146,17 @@ def _root() -> Path:
 
 
 @cache
-def _writable(folder: Path) -> Path | None:
+def _usable(folder: Path) -> Path | None:
+    """The folder, created if it is missing, or None if it cannot be created. It may be read-only."""
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             prune(folder.parent)
-        os.utime(folder)
     except OSError:
-        return None  # the folder is not writable, so each process compiles for itself
-    return folder if os.access(folder, os.W_OK) else None
+        return None  # each process compiles for itself
+    with suppress(OSError):  # kernels in a read-only folder are never pruned
+        os.utime(folder)
+    return folder
 
 
 def prune(root: Path, keep_seconds: float = KEEP_SECONDS) -> None:

@@ -13,6 +13,7 @@ import typer.main
 import slotwise as sw
 from slotwise.cli import app
 from tests.command_line import COMMAND, CommandResult, run_command
+from tests.inference.uplift.exported_log import Traffic, write_log
 from tests.service.running_service import Process
 
 ROOT = Path(__file__).parent.parent.parent
@@ -74,6 +75,8 @@ class ExampleFolder:
         self._results: dict[tuple[str, ...], CommandResult] = {}
         shutil.copytree(ROOT / "examples", folder / "examples")
         sw.Recommender(["hat", "tie", "bag"], ["hero", "side"], seed=1).save(folder / "page.json")
+        visits = [Traffic(day, variant, 200, 0.3) for day in range(2) for variant in ("learnt", "holdout")]
+        write_log(folder / "log.ndjson", visits)
         for line in SETTING_UP:
             self.run(line)
 

@@ -16,6 +16,7 @@ import typer.main
 from slotwise.cli import app
 from slotwise.policies import policies
 from slotwise.policies._policy_module import can_serve, find
+from slotwise.service.settings import NAMES, RELOADABLE, declaration, read_settings
 from tests.service.running_service import Process, process
 
 ROOT = Path(__file__).parent.parent.parent
@@ -180,3 +181,22 @@ def test_the_page_file_of_the_documentation_is_valid(tmp_path: Path) -> None:
     (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "command_line.md").read_text(), flags=re.DOTALL)
     (tmp_path / "page.toml").write_text(shown)
     assert read_page(tmp_path / "page.toml").pins == {"default": {"left": "straw hat"}}
+
+
+def test_the_table_of_settings_is_that_of_the_code() -> None:
+    """Names, order, defaults, and which settings a reload applies."""
+    text = (ROOT / "docs" / "configuration.md").read_text().partition("## Settings")[2].partition("\n\n`slotwise")[0]
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|", text, flags=re.MULTILINE)
+    shown = [(name, default.strip(), applied.strip()) for name, default, applied in rows]
+
+    def default(name: str) -> str:
+        value = declaration(name).default
+        return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+    assert shown == [(name, default(name), "applied" if name in RELOADABLE else "") for name in NAMES]
+
+
+def test_the_configuration_file_of_the_documentation_is_valid(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "configuration.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "service.toml").write_text(shown)
+    assert read_settings({}, {}, tmp_path / "service.toml").trust_proxy == "unix"

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import signal
+import ssl
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def run_scenario(folder: Path, scenario: Callable[[Client], Awaitable[None]], cl
 class Process:
     """`slotwise serve` in a separate process."""
 
-    def __init__(self, store: Path, *options: str, **settings: Any) -> None:
+    def __init__(self, store: Path, *options: str, verify: str | bool = True, **settings: Any) -> None:
         self.store = store
         command = [*COMMAND, "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
         self.process = subprocess.Popen(
@@ -89,10 +90,17 @@ class Process:
         )
         assert self.process.stdout is not None
         first = self.process.stdout.readline()
-        if "http://" not in first:
+        if "serves on" not in first:
             raise AssertionError(first + self.process.communicate()[1])
         self.address = first.split()[-1]
-        self.http = httpx.Client(base_url=self.address, timeout=HANG)
+        self.metrics = "" if not {"--metrics-port", "--config"} & set(options) else self._metrics_address()
+        base_url = self.address if self.address.startswith("http") else "http://localhost"
+        self.http = httpx.Client(base_url=base_url, timeout=HANG, verify=_context(verify))
+
+    def _metrics_address(self) -> str:
+        """The address of the port for metrics, which the second line of the output names."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().split()[-1].removesuffix("/metrics")
 
     def wait_until_ready(self) -> None:
         wait_until(self._ready, pause=0.05)  # a request takes both processes milliseconds
@@ -114,9 +122,13 @@ class Process:
         return self.process.returncode
 
 
+def _context(verify: str | bool) -> ssl.SSLContext | bool:
+    return ssl.create_default_context(cafile=verify) if isinstance(verify, str) else verify
+
+
 @contextlib.contextmanager
-def process(store: Path, **settings: Any) -> Iterator[Process]:
-    running = Process(store, **settings)
+def process(store: Path, options: Sequence[str] = (), **settings: Any) -> Iterator[Process]:
+    running = Process(store, *options, **settings)
     try:
         running.wait_until_ready()
         yield running

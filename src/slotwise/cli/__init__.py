@@ -21,6 +21,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     reproduce,
     serve,
     simulate,
+    uplift,
     verify,
 )
 from slotwise.cli._app import app

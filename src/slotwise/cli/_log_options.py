@@ -10,7 +10,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
-    from slotwise.logs.read_log import CountOptions
+    from slotwise.logs.opened_log import CountOptions
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": ""}
 _BAR_TOTAL = 1000  # a progress bar counts whole steps, but the log reader reports a share
@@ -84,12 +84,12 @@ class LogOptions:
 
     def count_options(self, add_bar: console.AddBar) -> "CountOptions":
         """The options of `count_log`, with a progress bar that reports the share counted so far."""
-        from slotwise.logs.read_log import CountOptions
+        from slotwise.logs.opened_log import CountOptions
 
         update = add_bar("counting", _BAR_TOTAL)
         return CountOptions(
             where=self._filters(),
-            max_bad=_parse_tolerance(self.max_bad),
+            max_bad=parse_tolerance(self.max_bad),
             engine=self.engine,
             memory=self.memory,
             master=self.master,
@@ -144,7 +144,7 @@ def _parse_columns(text: str) -> dict[str, str | None]:
     return columns
 
 
-def _parse_tolerance(text: str) -> int | float:
+def parse_tolerance(text: str) -> int | float:
     """Parse a number of lines, '12', or a share of all lines, '0.1%'."""
     error = BadInput(f"--max-bad = {text!r} is neither a whole number of lines such as 12 nor a share such as 0.1%")
     try:

@@ -1,7 +1,9 @@
 """`slotwise serve`: the online service."""
 
 import asyncio
-from typing import Annotated
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -10,54 +12,56 @@ from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.extras import require
+from slotwise.service.settings import CONFIG_VARIABLE, NAMES, declaration, flag, read_settings
 
 
-@app.command(epilog=options.examples("slotwise serve --dev --store sqlite:///shop.db --port 8000"))
-def serve(
-    store: options.Store = "sqlite:///slotwise.db",
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
-    refresh_share: Annotated[
-        float,
-        typer.Option(min=0.01, max=1.0, help="Share of one core that may be used to make ensembles of draws."),
-    ] = 0.5,
-    memory: Annotated[
-        int, typer.Option(min=1, help="MB for pages in memory; pages that were not used for longest leave it.")
-    ] = 4000,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Seed, for tests: the same requests, sent one after another, get the same displays. "
-            "Random by default.",
-        ),
-    ] = None,
-    dev: Annotated[bool, typer.Option("--dev", help="Serve without API keys, to this machine only.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar while it compiles.")] = False,
-) -> None:
-    """Recommend displays over HTTP, and learn from the clicks."""
+def serve(config: Path | None, quiet: bool, **given: Any) -> None:
+    """Recommend displays over HTTP, and learn from the clicks.
+
+    Every option except --quiet can also be an environment variable (--tls-cert is SLOTWISE_TLS_CERT) or, except
+    --config, a key of the file (tls_cert). An option overrides the variable, and the variable overrides the file.
+    """
     require("service", "slotwise serve")
     from slotwise.service.background_threads import exit_if_busy
-    from slotwise.service.http.access import check_address
     from slotwise.service.http.server import serve as run
-    from slotwise.service.service import Resources
-    from slotwise.service.store.sqlite import path_of
 
-    if not dev:
+    flags = {name: value for name, value in given.items() if value is not None}
+    settings = read_settings(flags, config=config)
+    if not settings.dev:
         raise BadInput(
             "API keys are not implemented yet, so the service has no access control and serves this machine only; "
-            f"confirm that with --dev: slotwise serve --dev --store {store}"
+            f"confirm that with --dev: slotwise serve --dev --store {settings.store}"
         )
-    check_address(host)
     with console.compile_bar(quiet):
         asyncio.run(
             run(
-                path_of(store),
-                host,
-                port,
+                settings,
                 lambda line: print(line, flush=True),
-                seed=seed,
-                resources=Resources(refresh_share, 1e6 * memory),
+                reread=lambda: read_settings(flags, config=config),
             )
         )
     exit_if_busy()
+
+
+def _option(name: str) -> inspect.Parameter:
+    """The option of a setting. None means that the flag is not given."""
+    kind, about, default = declaration(name)
+    shown = False if default is None or kind is bool else str(default)
+    option = typer.Option(flag(name), help=about, show_default=shown)
+    base = kind if kind in (int, float, bool) else str
+    annotation = Annotated[base | None, option]  # type: ignore[valid-type]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+_CONFIG = typer.Option(help="TOML file with settings.", envvar=CONFIG_VARIABLE, show_envvar=False)
+_QUIET = typer.Option("--quiet", help="Show no progress bar while it compiles.")
+_PARAMETERS = [
+    *map(_option, NAMES),
+    inspect.Parameter(
+        "config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, _CONFIG]
+    ),
+    inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _QUIET]),
+]
+serve.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]
+serve.__annotations__ = {parameter.name: parameter.annotation for parameter in _PARAMETERS}
+app.command(epilog=options.examples("slotwise serve --dev --store sqlite:///shop.db --port 8000"))(serve)

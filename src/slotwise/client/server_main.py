@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 
 from slotwise.checks import BadInput
 
@@ -18,11 +17,13 @@ def main() -> None:
         exit_if_busy,  # here, because the parent imports this file too, for HOST
     )
     from slotwise.service.http.server import serve
+    from slotwise.service.settings import Settings
 
     store, port, seed = sys.argv[1:]
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
-        asyncio.run(serve(Path(store), HOST, int(port), lambda line: print(line, flush=True), seed=int(seed)))
+        settings = Settings(store=f"sqlite:///{store}", dev=True, host=HOST, port=int(port), seed=int(seed))
+        asyncio.run(serve(settings, lambda line: print(line, flush=True)))
     except BadInput as error:
         sys.exit(str(error))
     exit_if_busy()

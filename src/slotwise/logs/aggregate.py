@@ -48,7 +48,7 @@ def count_cells(lines: ir.Table, schema: Schema) -> ir.Table:
     groups = lines.group_by(["query", "item", "position", "status"])
     if schema.sessions or schema.shown is None:
         return groups.agg(lines=lines.count(), clicked=lines.count(where=lines["clicked"] > 0))
-    return groups.agg(lines=lines.count(), shown=_sum(lines["shown"]), clicked=_sum(lines["clicked"]))
+    return groups.agg(lines=lines.count(), shown=whole_sum(lines["shown"]), clicked=whole_sum(lines["clicked"]))
 
 
 def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
@@ -72,7 +72,7 @@ def parse_cells(cells: ir.Table, schema: Schema) -> ir.Table:
 
 def _merge_cells(cells: ir.Table) -> ir.Table:
     keys = ["query", "item", "position", "status"]
-    sums = {name: _sum(cells[name]) for name in cells.columns if name not in keys}
+    sums = {name: whole_sum(cells[name]) for name in cells.columns if name not in keys}
     return cells.group_by(keys).agg(**sums)
 
 
@@ -106,13 +106,13 @@ def _parse_position(position: ir.Value, schema: Schema) -> ir.Value:
 def lines_by_position(cells: ir.Table, most: int) -> ir.Table:
     """The number of lines with each position, as written in the log. Only the `most` most frequent ones are listed."""
     counted = cells.filter(cells["status"] == int(LineStatus.COUNTED))
-    groups = counted.group_by(position=_text(counted["position"])).agg(lines=_sum(counted["lines"]))
+    groups = counted.group_by(position=_text(counted["position"])).agg(lines=whole_sum(counted["lines"]))
     return groups.order_by([groups["lines"].desc(), groups["position"]]).limit(most)
 
 
 def lines_by_status(cells: ir.Table) -> ir.Table:
     """The number of lines with each status."""
-    return cells.group_by("status").agg(lines=_sum(cells["lines"]))
+    return cells.group_by("status").agg(lines=whole_sum(cells["lines"]))
 
 
 def select_cells(cells: ir.Table, schema: Schema) -> ir.Table:
@@ -157,8 +157,9 @@ def _position_name(position: ir.Value, schema: Schema) -> ir.StringValue:
     return ibis.cases(*[(position == k, name) for k, name in enumerate(schema.allowed_positions, 1)])
 
 
-def _sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
-    return value.sum().cast("int64")  # engines give sums different widths
+def whole_sum(value: ir.IntegerColumn) -> ir.IntegerScalar:
+    """The sum of whole numbers as 64 bits, because engines give sums different widths."""
+    return value.sum().cast("int64")
 
 
 def _first_status(conditions: Sequence[tuple[ir.BooleanValue, LineStatus]]) -> ir.IntegerValue:

@@ -4,26 +4,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from slotwise.checks import BadInput, integer_at_least
 from slotwise.counts import Counts
-from slotwise.extras import require
-from slotwise.logs.engines import Engine, Progress, Unreadable, start_engine
-from slotwise.logs.file_content import check_content, is_parquet
-from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS, format_of
+from slotwise.logs.engines import Engine, Progress
+from slotwise.logs.formats import EXPORTED_LOG
 from slotwise.logs.line_account import LineAccount, account_for_lines
-from slotwise.logs.line_filters import Filter, parse
+from slotwise.logs.line_filters import Filter
 from slotwise.logs.line_status import LineStatus
-from slotwise.logs.log_files import LogFiles, columns_of, find_files, has_parquet_suffix, open_log_files
-from slotwise.logs.missing_columns import describe_missing, list_columns, propose_columns
+from slotwise.logs.opened_log import DEFAULT_OPTIONS, CountOptions, number_of_lines, open_log
 from slotwise.logs.position_frequencies import MOST_POSITIONS, PositionFrequencies
 from slotwise.logs.position_order import page_orders
 from slotwise.logs.query import Query
-from slotwise.logs.schema import Schema, natural_sort_key, with_changes
+from slotwise.logs.schema import Schema, natural_sort_key
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -37,20 +33,6 @@ class Log(NamedTuple):
 
     queries: list[Query]
     account: LineAccount
-
-
-class CountOptions(NamedTuple):
-    """Which lines are counted, how many malformed lines are tolerated, and which engine counts."""
-
-    where: Sequence[str | Filter] = ()
-    max_bad: int | float = 0
-    engine: str = "duckdb"
-    memory: str | None = None
-    master: str | None = None
-    progress: Progress | None = None
-
-
-DEFAULT_OPTIONS = CountOptions()
 
 
 class CountedLog(NamedTuple):
@@ -87,6 +69,7 @@ def read_log(
     such as "segment=mobile". Up to `max_bad` malformed lines are tolerated. A value below 1 is a share of all lines.
     `top` is the number of queries to keep: those with the most displays.
 
+    >>> from pathlib import Path
     >>> lines = ["query,item,position,clicked", "hats,felt,1,1", "hats,straw,2,0", "hats,straw,1,0", "hats,felt,2,1"]
     >>> _ = Path("clicks.csv").write_text("\\n".join(lines))
     >>> log = read_log("clicks.csv")
@@ -109,79 +92,20 @@ def count_log(
     options: CountOptions = DEFAULT_OPTIONS,
 ) -> Iterator[CountedLog]:
     """Count a log and leave the cells in the engine. The engine stops when the context ends."""
-    require("logs", "reading a log")
-    from slotwise.logs import aggregate
+    with open_log(files, format, schema, options) as log:
+        from slotwise.logs import aggregate
 
-    paths, format_name = find_files([str(files)] if isinstance(files, str | Path) else map(str, files), format)
-    full_schema = _full_schema(format_name, dict(schema or {}), paths)
-    parsed = [parse(filter) if isinstance(filter, str) else filter for filter in options.where]
-    log_files = open_log_files(paths, full_schema, [filter.column for filter in parsed])
-    filters = [filter._replace(internal_name=log_files.read[filter.column]) for filter in parsed]
-    with start_engine(options.engine, options.memory, options.master) as engine:
-        counted = _count_cells(engine, log_files, filters, options.progress)
-        cells = aggregate.parse_cells(counted, full_schema)
-        lines = _number_of_lines(engine.to_arrow(aggregate.lines_by_status(cells)))
+        counted = log.materialize(
+            lambda lines: aggregate.count_cells(aggregate.parse_clicks(lines, log.schema, log.filters), log.schema)
+        )
+        cells = aggregate.parse_cells(counted, log.schema)
+        lines = number_of_lines(log.engine.to_arrow(aggregate.lines_by_status(cells)))
         positions = {}
         if LineStatus.BAD_POSITION in lines:
-            positions = _number_of_lines(engine.to_arrow(aggregate.lines_by_position(counted, MOST_POSITIONS)))
-        account = account_for_lines(log_files, filters, lines, PositionFrequencies.of(positions), options.max_bad)
-        orders = page_orders(log_files) if format_name == EXPORTED_LOG else {}
-        yield CountedLog(engine, aggregate.select_cells(cells, full_schema), full_schema, account, orders)
-
-
-def _full_schema(format: str, changes: dict[str, Any], paths: list[str]) -> Schema:
-    """The format's schema with the caller's changes.
-
-    In a generic format, a column named `shown` means that the lines are counts, unless `changes` says otherwise. The
-    service exports its log as NDJSON or as Parquet. The content of the first file decides between the two.
-    """
-    local = [path for path in paths if "://" not in path]
-    if format == EXPORTED_LOG and (is_parquet(local[0]) if local else has_parquet_suffix(paths[0])):
-        changes = {"kind": "parquet"} | changes
-    schema = with_changes(format_of(format), changes)
-    for path in local:
-        check_content(path, schema)
-    if format not in GENERIC_FORMATS or not local:
-        return schema
-    columns = columns_of(local[0], schema)
-    if "query" not in changes:
-        _check_query_column(local[0], columns, schema)
-    return with_changes(schema, {"shown": "shown"}) if "shown" in columns and "shown" not in changes else schema
-
-
-def _check_query_column(file: str, columns: list[str], schema: Schema) -> None:
-    """Raise BadInput if the column `query` is missing and the queries are probably in the column `page`.
-
-    Websites and the service use the name `page`. A file with neither column is reported when all columns are checked.
-    """
-    if "query" in columns or "page" not in columns:
-        return
-    missing = [column for column in schema.used.values() if column not in columns]
-    raise BadInput(
-        f"{describe_missing(file, missing)}; its columns are {list_columns(columns)}. If the queries are in 'page', "
-        f"use {propose_columns(columns, schema)}; for a log exported by the service, use --format {EXPORTED_LOG}"
-    )
-
-
-def _count_cells(
-    engine: Engine, log_files: LogFiles, filters: Sequence[Filter], progress: Progress | None
-) -> "ir.Table":
-    """Count the cells with the engine's first reading that succeeds. Names stay as they are written in the log."""
-    from slotwise.logs import aggregate
-
-    schema, failure = log_files.schema, BadInput("no way to read this log")
-    for lines in engine.readings(log_files):
-        try:
-            counted = aggregate.count_cells(aggregate.parse_clicks(lines, schema, filters), schema)
-            return engine.materialize(counted, progress)
-        except Unreadable as error:
-            failure = error
-    raise failure
-
-
-def _number_of_lines(table: "pa.Table") -> dict[Any, int]:
-    """A table of two columns as a mapping from the first column to the number of lines."""
-    return dict(zip(table.column(0).to_pylist(), table["lines"].to_pylist(), strict=True))
+            positions = number_of_lines(log.engine.to_arrow(aggregate.lines_by_position(counted, MOST_POSITIONS)))
+        account = account_for_lines(log.files, log.filters, lines, PositionFrequencies.of(positions), options.max_bad)
+        orders = page_orders(log.files) if log.format == EXPORTED_LOG else {}
+        yield CountedLog(log.engine, aggregate.select_cells(cells, log.schema), log.schema, account, orders)
 
 
 def _queries(log: CountedLog, top: int | None) -> list[Query]:

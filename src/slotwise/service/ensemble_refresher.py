@@ -39,7 +39,8 @@ class Refresher:
 
     def __init__(self, metrics: Metrics, seed: int | None, share: float = SHARE) -> None:
         self._metrics = metrics
-        self._rest = 1.0 / share - 1.0 if seed is None else 0.0  # seconds of rest for a second of work
+        self._rests = seed is None
+        self.set_share(share)
         self._batch_seconds = BATCH_SECONDS if seed is None else math.inf
         self._rng = np.random.default_rng(None if seed is None else [seed, 1])  # used by one batch at a time
         self._waiting: list[dict[PageModel, None]] = [{} for _ in range(ITEMS_ADDED + 1)]
@@ -50,6 +51,10 @@ class Refresher:
         self._closed = False
         metrics.refresh_waiting.set_function(lambda: len(self._levels))
         metrics.refresh_growth.set_function(self._largest_growth)
+
+    def set_share(self, share: float) -> None:
+        """Change the share of one core that ensembles may use. With a seed, there is no limit."""
+        self._rest = 1.0 / share - 1.0 if self._rests else 0.0  # seconds of rest for a second of work
 
     @property
     def idle(self) -> bool:

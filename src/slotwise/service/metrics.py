@@ -28,7 +28,7 @@ class LatencyBuckets:
 
 
 class LatencyHistogram(Collector):
-    """A histogram of latencies for each route. Only one thread may use it, because it takes no locks.
+    """A histogram of latencies for each route. Only one thread may observe, because it takes no locks.
 
     The library's histogram takes a lock for every bucket.
     """
@@ -42,7 +42,7 @@ class LatencyHistogram(Collector):
 
     def collect(self) -> Iterable[HistogramMetricFamily]:
         family = HistogramMetricFamily(self._name, self._about, labels=["route"])
-        for route, latency in self._by_route.items():
+        for route, latency in list(self._by_route.items()):  # another thread may call this
             limits = [*map(floatToGoString, SECONDS), "+Inf"]
             buckets = list(zip(limits, map(float, accumulate(latency.counts)), strict=True))
             family.add_metric([route], buckets, latency.total)

@@ -20,16 +20,17 @@ from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
 from slotwise.service.store.interface import (
     CellCounts,
+    CountRows,
     DisplayChange,
     Ledger,
-    PageCounts,
+    Reader,
     Store,
     StoredItem,
     StoredPage,
     commit_and_apply,
 )
 
-BUILT_AT_ONCE = 2_000  # counts; a larger page is built on a background thread
+BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
 
 
 class _PageContent(NamedTuple):
@@ -37,12 +38,7 @@ class _PageContent(NamedTuple):
 
     page: StoredPage
     items: list[tuple[str, ItemSpec]]
-    counts: PageCounts
-
-    @property
-    def size(self) -> int:
-        """The number of counts that the page has in memory."""
-        return len(self.items) * len(self.page.body.segments) * self.page.body.n_columns
+    counts: CountRows
 
 
 class _PageLoad:
@@ -157,38 +153,45 @@ class PageCache:
     async def _load_once(self, name: str) -> PageModel | None:
         try:
             while True:
-                content = await self._read(name)
-                if content is None:
+                found = await self._read(name)
+                if found is None:
                     return None
-                kernels = self._compiler.kernels(content.page.body.spec)
+                kernels = self._compiler.kernels(found[0].body.spec)
                 if not kernels.done():
                     await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not noted
-                    continue
-                model = await self._build(name, content)
-                if model is not None:
-                    return model
+                elif found[1] is not None:
+                    return self._publish(PageModel(*found[1], self._rng, self._refresher.request))
+                else:
+                    model = await self._build(found[0])
+                    if model is not None:
+                        return model
         finally:
             del self._loading[name]
 
-    async def _build(self, name: str, content: _PageContent) -> PageModel | None:
-        """Build a page on a background thread and publish it. Returns None if it is out of date and must be read again.
+    async def _build(self, page: StoredPage) -> PageModel | None:
+        """Read and build a page on a background thread. Returns None if it is out of date and must be read again.
 
-        No other callback runs between reading `content` and the first line of this method. So the changes noted here
-        are exactly those that the store committed after `content` was read.
+        No other callback runs between the moment of the reader and the line after it. So the changes noted here are
+        exactly those that the reader does not see.
         """
-        load = self._loads[name] = _PageLoad(content.page.number)
+        reader = await self._store.begin_read()
+        load = self._loads[page.name] = _PageLoad(page.number)
         try:
-            if content.size > BUILT_AT_ONCE:
-                model = await run_in_background(PageModel, *content, self._rng, self._refresher.request)
-            else:  # a thread would take longer
-                model = PageModel(*content, self._rng, self._refresher.request)
+            model = await run_in_background(self._read_and_build, reader, page.name)
         finally:
-            del self._loads[name]
-        if load.is_stale:
+            del self._loads[page.name]
+        if load.is_stale or model is None or not self._compiler.kernels(model.page.body.spec).done():
             return None
         for change in load.changes:
             change(model)
-        self._by_name[name] = self._by_number[model.page.number] = model
+        return self._publish(model)
+
+    def _read_and_build(self, reader: Reader, name: str) -> PageModel | None:
+        content = reader.read(lambda ledger: _read_content(ledger, name))
+        return None if content is None else PageModel(*content, self._rng, self._refresher.request)
+
+    def _publish(self, model: PageModel) -> PageModel:
+        self._by_name[model.page.name] = self._by_number[model.page.number] = model
         self._measure(model)
         self._metrics.pages.set(len(self._by_name))
         return model
@@ -199,6 +202,14 @@ class PageCache:
         self._n_bytes += size - self._sizes.get(name, 0)
         self._sizes[name] = size
         self._by_name.move_to_end(name)
+        self._evict_beyond_budget()
+
+    def set_budget(self, most_bytes: float) -> None:
+        """Change how much memory the pages may take together."""
+        self._most_bytes = most_bytes
+        self._evict_beyond_budget()
+
+    def _evict_beyond_budget(self) -> None:
         while self._n_bytes > self._most_bytes and len(self._by_name) > 1:
             self.evict(next(iter(self._by_name)))
             self._metrics.evicted.inc()
@@ -215,9 +226,9 @@ class PageCache:
             if load.number == page:
                 load.changes.append(change)
 
-    def _read(self, name: str) -> "asyncio.Future[_PageContent | None]":
+    def _read(self, name: str) -> "asyncio.Future[tuple[StoredPage, _PageContent | None] | None]":
         now = self._clock()
-        return self._store.do(lambda ledger: _read_page(ledger, name, now))
+        return self._store.do(lambda ledger: _begin_load(ledger, name, now))
 
     # changes
 
@@ -361,7 +372,11 @@ def _why_full(body: PageBody) -> str:
     return check_limits(body, body.most_items + 1) or ""
 
 
-def _read_page(ledger: Ledger, name: str, now: float) -> _PageContent | None:
+def _begin_load(ledger: Ledger, name: str, now: float) -> tuple[StoredPage, _PageContent | None] | None:
+    """Begin the epoch of a page that is due, and find the page. A small page is read at once.
+
+    To read a large page takes long. On the thread that commits, everything else would have to wait.
+    """
     page = ledger.page(name)
     if page is None or page.archived:
         return None
@@ -369,4 +384,12 @@ def _read_page(ledger: Ledger, name: str, now: float) -> _PageContent | None:
     if passed > 0:
         page = page._replace(epoch=page.epoch + passed, epoch_began=began)
         ledger.begin_epoch(page.number, page.epoch, began)
-    return _PageContent(page, ledger.items(page.number), ledger.counts(page.number))
+    size = ledger.n_items(page.number) * len(page.body.segments) * page.body.n_columns
+    return page, _read_content(ledger, name) if size <= BUILT_AT_ONCE else None
+
+
+def _read_content(ledger: Ledger, name: str) -> _PageContent | None:
+    page = ledger.page(name)
+    if page is None or page.archived:
+        return None
+    return _PageContent(page, ledger.items(page.number), ledger.count_rows(page.number))

@@ -97,6 +97,11 @@ class Service:
         await self.refresher.close()
         await self.store.close()
 
+    def set_resources(self, resources: Resources) -> None:
+        """Change what the service may use, from now on."""
+        self.refresher.set_share(resources.refresh_share)
+        self._pages.set_budget(resources.page_bytes)
+
     async def run_housekeeping(self) -> None:
         """Do the periodic work, until cancelled."""
         await self._housekeeping.run()

@@ -5,7 +5,11 @@ import pytest
 
 from slotwise.service.api.pages import PageList
 from slotwise.service.api.state import PageState, StateCell
-from slotwise.service.http.encoding import PIECE, encode, encode_large
+from slotwise.service.http.encoding import PIECE, LargeContent, encode, encode_in_pieces
+
+
+def encode_large(content: LargeContent) -> bytes:
+    return b"".join(encode_in_pieces(content))
 
 
 @pytest.mark.parametrize("length", [0, 1, PIECE, PIECE + 1, 3 * PIECE + 7])

@@ -6,7 +6,7 @@ import json
 import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,9 @@ import pytest
 
 from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
-from slotwise.service.http.server import bind, listening
+from slotwise.service.http.headers import header_values
+from slotwise.service.http.listeners import bind
+from slotwise.service.http.server import listening
 from tests.service.running_service import ITEMS, POSITIONS, Process, open_client, process
 from tests.waiting import HANG
 
@@ -107,7 +109,7 @@ BAD = {
     "a truncated body": Bad((400,), "POST", EVENTS, b'{"events": [{"type"'),
     "wrong method": Bad((405,), "DELETE", EVENTS),
     "wrong method on a page": Bad((405,), "POST", SHOP, b"{}"),
-    "an unknown method": Bad((405, 501), "BREW", EVENTS),
+    "an unknown method": Bad((400,), "BREW", EVENTS),
     "no such path": Bad((404,), "GET", "/v2/pages"),
     "another host": Bad((403,), "GET", "/v1/pages", b"", {"host": "evil.example"}),
     "another site": Bad((403,), "POST", EVENTS, b"{}", {**JSON, "origin": "https://evil.example"}),
@@ -311,7 +313,8 @@ def test_a_connection_that_does_not_speak_http_is_closed(server: Process, raw: b
     [
         (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x-more: " + b"x" * 100_000, b"431"),
         (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x: y\r\n" * 20_000, b"431"),
-        (b"BREW /livez HTTP/1.1\r\n\r\n", b"", b"501"),
+        (b"GET /livez HTTP/1.1\r\nhost: localhost\r\n", b"x: " + b"y" * 66_000 + b"\r\n\r\n", b"431"),
+        (b"BREW /livez HTTP/1.1\r\n\r\n", b"", b"400"),
     ],
 )
 def test_a_head_that_cannot_be_served_gets_a_problem(server: Process, sent: bytes, then: bytes, status: bytes) -> None:
@@ -324,3 +327,103 @@ def test_a_head_that_cannot_be_served_gets_a_problem(server: Process, sent: byte
         assert b"application/problem+json" in answer
         with contextlib.suppress(ConnectionResetError):
             assert line.recv(4096) == b""
+
+
+LIVE = request_head(b"\r\n", method=b"GET", path="/livez")
+ALIVE = b'{"status":"ok"}'
+
+
+def status_and_body(server: Process, sent: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> list[Any]:
+    """The status of each response to these bytes, until the server closes the connection."""
+    with connect(server) as line:
+        line.sendall(sent)
+        then(line)
+        received = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := line.recv(1 << 16):
+                received += piece
+    answers = [answer.partition(b"\r\n\r\n") for answer in received.split(b"HTTP/1.1 ")[1:]]
+    for head_lines, _, content in answers:
+        if not head_lines.startswith(b"2"):
+            assert b"application/problem+json" in head_lines
+            assert json.loads(content)["status"] == int(head_lines[:3])
+    return [int(head_lines[:3]) for head_lines, _, _ in answers]
+
+
+@pytest.mark.parametrize("size", [70_000, 99_000, 200_000])
+def test_a_long_head_in_one_piece_is_refused_like_one_in_many(server: Process, size: int) -> None:
+    """The size of a head counts, whatever arrives with it: a request before it, or pieces of any length."""
+    long = request_head(b"x-more: " + b"x" * size + b"\r\n\r\n", method=b"GET", path="/livez")
+    assert status_and_body(server, long) == [431]
+    assert status_and_body(server, LIVE + long) == [200, 431]
+    short = request_head(b"x-more: " + b"x" * 65_000 + b"\r\n\r\n", method=b"GET", path="/livez")
+    assert status_and_body(server, short * 2 + b"bad") == [200, 200, 400]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        request_head(CHUNKED) + b"zz\r\n{}\r\n0\r\n\r\n",
+        request_head(CHUNKED) + b"-2\r\n{}\r\n0\r\n\r\n",
+        request_head(CHUNKED) + b"2\r\n{}xx0\r\n\r\n",
+        request_head(b"Transfer-Encoding: gzip\r\n\r\n") + b"{}",
+        request_head(b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n") + b"2\r\n{}\r\n0\r\n\r\n",
+        request_head(b"Content-Length: two\r\n\r\n{}"),
+        request_head(b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
+        request_head(b"no colon\r\n\r\n"),
+        b"BREW /livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+    ids=["size", "negative", "no line end", "gzip", "both", "text", "two lengths", "no colon", "method"],
+)
+def test_a_malformed_request_gets_400_after_the_responses_to_earlier_ones(server: Process, bad: bytes) -> None:
+    assert status_and_body(server, bad) == [400]
+    assert status_and_body(server, LIVE + bad + LIVE) == [200, 400]
+    recommend = request_head(b"Content-Length: 2\r\n\r\n{}")
+    assert status_and_body(server, recommend * 2 + bad) == [201, 201, 400]
+
+
+def test_a_malformed_chunk_that_arrives_later_gets_400(server: Process) -> None:
+    def send_chunks(line: socket.socket) -> None:
+        for piece in (b"2\r\n{}\r\n", b"zz\r\n"):
+            time.sleep(0.1)
+            line.sendall(piece)
+
+    assert status_and_body(server, request_head(CHUNKED), send_chunks) == [400]
+
+
+def test_a_request_with_a_malformed_body_is_not_carried_out(server: Process) -> None:
+    server.http.put(f"{SHOP}/items/kept", json={}).raise_for_status()
+    gzip = request_head(b"Transfer-Encoding: gzip\r\n\r\n", method=b"DELETE", path=f"{SHOP}/items/kept")
+    assert status_and_body(server, gzip) == [400]
+    assert server.http.get(f"{SHOP}/items/kept").json()["state"] == "active"
+    server.http.delete(f"{SHOP}/items/kept").raise_for_status()
+
+
+def half_close(line: socket.socket) -> None:
+    line.shutdown(socket.SHUT_WR)
+
+
+def test_a_client_that_closes_its_sending_side_gets_its_responses(server: Process) -> None:
+    recommend = request_head(b"Content-Length: 2\r\n\r\n{}")
+    assert status_and_body(server, recommend, half_close) == [201]
+    assert status_and_body(server, recommend * 3 + LIVE, half_close) == [201, 201, 201, 200]
+    assert status_and_body(server, request_head(b"\r\n", method=b"GET", path=f"{SHOP}/log"), half_close) == [200]
+
+
+def test_a_request_that_ends_too_early_gets_400(server: Process) -> None:
+    cut = request_head(b"Content-Length: 2\r\n\r\n{")
+    assert status_and_body(server, cut, half_close) == [400]
+    assert status_and_body(server, LIVE + cut, half_close) == [200, 400]
+    assert status_and_body(server, LIVE + request_head(), half_close) == [200, 400]
+
+
+@pytest.mark.parametrize("name", [b"Host", b"Origin", b"Content-Type"])
+@pytest.mark.parametrize("values", [(b"localhost", b"evil.example"), (b"evil.example", b"localhost")])
+def test_a_repeated_header_gets_400(server: Process, name: bytes, values: tuple[bytes, bytes]) -> None:
+    repeated = b"".join(b"%s: %s\r\n" % (name, value) for value in values)
+    assert status_and_body(server, request_head(repeated, b"Connection: close\r\n\r\n")) == [400]
+
+
+def test_repeated_headers_with_lists_are_joined() -> None:
+    pairs = [(b"if-match", b'"1"'), (b"accept", b"*/*"), (b"if-match", b'"2"')]
+    assert header_values(pairs) == {b"if-match": b'"1", "2"', b"accept": b"*/*"}

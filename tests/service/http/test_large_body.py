@@ -2,13 +2,18 @@
 
 import json
 import random
+import threading
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from slotwise.service.api.state import MOST_CELLS, PageState
+from slotwise.service.http import endpoint
 from slotwise.service.http.large_body import PieceDecoder
+from slotwise.service.http.validation import body_decoder
+from tests.service.running_service import Client, run_scenario
 
 NAMES = ["hat", "a}", "]", '"},{"', "}]", "x, y", "{", "\u00e9\\", '\\"}', "[1]"]
 
@@ -59,3 +64,34 @@ def test_pieces_give_the_same_body(piece: int) -> None:
 )
 def test_an_invalid_body_is_left_to_the_decoder_of_the_whole(content: bytes) -> None:
     assert PieceDecoder(PageState, "counts").decode(content) is None
+
+
+@pytest.mark.parametrize("wrong", [{"clicks": -1}, {"item": "unknown"}, {"skips": "many"}])
+def test_the_event_loop_decodes_no_large_body_not_even_an_invalid_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
+) -> None:
+    """The error points to the cell, as it does for a small body."""
+    threads: list[threading.Thread] = []
+
+    def watched(*arguments: Any) -> Any:
+        decode = body_decoder(*arguments)
+
+        def record(content: bytes) -> Any:
+            if len(content) > 100_000:
+                threads.append(threading.current_thread())
+            return decode(content)
+
+        return record
+
+    monkeypatch.setattr(endpoint, "body_decoder", watched)
+    cell = {"item": "hat", "layout": "default", "position": "hero", "clicks": 1, "skips": 2}
+    large = {"counts": [cell] * 2_000 + [cell | wrong], "displays": 7}
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        refused = await client.http.put("/v1/pages/shop/state", json=large)
+        (field,) = wrong
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, f"/counts/2000/{field}")
+        assert threading.main_thread() not in threads
+
+    run_scenario(tmp_path, scenario)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.service.http.server import bind
+from slotwise.service.http.listeners import bind
 from slotwise.service.verify import verify
 from tests.command_line import COMMAND
 from tests.service.running_service import ITEMS, POSITIONS, Process, process

@@ -149,6 +149,13 @@ def test_a_child_process_fills_the_cache_once(tmp_path: Path, monkeypatch: pytes
     assert len(commands) == 2, "what cannot be cached is compiled in this process"
 
 
+def test_no_child_process_compiles_for_a_read_only_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slotwise.service.pages.compiler.cache_folder", lambda *_: tmp_path)
+    monkeypatch.setattr("slotwise.service.pages.compiler.os.access", lambda *_: False)  # root may write everywhere
+    monkeypatch.setattr("slotwise.service.pages.compiler.subprocess.run", lambda *_, **__: pytest.fail("a child"))
+    compile_in_child(PageSpec(positions=["one"], policy="greedy"))
+
+
 def test_only_a_service_that_is_ready_compiles_in_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     children = list[str]()
     monkeypatch.setattr("slotwise.service.pages.compiler.compile_in_child", lambda spec: children.append(spec.policy))

@@ -455,3 +455,34 @@ def test_keys_survive_a_restart_with_every_field(run: Callable[..., None]) -> No
         assert await store.read(lambda ledger: ledger.key("gone")) is None
 
     run(save, change, compare)
+
+
+def test_a_reader_sees_what_was_added_before_it_and_nothing_later(run: Callable[..., None]) -> None:
+    """The data do not change while it reads, commits do not wait for it, and it opens in the order of the commits."""
+
+    async def scenario(store: Store) -> None:
+        await defined(store)
+        delivered: list[str] = []
+        shown = {"before": "hero", "after": "left"}
+        clicks = [Event(EventKind.CLICK, id, None, None, position, None) for id, position in shown.items()]
+        store.add(display("before"))
+        first = store.do(lambda ledger: ledger.record_events([clicks[0]], NOW))
+        opening = store.begin_read()
+        store.add(display("after"))
+        second = store.do(lambda ledger: ledger.record_events([clicks[1]], NOW))
+        for name, future in (("first", first), ("reader", opening), ("second", second)):
+            future.add_done_callback(lambda _, name=name: delivered.append(name))  # type: ignore[misc]
+        reader = await opening
+        await second
+        assert delivered == ["first", "reader", "second"]
+        assert [outcome.status for outcome in (await second).outcomes] == ["accepted"]
+        seen = await asyncio.to_thread(reader.read, lambda ledger: ledger.counts(1))
+        assert {cell[2:] for cell in seen.cells} == {(0, 1.0, 0.0), (1, 0.0, 1.0)}
+        assert await cells(store) == {(0, 0): (1.0, 1.0), (1, 1): (1.0, 1.0)}
+        unused, cancelled = await store.begin_read(), store.begin_read()
+        unused.close()
+        cancelled.cancel()
+        store.add(display("last"))
+        assert await store.do(lambda ledger: ledger.display("last")) is not None
+
+    run(scenario)

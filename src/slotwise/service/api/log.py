@@ -10,13 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from slotwise.extras import MissingExtra, require
+from slotwise.service.api.file_stream import stream_file
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.errors import FormatNotAvailable
 from slotwise.service.service import Service
-from slotwise.service.store.interface import LogRow
+from slotwise.service.store.interface import Ledger, LogRow
 
-CHUNK = 1_000  # displays read at a time, so that memory does not grow with the log
-_FILE_CHUNK = 1 << 16  # bytes
+CHUNK = 200  # displays read at a time, so that memory does not grow with the log
+_LINES = 500  # encoded at once
 _encode = msgspec.json.Encoder().encode
 _FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is the default")
 
@@ -42,7 +43,7 @@ async def get(call: Call[None]) -> Response:
     chunks = _chunks(call.service, model.page.name, model.page.number)
     if call.query.get("format") == "parquet":
         _check_parquet()
-        return Response(200, _file_chunks(await _parquet(chunks)), media_type="application/vnd.apache.parquet")
+        return Response(200, stream_file(await _parquet(chunks)), media_type="application/vnd.apache.parquet")
     return Response(200, _ndjson(chunks), media_type="application/x-ndjson")
 
 
@@ -54,14 +55,20 @@ def _check_parquet() -> None:
 
 
 async def _chunks(service: Service, name: str, page: int) -> AsyncIterator[list[LogLine]]:
-    last = 0
-    while rows := await _rows(service, page, last):
-        last = rows[-1].number
-        yield [_line(name, row) for row in rows]
+    last, lines = await _read_lines(service, name, page, 0)
+    while lines:
+        yield lines
+        last, lines = await _read_lines(service, name, page, last)
 
 
-async def _rows(service: Service, page: int, after: int) -> list[LogRow]:
-    return await service.store.read(lambda ledger: ledger.log(page, after, CHUNK))
+async def _read_lines(service: Service, name: str, page: int, after: int) -> tuple[int, list[LogLine]]:
+    """The next lines after a display, and the last display in them. The lines are made on the reading thread."""
+
+    def operation(ledger: Ledger) -> tuple[int, list[LogLine]]:
+        rows = ledger.log(page, after, CHUNK)
+        return rows[-1].number if rows else after, [_line(name, row) for row in rows]
+
+    return await service.store.read(operation)
 
 
 def _line(page: str, row: LogRow) -> LogLine:
@@ -74,7 +81,8 @@ def _line(page: str, row: LogRow) -> LogLine:
 
 async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
     async for lines in chunks:
-        yield b"".join(_encode(line) + b"\n" for line in lines)
+        for first in range(0, len(lines), _LINES):
+            yield b"".join(_encode(line) + b"\n" for line in lines[first : first + _LINES])
 
 
 async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
@@ -84,19 +92,13 @@ async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
 
     types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
     schema = pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - `_file_chunks` closes it
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - `stream_file` closes it
     with parquet.ParquetWriter(file, schema) as writer:
         async for lines in chunks:
             table = pyarrow.Table.from_pylist(msgspec.to_builtins(lines), schema=schema)
             await asyncio.to_thread(writer.write_table, table)
     file.seek(0, os.SEEK_SET)
     return file
-
-
-async def _file_chunks(file: BinaryIO) -> AsyncIterator[bytes]:
-    with file:
-        while chunk := await asyncio.to_thread(file.read, _FILE_CHUNK):
-            yield chunk
 
 
 ROUTES = [

@@ -35,7 +35,7 @@ async def readyz(call: Call[None]) -> Response:
 async def metrics(call: Call[None]) -> Response:
     """Metrics in Prometheus' text format."""
     call.service.metrics.waiting.set(call.service.store.waiting)
-    return Response(200, call.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(200, call.service.metrics.text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def version(call: Call[None]) -> Response:
@@ -54,7 +54,7 @@ ROUTES = [
     ),
     Route(
         "GET", "/metrics", "metrics", "Metrics for Prometheus.", metrics, {200: ("the metrics", "text/plain")},
-        tag=OPERATIONS, needs="read",
+        tag=OPERATIONS, needs="read", large=True,
     ),
     Route(
         "GET", "/v1/version", "version", "The version of the service.", version, {200: ("the version", Version)},

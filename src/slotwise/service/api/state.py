@@ -46,7 +46,8 @@ async def get(call: Call[None]) -> Response:
             raise NotFound(f"there is no page {name!r}")
         return page, [item for item, _ in ledger.items(page.number)], ledger.counts(page.number)
 
-    page, items, counts = await call.service.store.do(operation)
+    reader = await call.service.store.begin_read()
+    page, items, counts = await run_in_background(reader.read, operation)
     return Response(200, lambda: _state(page, items, counts), etag(counts.revision))
 
 

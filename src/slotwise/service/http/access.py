@@ -9,11 +9,11 @@ from starlette.types import Scope
 from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
 from slotwise.service.errors import Refused
+from slotwise.service.http.forwarding import forwarding_header
 from slotwise.service.http.problems import Problem
 from slotwise.service.keys import ApiKey
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_PROXY_HEADERS = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -39,13 +39,20 @@ class DevAccess:
         return _LOCAL
 
 
+class OpenAccess:
+    """No access control, for a port that only serves metrics."""
+
+    def authorize(self, *_: Any) -> Caller:
+        return _LOCAL
+
+
 _LOCAL = Caller()
 
 
-def check_address(host: str) -> None:
+def check_address(host: str, option: str = "--host") -> None:
     """Raise `BadInput` unless this is a loopback address. Without keys, the service listens on no other address."""
     if host not in LOOPBACK:
-        raise BadInput(f"--host {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
+        raise BadInput(f"{option} {host}: without keys the service listens on {' or '.join(LOOPBACK)} only")
 
 
 def check_request(method: str, headers: dict[bytes, bytes]) -> None:
@@ -53,8 +60,9 @@ def check_request(method: str, headers: dict[bytes, bytes]) -> None:
     host = headers.get(b"host", b"").decode("latin-1")
     if _hostname(f"//{host}") not in LOOPBACK:
         raise Problem(403, f"the Host header {host[:100]!r} is not an address of this machine")
-    if not _PROXY_HEADERS.isdisjoint(headers):
-        name = min(_PROXY_HEADERS & headers.keys()).decode()
+    forwarded = forwarding_header(headers)
+    if forwarded is not None:
+        name = forwarded.decode("latin-1")
         raise Problem(403, f"the {name} header is not allowed: without keys, this service does not run behind a proxy")
     if method in _SAFE_METHODS:
         return

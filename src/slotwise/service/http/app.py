@@ -36,6 +36,13 @@ def all_routes(extra_routes: Sequence[Route[Any]] = ()) -> list[Route[Any]]:
     return [*routes, *_description_routes(routes), _ROOT]
 
 
+def make_metrics_app(service: Service, access: Access) -> ASGIApp:
+    """The application of the port for metrics: /metrics and the health checks."""
+    paths = ("/livez", "/readyz", "/metrics")
+    resources = [Resource(route.path, [route], service, access) for route in operations.ROUTES if route.path in paths]
+    return Router(resources, redirect_slashes=False, default=not_found).app
+
+
 async def _redirect_to_docs(call: Call[None]) -> Response:
     return Response(307, headers={"location": "/docs"})
 

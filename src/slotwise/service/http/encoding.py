@@ -1,6 +1,6 @@
 """Encode the content of responses as JSON."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -8,21 +8,32 @@ import msgspec
 PIECE = 500  # elements of a long list that are encoded at once, because the encoder keeps the GIL
 
 encode = msgspec.json.Encoder().encode
+LargeContent = msgspec.Struct | bytes | Callable[[], msgspec.Struct | bytes]
 
 
-def encode_large(content: msgspec.Struct | Callable[[], msgspec.Struct]) -> bytes:
-    """Encode a content, or the result of a function. Long lists are encoded in pieces.
+def encode_in_pieces(content: LargeContent) -> Iterator[bytes]:
+    """Encode a content, or the result of a function. Long lists are encoded in pieces. Bytes are already encoded.
 
     This runs on a background thread. Between two pieces, the event loop can continue.
     """
     made = content() if callable(content) else content
-    fields = msgspec.structs.fields(made)
-    return b"{" + b",".join(encode(field.encode_name) + b":" + _value(made, field.name) for field in fields) + b"}"
+    if isinstance(made, bytes):
+        yield made
+        return
+    separator = b"{"
+    for field in msgspec.structs.fields(made):
+        yield separator + encode(field.encode_name) + b":"
+        yield from _value(getattr(made, field.name))
+        separator = b","
+    yield b"}"
 
 
-def _value(content: msgspec.Struct, field: str) -> bytes:
-    value: Any = getattr(content, field)
+def _value(value: Any) -> Iterator[bytes]:
     if not isinstance(value, list) or len(value) <= PIECE:
-        return encode(value)
-    pieces = (value[first : first + PIECE] for first in range(0, len(value), PIECE))
-    return b"[" + b",".join(encode(piece)[1:-1] for piece in pieces) + b"]"
+        yield encode(value)
+        return
+    separator = b"["
+    for first in range(0, len(value), PIECE):
+        yield separator + encode(value[first : first + PIECE])[1:-1]
+        separator = b","
+    yield b"]"

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -12,13 +12,17 @@ from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import Refused
 from slotwise.service.http.access import Access
-from slotwise.service.http.encoding import encode, encode_large
+from slotwise.service.http.encoding import encode
+from slotwise.service.http.headers import header_values
 from slotwise.service.http.large_body import LARGE, PieceDecoder
+from slotwise.service.http.large_response import LargeResponses
 from slotwise.service.http.problems import Problem, problem_of
 from slotwise.service.http.request_body import BodyReader
+from slotwise.service.http.request_log import RequestLog, logs_every_request, request_id
 from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service
 
+_NO_HEADERS: dict[bytes, bytes] = {}  # of a request whose headers are invalid
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # the server puts it into a path where bytes are not UTF-8
 
 
@@ -27,20 +31,21 @@ class Endpoint:
 
     def __init__(self, route: Route[Any], service: Service, access: Access) -> None:
         self._route, self._authorize = route, access.authorize
-        self._name, self._handle, self._new_name, self._service = route.name, route.handle, route.names_new, service
-        self._is_large = route.large
+        self._name, self._new_name, self._service = route.name, route.names_new, service
+        self._handle = LargeResponses(route).handle if route.large else route.handle
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
         self._read_body = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
         self._query_types = {known.name: known.type for known in route.parameters if known.where == "query"}
         self._seconds = service.metrics.seconds.labels(route.name)
         self._requests: dict[int, Any] = {}  # status -> counter
+        self._log = RequestLog(route.name)
 
     async def respond(self, scope: Scope, receive: Receive) -> Response:
         """Respond to a request. The content is encoded unless it is streamed, and errors become problems."""
-        started = time.perf_counter()
+        started, headers, detail, id = time.perf_counter(), _NO_HEADERS, "", ""
         try:
-            headers = dict(scope["headers"])
+            headers = header_values(scope["headers"])
             caller = self._authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
@@ -49,29 +54,36 @@ class Endpoint:
             query = self._query(scope["query_string"]) if scope["query_string"] else {}
             if self._new_name:
                 check_value(self._new_name, path[self._new_name], PATH_TYPES[self._new_name])
-            body = None
-            if self._pieces is not None and len(content) > LARGE:
-                body = await run_in_background(self._pieces.decode, content)
-            if body is None and self._decode is not None:
-                body = self._decode(content)
+            body = None if self._decode is None else await self._decode_body(self._decode, content)
             response = await self._handle(Call(self._service, path, query, headers, body, *caller))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
-                encoded = (
-                    await run_in_background(encode_large, response.content)
-                    if self._is_large
-                    else encode(response.content)
-                )
-                response = Response(response.status, encoded, response.headers, response.media_type)
+                content = encode(response.content)
+                response = Response(response.status, content, response.headers, response.media_type)
         except asyncio.CancelledError:  # the server stops, and the request did not finish in time
-            detail = "the service is stopping: the request may have been carried out, or not"
-            response = Problem(503, detail, headers={"connection": "close"}).response()
+            detail, id = "the service is stopping: the request may have been carried out, or not", request_id(headers)
+            response = Problem(503, detail, headers={"connection": "close"}, request_id=id).response()
         except Exception as error:
-            response = problem_of(error).response()
+            id = request_id(headers)
+            problem = problem_of(error, id)
+            detail, response = problem.detail, problem.response()
             if isinstance(error, Refused):
                 self._service.metrics.refused.labels(error.key, str(response.status)).inc()
+        seconds = time.perf_counter() - started
         self._count(response.status)
-        self._seconds.observe(time.perf_counter() - started)
+        self._seconds.observe(seconds)
+        if b"x-request-id" in headers:
+            id = id or request_id(headers)
+            response = response._replace(headers={**response.headers, "x-request-id": id})
+        if detail or logs_every_request():
+            self._log.write(scope, response, id or request_id(headers), detail, seconds)
         return response
+
+    async def _decode_body(self, decode: Callable[[bytes], Any], content: bytes) -> Any:
+        """Decode a body. If it is large, background threads decode it, and find what is wrong with it."""
+        if self._pieces is None or len(content) <= LARGE:
+            return decode(content)
+        body = await run_in_background(self._pieces.decode, content)
+        return await run_in_background(decode, content) if body is None else body
 
     def _query(self, text: bytes) -> dict[str, str]:
         """The query parameters. A parameter without a value is kept, so that validation can reject it."""

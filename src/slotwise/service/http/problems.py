@@ -65,10 +65,11 @@ class Problem(Exception):
         detail: str,
         errors: Sequence[FieldError] = (),
         headers: dict[str, str] | None = None,
+        request_id: str = "",
     ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.errors = status, detail, list(errors)
-        self.request_id = secrets.token_hex(8)
+        self.request_id = request_id or secrets.token_hex(8)
         self.headers = dict(headers or {})
         if status in (429, 503):
             self.headers.setdefault("retry-after", str(RETRY_SECONDS))
@@ -84,14 +85,16 @@ class Problem(Exception):
         return Response(self.status, self.content(), self.headers, MEDIA_TYPE)
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception, request_id: str = "") -> Problem:
     """The HTTP error for an exception. An unexpected exception becomes a 500, and its traceback is logged."""
     if isinstance(error, Problem):
+        error.request_id = request_id or error.request_id
         return error
     if isinstance(error, ServiceError):
         status = next(STATUSES[base] for base in type(error).__mro__ if base in STATUSES)
-        return Problem(status, error.detail, error.errors, _headers(error))
-    problem = Problem(500, "internal error; the service's log has the details under this request_id")
+        return Problem(status, error.detail, error.errors, _headers(error), request_id)
+    detail = "internal error; the service's log has the details under this request_id"
+    problem = Problem(500, detail, request_id=request_id)
     _log.error("request %s failed", problem.request_id, exc_info=error)
     return problem
 

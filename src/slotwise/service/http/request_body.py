@@ -8,11 +8,14 @@ from slotwise.service.http.problems import Problem
 from slotwise.service.http.shared_timeout import SharedTimeout
 
 TIMEOUT_SECONDS = 10.0  # within this time, the whole body must arrive
+MOST_HELD = 256 << 20  # bytes of incomplete bodies in memory, over all connections
 MAX_DRAINED = 64 << 20  # bytes of a too large body that are read at most; then the connection is closed
 
 
 class BodyReader:
     """Reads the bodies of one route."""
+
+    held = 0  # bytes of incomplete bodies, over all routes
 
     def __init__(self, media_types: tuple[str, ...], max_bytes: int) -> None:
         self._media_types, self._max_bytes = media_types, max_bytes
@@ -50,16 +53,22 @@ class BodyReader:
         the client would not see the response.
         """
         chunks, size = [], 0
-        while True:
-            if message["type"] == "http.disconnect":
-                raise Problem(400, "the connection was closed before the end of the body")
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size <= self._max_bytes:
-                chunks.append(chunk)
-            if size > MAX_DRAINED or not message.get("more_body", False):
-                break
-            message = await receive()
+        try:
+            while True:
+                if message["type"] == "http.disconnect":
+                    raise Problem(400, "the connection was closed before the end of the body")
+                chunk = message.get("body", b"")
+                size += len(chunk)
+                if size <= self._max_bytes:
+                    chunks.append(chunk)
+                    BodyReader.held += len(chunk)
+                if BodyReader.held > MOST_HELD:
+                    raise Problem(503, "too many large bodies arrive at once", headers={"connection": "close"})
+                if size > MAX_DRAINED or not message.get("more_body", False):
+                    break
+                message = await receive()
+        finally:
+            BodyReader.held -= sum(map(len, chunks))
         if size > self._max_bytes:
             raise self._too_large()
         return b"".join(chunks)

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from slotwise.service.api.route import Response
 
+SLICE = 64 << 10  # bytes sent at once: between two slices, the server waits until the client has read enough
 _SAFETY_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 
 
@@ -31,8 +32,16 @@ async def send_response(response: Response, scope: Scope, receive: Receive, send
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     if is_stream:
         await _stream(content, receive, send)
-    last = b"" if is_stream or scope["method"] == "HEAD" else content
+    elif len(content) > SLICE:
+        await _send_slices(content, send)
+    last = b"" if is_stream or len(content) > SLICE or scope["method"] == "HEAD" else content
     await send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+async def _send_slices(content: bytes, send: Send) -> None:
+    view = memoryview(content)
+    for first in range(0, len(view), SLICE):
+        await send({"type": "http.response.body", "body": view[first : first + SLICE], "more_body": True})
 
 
 async def _stream(chunks: AsyncGenerator[bytes, None], receive: Receive, send: Send) -> None:
@@ -43,7 +52,7 @@ async def _stream(chunks: AsyncGenerator[bytes, None], receive: Receive, send: S
             async for chunk in chunks:
                 if disconnected.done():
                     break
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                await _send_slices(chunk, send)
     finally:
         disconnected.cancel()
         with suppress(asyncio.CancelledError):

@@ -1,59 +1,57 @@
 """The server. It runs uvicorn in this process until a signal stops it."""
 
 import asyncio
-import errno
 import gc
 import logging
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from slotwise.checks import BadInput
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
-from slotwise.service.http.access import DevAccess
-from slotwise.service.http.app import make_app
-from slotwise.service.http.connection import Connection
-from slotwise.service.service import DEFAULT_RESOURCES, Resources, Service, running
+from slotwise.service.http.access import LOOPBACK, DevAccess, OpenAccess
+from slotwise.service.http.app import make_app, make_metrics_app
+from slotwise.service.http.connection import HEAD_SECONDS, Connection, ConnectionConfig
+from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
+from slotwise.service.http.network_settings import network_of
+from slotwise.service.http.reload import Reloader
+from slotwise.service.log_output import configure_log
+from slotwise.service.service import Resources, Service, running
+from slotwise.service.settings import Settings
+from slotwise.service.store.sqlite import path_of
 
-BACKLOG = 1024  # connections that wait to be accepted
 ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
 KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes idle connections
 COMPILE_NOTICE_SECONDS = 2.0  # the service reports that it compiles if this takes longer
 STORE_CHECK_SECONDS = 0.5  # the pause after a failed test write, before the service is ready
-SHUTDOWN_SECONDS = 5  # the time that requests in progress get when the service stops
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
+SHUTDOWN_SECONDS = 5.0  # the default time that requests in progress get when the service stops
 GC_THRESHOLD = (10_000, 20, 20)  # collections are rare, because requests leave no cycles
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket on this port. Port 0 selects a free port."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only if the protocol of the socket is given; without it, small responses are delayed
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        hint = "; --port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
-        raise BadInput(f"cannot listen on {host} port {port}: {error.strerror}{hint}") from None
-    return listener
 
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        """Like uvicorn's method, but with a limit of the time for TLS handshakes."""
+        loop, self.servers, context = asyncio.get_running_loop(), [], self.config.ssl
         for listener in sockets or []:
+            accepting = await loop.create_server(
+                lambda: Connection(self.config, self.server_state, {}),
+                sock=listener,
+                ssl=context,
+                backlog=ACCEPTED_AT_ONCE,
+                ssl_handshake_timeout=None if context is None else HEAD_SECONDS,
+            )
+            self.servers.append(accepting)
             listener.listen(BACKLOG)  # asyncio uses one number for both the backlog and ACCEPTED_AT_ONCE
+        self.started = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -61,10 +59,19 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def listening(app: ASGIApp, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
-    """Serve an application on a socket until the block ends. The task ends earlier only if the server fails."""
+async def listening(
+    app: ASGIApp,
+    listener: socket.socket,
+    proxies: TrustedProxies | None = None,
+    tls: ssl.SSLContext | None = None,
+    shutdown_seconds: float = SHUTDOWN_SECONDS,
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """Serve an application on a socket until the block ends. The task ends earlier only if the server fails.
+
+    At the end, the server stops accepting connections and requests, and finishes those in progress.
+    """
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    config = uvicorn.Config(
+    config = ConnectionConfig(
         app,
         interface="asgi3",
         http=Connection,
@@ -76,8 +83,10 @@ async def listening(app: ASGIApp, listener: socket.socket) -> AsyncIterator["asy
         server_header=False,
         backlog=ACCEPTED_AT_ONCE,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_graceful_shutdown=shutdown_seconds,  # type: ignore[arg-type]
     )
+    config.load()
+    config.proxies, config.ssl = proxies, tls
     server = _Server(config)
     serving = asyncio.create_task(server.serve([listener]))
     try:
@@ -88,23 +97,65 @@ async def listening(app: ASGIApp, listener: socket.socket) -> AsyncIterator["asy
 
 
 async def serve(
-    path: Path,
-    host: str,
-    port: int,
+    settings: Settings,
     report: Callable[[str], None],
     extra_routes: Sequence[Route[Any]] = (),
-    seed: int | None = None,
-    resources: Resources = DEFAULT_RESOURCES,
+    reread: Callable[[], Settings] | None = None,
 ) -> None:
-    """Serve this store until SIGTERM or SIGINT. Then commit every issued display.
+    """Serve a store until SIGTERM or SIGINT. Then finish the requests in progress, and commit every issued display.
 
-    `report` is called with each line about the progress.
+    `report` is called with each line about the progress. SIGHUP calls `reread`, and applies what can change.
     """
-    with bind(host, port) as listener:
-        async with running(path, seed=seed, resources=resources) as service:
+    configure_log(settings.log_level, settings.log_format)
+    network = network_of(settings)
+    tls = network.tls.context() if network.tls else None
+    resources = Resources(settings.refresh_share, 1e6 * settings.memory)
+    with _bound(network) as listener, _bound_metrics(network) as metrics:
+        async with running(path_of(settings.store), seed=settings.seed, resources=resources) as service:
+            reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
+            stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            await _serve_until_stopped(make_app(service, DevAccess(), extra_routes), listener, report)
+            app = make_app(service, DevAccess(), extra_routes)
+            async with (
+                listening(app, listener, network.proxies, tls, settings.shutdown_seconds) as serving,
+                _serving_metrics(service, metrics),
+            ):
+                report(f"slotwise serves on {address_of(listener, tls is not None)}")
+                if metrics is not None:
+                    report(f"metrics are on {address_of(metrics)}/metrics")
+                await _wait(serving, stop)
+                if stop.is_set():
+                    report("stopping")
             reporting.cancel()
+
+
+@asynccontextmanager
+async def _serving_metrics(service: Service, listener: socket.socket | None) -> AsyncIterator[None]:
+    if listener is None:
+        yield
+        return
+    access = DevAccess() if listener.getsockname()[0] in LOOPBACK else OpenAccess()
+    async with listening(make_metrics_app(service, access), listener):
+        yield
+
+
+@contextmanager
+def _bound_metrics(network: Network) -> Iterator[socket.socket | None]:
+    if network.metrics_port is None:
+        yield None
+        return
+    with bind(network.metrics_host, network.metrics_port, "--metrics-port") as listener:
+        yield listener
+
+
+@contextmanager
+def _bound(network: Network) -> Iterator[socket.socket]:
+    if network.uds is None:
+        with bind(network.host, network.port) as listener:
+            yield listener
+    else:
+        with bound_unix_socket(network.uds, network.uds_mode) as listener:
+            yield listener
 
 
 async def _report_when_ready(service: Service, report: Callable[[str], None]) -> None:
@@ -130,18 +181,18 @@ async def _wait_for_store(service: Service, report: Callable[[str], None]) -> No
             await asyncio.sleep(STORE_CHECK_SECONDS)
 
 
-async def _serve_until_stopped(app: ASGIApp, listener: socket.socket, report: Callable[[str], None]) -> None:
+def _handle_signals(reloader: Reloader) -> asyncio.Event:
+    """Prepare the process for serving. The event is set when the service must stop."""
     gc.freeze()  # imported modules stay in memory, so the collector need not visit them again
     gc.set_threshold(*GC_THRESHOLD)
     sys.setswitchinterval(SWITCH_SECONDS)
-    stop = asyncio.Event()
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with listening(app, listener) as serving:
-        host, port, *_ = listener.getsockname()
-        url_host = f"[{host}]" if ":" in host else host
-        report(f"slotwise serves on http://{url_host}:{port}")
-        stopped = asyncio.create_task(stop.wait())
-        await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
-        if stopped.done():
-            report("stopping")
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, reloader.reload)
+    return stop
+
+
+async def _wait(serving: "asyncio.Task[None]", stop: asyncio.Event) -> None:
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)

@@ -58,7 +58,7 @@ def compile_in_child(spec: PageSpec) -> None:
     If the child fails, or if kernels of the policy cannot be cached, this process compiles them later.
     """
     folder = cache_folder(find(spec.policy).__name__, _THIS_MODULE)
-    if folder is None or (marker := folder / f"page-kernels-{spec.policy}").exists():
+    if folder is None or (marker := folder / f"page-kernels-{spec.policy}").exists() or not os.access(folder, os.W_OK):
         return
     command = [sys.executable, "-P", "-m", _THIS_MODULE, msgspec.json.encode(spec).decode()]
     if subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0:

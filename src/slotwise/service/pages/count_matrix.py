@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import Ints
+from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays, Counts, empty, grown, restore, shift_many
 from slotwise.service.fading import weight
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
-from slotwise.service.store.interface import CellCounts, Display, DisplayChange, PageCounts
+from slotwise.service.store.interface import CellCounts, CountRows, Display, DisplayChange, PageCounts
 
 PRIOR = 0  # the column of the priors
 
@@ -65,7 +65,9 @@ class _Cells:
 class CountMatrix:
     """The counts of a page. Methods that begin with `append` are for the event loop, all others for any thread."""
 
-    def __init__(self, n_segments: int, n_columns: int, specs: Sequence[ItemSpec], counts: PageCounts) -> None:
+    def __init__(
+        self, n_segments: int, n_columns: int, specs: Sequence[ItemSpec], counts: PageCounts | CountRows
+    ) -> None:
         self._n_segments, self._n_columns = n_segments, n_columns
         self._lock = threading.Lock()
         self._pending: deque[tuple[int, ...] | _Changes | Callable[[], None]] = deque()  # a display has rows, columns
@@ -136,13 +138,13 @@ class CountMatrix:
                 if column != PRIOR
             ]
 
-    def _initial(self, specs: Sequence[ItemSpec], counts: PageCounts) -> CountArrays:
+    def _initial(self, specs: Sequence[ItemSpec], counts: PageCounts | CountRows) -> CountArrays:
         arrays = empty(len(specs) * self._n_segments, self._n_columns)
         clicks, skips = np.zeros_like(arrays.clicks), np.zeros_like(arrays.skips)
-        if counts.cells:
-            items, segments, columns, clicked, skipped = np.array(counts.cells).T
-            where = (items * self._n_segments + segments).astype(np.int64), columns.astype(np.int64) + 1
-            clicks[where], skips[where] = clicked, skipped
+        items, segments, columns, clicked, skipped = cell_array(counts).T
+        where = (items * self._n_segments + segments).astype(np.int64), columns.astype(np.int64) + 1
+        np.add.at(clicks, where, clicked)
+        np.add.at(skips, where, skipped)
         for item, spec in enumerate(specs):
             if spec.prior is not None:
                 rows = slice(item * self._n_segments, (item + 1) * self._n_segments)
@@ -187,6 +189,11 @@ class CountMatrix:
         size = self._n_segments
         rows: Ints = np.arange(size) + item * size
         shift_many(self._arrays, rows, np.full(size, PRIOR), np.full(size, clicks), np.full(size, skips), 0.0)
+
+
+def cell_array(counts: PageCounts | CountRows) -> Floats:
+    """The counts of a page as rows of (item, segment, column, clicks, skips)."""
+    return np.array(counts.cells, np.float64, copy=None).reshape(-1, 5)
 
 
 def _prior_counts(prior: ItemPrior | None) -> tuple[float, float]:

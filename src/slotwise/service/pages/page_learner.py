@@ -13,12 +13,12 @@ from slotwise.policies._ensemble_source import DRAWS, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
 from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, arrange_draw
-from slotwise.service.pages.count_matrix import CountMatrix
+from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.draws_due import MOST_LEVEL, CountsVersion, Growth
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, from_draws, from_point_estimates
-from slotwise.service.store.interface import Display, DisplayChange, PageCounts
+from slotwise.service.store.interface import CountRows, Display, DisplayChange, PageCounts
 
 NO_DRAWS, ITEMS_ADDED = MOST_LEVEL + 1, MOST_LEVEL + 2  # levels of urgency above those of growth
 MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier
@@ -30,7 +30,9 @@ _NOTHING_LATER = np.empty(0)
 class PageLearner:
     """The counts and the ensemble of a page. All calls are made on the event loop, except `RefreshJob.run`."""
 
-    def __init__(self, body: PageBody, specs: Sequence[ItemSpec], counts: PageCounts, rng: np.random.Generator) -> None:
+    def __init__(
+        self, body: PageBody, specs: Sequence[ItemSpec], counts: PageCounts | CountRows, rng: np.random.Generator
+    ) -> None:
         self._rng, self._specs = rng, specs
         policy = find(body.spec.policy)
         self.learns = learns(policy)
@@ -42,7 +44,7 @@ class PageLearner:
         with self.matrix.locked() as arrays:
             ties = np.random.default_rng(len(specs))  # not `rng`, which belongs to the thread of the event loop
             self._ensemble = from_point_estimates(arrays, self._n_segments, ties)
-        clicks = sum(cell.clicks for cell in counts.cells)
+        clicks = float(cell_array(counts)[:, 3].sum())
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
         self._later = np.empty((2, 0))  # clicks and skips in the priors of items that the ensemble does not have

@@ -21,6 +21,7 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     CellCounts,
+    CountRows,
     Display,
     DisplayChange,
     DisplayEntry,
@@ -53,7 +54,7 @@ class PageModel:
         self,
         page: StoredPage,
         items: list[tuple[str, ItemSpec]],
-        counts: PageCounts,
+        counts: PageCounts | CountRows,
         rng: np.random.Generator,
         on_change: Callable[["PageModel"], None] = lambda _: None,
     ) -> None:

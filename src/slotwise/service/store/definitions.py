@@ -56,6 +56,11 @@ class Definitions(KeyTable):
         rows = self._run("SELECT name, body FROM items WHERE page = ? ORDER BY number", (page,))
         return [(name, _item.decode(body)) for name, body in rows]
 
+    def n_items(self, page: int) -> int:
+        # numbers are consecutive, and looking up the last one is faster than counting
+        (last,) = self._run("SELECT max(number) FROM items WHERE page = ?", (page,)).fetchone()
+        return 0 if last is None else int(last) + 1
+
     def item(self, page: int, name: str) -> StoredItem | None:
         row = self._run("SELECT number, version, body FROM items WHERE page = ? AND name = ?", (page, name)).fetchone()
         return None if row is None else StoredItem(row[0], name, row[1], _item.decode(row[2]))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
-from slotwise.service.store.interface import Display, Operation, ResultT, StoreCallbacks
+from slotwise.service.store.interface import Display, Operation, Reader, ResultT, StoreCallbacks
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 MOST_IN_GROUP = 2_000
@@ -30,6 +30,13 @@ Complete = Callable[[Any, Exception | None], None]  # called with the result of 
 class _WaitingOperation(NamedTuple):
     operation: Callable[[SqliteLedger], Any]
     complete: Complete
+
+
+class _WaitingReader(NamedTuple):
+    complete: Complete
+
+
+_Waiting = Display | _WaitingOperation | _WaitingReader
 
 
 class _Completion(NamedTuple):
@@ -49,13 +56,14 @@ class GroupCommit:
     def __init__(
         self,
         open_ledger: Callable[[], tuple[sqlite3.Connection, SqliteLedger]],
+        open_reader: Callable[[], Reader],
         callbacks: StoreCallbacks,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Display | _WaitingOperation] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._wake = threading.Event()  # set at once for an operation, and after LINGER_SECONDS for displays
         self._timer: asyncio.TimerHandle | None = None
-        self._open_ledger, self._callbacks = open_ledger, callbacks
+        self._open_ledger, self._open_reader, self._callbacks = open_ledger, open_reader, callbacks
         self._down, self._closing, self._probe_at = False, False, 0.0
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
@@ -75,9 +83,6 @@ class GroupCommit:
 
     def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
         future: asyncio.Future[ResultT] = self._loop.create_future()
-        if self._closing or self.waiting > MOST_WAITING:
-            future.set_exception(StoreDown())
-            return future
 
         def complete(result: ResultT, error: Exception | None) -> None:
             if future.done():
@@ -87,9 +92,30 @@ class GroupCommit:
             else:
                 future.set_exception(error)
 
-        self._waiting.append(_WaitingOperation(operation, complete))
-        self._wake_writer()
+        self._append(_WaitingOperation(operation, complete))
         return future
+
+    def begin_read(self) -> "asyncio.Future[Reader]":
+        future: asyncio.Future[Reader] = self._loop.create_future()
+
+        def complete(reader: Reader | None, error: Exception | None) -> None:
+            if future.done():  # the caller was cancelled
+                if reader is not None:
+                    reader.close()
+            elif reader is not None:
+                future.set_result(reader)
+            else:
+                future.set_exception(error or StoreDown())
+
+        self._append(_WaitingReader(complete))
+        return future
+
+    def _append(self, waiting: _WaitingOperation | _WaitingReader) -> None:
+        if self._closing or self.waiting > MOST_WAITING:
+            waiting.complete(None, StoreDown())
+        else:
+            self._waiting.append(waiting)
+            self._wake_writer()
 
     async def close(self) -> None:
         self._closing = True
@@ -117,10 +143,9 @@ class GroupCommit:
                     self._wake.wait(PROBE_SECONDS if self._down else None)
                 self._wake.clear()
                 group = self._take_group()
-                if len(group) == MOST_IN_GROUP:
-                    self._wake.set()  # there may be more
                 if group:
                     self._commit(group)
+                self._open_readers()
                 if self._down and time.monotonic() >= self._probe_at:
                     self._probe_at = time.monotonic() + PROBE_SECONDS
                     self._commit([_WaitingOperation(SqliteLedger.check_writable, lambda _, __: None)])
@@ -128,7 +153,26 @@ class GroupCommit:
             self._connection.close()
 
     def _take_group(self) -> list[Display | _WaitingOperation]:
-        return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_IN_GROUP))]
+        """The next displays and operations. A group ends before a reader, so that the reader sees all of it."""
+        group: list[Display | _WaitingOperation] = []
+        while self._waiting and not isinstance(self._waiting[0], _WaitingReader):
+            if len(group) == MOST_IN_GROUP:
+                self._wake.set()  # there may be more
+                break
+            group.append(self._waiting.popleft())  # type: ignore[arg-type]
+        return group
+
+    def _open_readers(self) -> None:
+        """Open the readers that are next in the queue. What comes after them is for another group."""
+        while self._waiting and isinstance(self._waiting[0], _WaitingReader):
+            waiting = self._waiting.popleft()
+            assert isinstance(waiting, _WaitingReader)
+            self._wake.set()
+            try:
+                opened = _Completion(waiting.complete, self._open_reader(), None)
+            except sqlite3.Error as error:  # the writer may work all the same
+                opened = _Completion(waiting.complete, None, _as_store_down(error))
+            self._call_on_loop(lambda opened=opened: _complete([opened]))  # type: ignore[misc]
 
     def _commit(self, group: list[Display | _WaitingOperation]) -> None:
         began, changes = time.perf_counter(), self._connection.total_changes
@@ -209,9 +253,7 @@ class GroupCommit:
         if not self._down:
             self._down = True
             self._call_on_loop(self._callbacks.failed)
-        down = StoreDown()
-        down.__cause__ = error
-        return down
+        return _as_store_down(error)
 
     def _call_on_loop(self, callback: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop has ended, and nothing waits for a result any more
@@ -221,6 +263,12 @@ class GroupCommit:
 def _complete(completions: list[_Completion]) -> None:
     for complete, result, error in completions:
         complete(result, error)
+
+
+def _as_store_down(error: Exception) -> StoreDown:
+    down = StoreDown()
+    down.__cause__ = error
+    return down
 
 
 def _is_busy(error: Exception) -> bool:

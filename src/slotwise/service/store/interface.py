@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
+from slotwise.checks import Floats
 from slotwise.service.keys import ApiKey
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
@@ -129,6 +130,14 @@ class PageCounts(NamedTuple):
     revision: int
 
 
+class CountRows(NamedTuple):
+    """All counts of a page as an array, for pages with very many of them."""
+
+    cells: Floats  # rows of (item, segment, column, clicks, skips); amounts of one cell may be in several rows
+    displays: float
+    revision: int
+
+
 class HourlyRate(NamedTuple):
     """What one variant of a page showed in one hour, and how often it was clicked."""
 
@@ -172,6 +181,9 @@ class Ledger(Protocol):
     def items(self, page: int) -> list[tuple[str, ItemSpec]]:
         """Every item of a page, in the order of their numbers."""
 
+    def n_items(self, page: int) -> int:
+        """The number of items of a page."""
+
     def item(self, page: int, name: str) -> StoredItem | None:
         """The item of a page with this name, or None."""
 
@@ -186,6 +198,9 @@ class Ledger(Protocol):
 
     def counts(self, page: int) -> PageCounts:
         """All counts of a page."""
+
+    def count_rows(self, page: int) -> CountRows:
+        """All counts of a page as an array. Other threads can run while it is filled."""
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
@@ -251,6 +266,16 @@ class StoreCallbacks(NamedTuple):
 NO_CALLBACKS = StoreCallbacks()
 
 
+class Reader(Protocol):
+    """Reads the data as they were at one moment, whatever is committed later. Meanwhile the store keeps these data."""
+
+    def read(self, operation: Operation[ResultT]) -> ResultT:
+        """Run a read-only operation on any thread, then close the reader."""
+
+    def close(self) -> None:
+        """Close a reader that was not used."""
+
+
 class Store(Protocol):
     """Commits displays and operations in groups, in the order of the calls."""
 
@@ -262,6 +287,12 @@ class Store(Protocol):
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
+
+    def begin_read(self) -> "asyncio.Future[Reader]":
+        """A reader of the data after all displays and operations that were added before this call, and no later ones.
+
+        The future completes in the order of the commits, and fails with StoreDown if the store cannot be read.
+        """
 
     def peek(self, id: str) -> Display | None:
         """A committed display. It is looked up at once, on the calling thread."""

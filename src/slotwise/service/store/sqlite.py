@@ -2,17 +2,20 @@
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
+from weakref import WeakSet
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.file_lock import FileLock
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, ResultT, StoreCallbacks
+from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, Reader, ResultT, StoreCallbacks
 from slotwise.service.store.migrations import check_ours, migrate
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 PREFIX = "sqlite:///"
+LONGEST_READ = 10.0  # seconds that closing a store waits for a reader
 BUSY_SECONDS = 5.0  # how long a transaction waits for another process that writes to the store
 
 
@@ -35,10 +38,11 @@ class SqliteStore:
     """
 
     def __init__(self, path: Path, callbacks: StoreCallbacks = NO_CALLBACKS) -> None:
+        self._readers: WeakSet[SqliteReader] = WeakSet()
         self._lock = FileLock(path)
         self._path = self._lock.path  # not `path`: a symbolic link may point elsewhere later
         try:
-            self._writer = GroupCommit(lambda: _open(self._path), callbacks)
+            self._writer = GroupCommit(lambda: _open(self._path), self._open_reader, callbacks)
         except BaseException as error:
             self._lock.release()
             if isinstance(error, sqlite3.Error):
@@ -66,6 +70,14 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise StoreDown from error
 
+    def begin_read(self) -> "asyncio.Future[Reader]":
+        return self._writer.begin_read()
+
+    def _open_reader(self) -> Reader:
+        reader = SqliteReader(self._path)
+        self._readers.add(reader)
+        return reader
+
     def peek(self, id: str) -> Display | None:
         """Look up a display on this thread, because that takes less time than switching to another thread."""
         try:
@@ -81,7 +93,31 @@ class SqliteStore:
             self._reader.close()  # before the writer, because the last connection checkpoints the WAL
         await self._writer.close()
         await asyncio.gather(*self._reads, return_exceptions=True)  # the lock is released after the last connection
+        for reader in list(self._readers):
+            await asyncio.to_thread(reader.closed.wait, LONGEST_READ)
         self._lock.release()
+
+
+class SqliteReader:
+    """A read transaction on a connection of its own. `Reader` describes the methods."""
+
+    def __init__(self, path: Path) -> None:
+        self.closed = threading.Event()
+        self._connection = connect_to_read(path, check_same_thread=False)
+        self._connection.execute("BEGIN")
+        self._connection.execute("SELECT 1 FROM meta").fetchone()  # SQLite fixes the moment at the first read
+
+    def read(self, operation: Operation[ResultT]) -> ResultT:
+        try:
+            return operation(SqliteLedger(self._connection))
+        except sqlite3.Error as error:
+            raise StoreDown from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+        self.closed.set()
 
 
 def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
@@ -94,10 +130,12 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
         connection.close()
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def connect_to_read(path: Path, check_same_thread: bool = True) -> sqlite3.Connection:
     """A read-only connection. It may be open while another process owns the store."""
     address = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+    return sqlite3.connect(
+        address, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=check_same_thread
+    )
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:

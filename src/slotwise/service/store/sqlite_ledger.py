@@ -2,16 +2,20 @@
 
 from collections import defaultdict
 
-from slotwise.service.fading import weight
+import numpy as np
+
+from slotwise.service.fading import weight, weights
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.count_deltas import HOUR, Deltas
 from slotwise.service.store.display_log import DisplayLog
-from slotwise.service.store.interface import CellCounts, HourlyRate, PageCounts
+from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts
 
 KEEP_RATES = 90 * 24  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
+_CHUNK = 2_000  # rows that are read at a time
+_IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
 
 class SqliteLedger(DisplayLog):
@@ -24,26 +28,28 @@ class SqliteLedger(DisplayLog):
         self._run("UPDATE meta SET value = value + 1 WHERE key = 'heartbeat'")
 
     def counts(self, page: int) -> PageCounts:
+        rows, sums = self.count_rows(page), dict[tuple[int, int, int], list[float]]()
+        for item, segment, column, clicks, skips in rows.cells.tolist():
+            cell = sums.setdefault((int(item), int(segment), int(column)), [0.0, 0.0])
+            cell[0] += clicks
+            cell[1] += skips
+        return PageCounts([CellCounts(*key, *value) for key, value in sums.items()], rows.displays, rows.revision)
+
+    def count_rows(self, page: int) -> CountRows:
         self.flush()
-        epoch_now, base_epoch, displays, revision = self._run(
+        epoch_now, base_epoch, base_displays, revision = self._run(
             "SELECT epoch, base_epoch, base_displays, revision FROM pages WHERE page = ?", (page,)
         ).fetchone()
-        sums: dict[tuple[int, int, int], list[float]] = {}
-        base_weight = weight(epoch_now - base_epoch)
-        for item, segment, column, clicks, skips in self._run(
-            'SELECT item, segment, "column", clicks, skips FROM base WHERE page = ?', (page,)
-        ):
-            sums[item, segment, column] = [base_weight * clicks, base_weight * skips]
-        for epoch, item, segment, column, clicks, skips in self._run(
-            'SELECT epoch, item, segment, "column", clicks, skips FROM counts WHERE page = ?', (page,)
-        ):
-            cell = sums.setdefault((item, segment, column), [0.0, 0.0])
-            cell[0] += weight(epoch_now - epoch) * clicks
-            cell[1] += weight(epoch_now - epoch) * skips
-        displays *= base_weight
+        cells, displays = [np.empty((0, 5))], weight(epoch_now - base_epoch) * base_displays
+        select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
+        for query in (select.format(int(base_epoch), "base"), select.format("epoch", "counts")):
+            cursor = self._run(query, (page,))
+            while rows := cursor.fetchmany(_CHUNK):
+                chunk = np.array(rows, np.float64)
+                cells.append(chunk[:, :5] * np.where(_IS_AMOUNT, weights(epoch_now - chunk[:, 5:]), 1.0))
         for epoch, number in self._run("SELECT epoch, displays FROM epochs WHERE page = ?", (page,)):
             displays += weight(epoch_now - epoch) * number
-        return PageCounts([CellCounts(*key, *value) for key, value in sums.items()], displays, revision)
+        return CountRows(np.concatenate(cells), displays, revision)
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         with self._changing_page("page = ?", (page,)):

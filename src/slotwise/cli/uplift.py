@@ -1,0 +1,93 @@
+"""`slotwise uplift`: what the learnt displays of a log earn, compared with its holdout."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from slotwise.checks import BadInput
+from slotwise.cli import _console as console
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
+from slotwise.cli._log_options import parse_tolerance, print_account
+from slotwise.extras import require
+
+if TYPE_CHECKING:
+    from slotwise.inference.uplift.uplift import Uplift, UpliftEstimate
+
+VARIANTS = ("learnt", "holdout", "default")
+_BAR_TOTAL = 1000
+
+
+@app.command(
+    epilog=options.examples(
+        "curl -s http://127.0.0.1:8000/v1/pages/shop/log > log.ndjson",
+        "slotwise uplift log.ndjson",
+        "slotwise uplift log.ndjson --baseline holdout --json",
+    )
+)
+def uplift(
+    files: Annotated[list[str], typer.Argument(help="Logs that the service exported, as NDJSON or Parquet.")],
+    variant: Annotated[str, typer.Option(help="Variant whose uplift is estimated.")] = "learnt",
+    baseline: Annotated[str, typer.Option(help="Variant that it is compared with: holdout or default.")] = "holdout",
+    max_bad: Annotated[str, typer.Option(help="Malformed lines to tolerate: a number, or a share such as 0.1%.")] = "0",
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Estimate how much more the learnt displays of a log earn than its holdout, with always-valid 90 % intervals."""
+    require("logs", "slotwise uplift")
+    from slotwise.inference.uplift.same_days import on_same_days
+    from slotwise.inference.uplift.uplift import estimate_uplift
+    from slotwise.logs.opened_log import CountOptions
+    from slotwise.logs.variant_days import count_variants
+
+    if variant == baseline:
+        raise BadInput(f"--variant and --baseline are both {variant!r}; name two variants")
+    with console.progress_bars(1, quiet or as_json) as add_bar:
+        update = add_bar("counting", _BAR_TOTAL)
+        counting = CountOptions(
+            max_bad=parse_tolerance(max_bad), progress=lambda share: update(int(_BAR_TOTAL * share))
+        )
+        counted = count_variants(files, counting)
+    print_account(counted.account, quiet)
+    results: dict[str, Uplift] = {}
+    for page, variants in counted.pages.items():
+        missing = [name for name in (variant, baseline) if name not in variants]
+        if missing:
+            raise BadInput(
+                f"page {page!r} has no display of the variant {missing[0]!r}; it has {', '.join(sorted(variants))}. "
+                "A page has a holdout if its setting `holdout` is above 0"
+            )
+        compared = on_same_days(variants[variant], variants[baseline])
+        results[page] = estimate_uplift(compared.variant, compared.baseline, variant, baseline)
+    if as_json:
+        print(json.dumps(msgspec.to_builtins(results), indent=2))
+        return
+    for page, result in results.items():
+        _print_page(page, result, variant, baseline)
+    if not counted.has_visitors:
+        console.print_note(
+            "the log does not say which displays belong to the same visitor, so displays count as independent; "
+            "if visitors return, the intervals are too short"
+        )
+
+
+def _print_page(page: str, result: "Uplift", variant: str, baseline: str) -> None:
+    from slotwise.inference.uplift.uplift import describe_uplift
+
+    console.print_line(f"{page}: {describe_uplift(result, variant, baseline)}")
+    for what, estimate in (("clicks", result.clicks), ("value", result.value)):
+        if estimate is not None:
+            console.print_line(f"  {what} per display: {_describe(estimate)}")
+    if result.better is not None:
+        console.print_line(f"  probability that {variant} is better: {result.better:.1%}")
+    if result.displays_needed:
+        console.print_line(f"  about {result.displays_needed:,} more displays until this is decided")
+
+
+def _describe(estimate: "UpliftEstimate") -> str:
+    return (
+        f"{estimate.difference:+.4f} [{estimate.difference_low:+.4f}, {estimate.difference_high:+.4f}], "
+        f"{estimate.gain:+.1%} [{estimate.low:+.1%}, {estimate.high:+.1%}]"
+    )

@@ -1,0 +1,44 @@
+"""Simulated months of visitors who return, each with an own click level. One visitor always gets the same variant."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slotwise.checks import Floats
+from slotwise.inference.uplift.uplift import VariantResults
+
+DAYS, CLUSTERS, POSITIONS, MOST_RETURNS = 30, 512, 5, 30
+LEARNT, HOLDOUT = 0, 1
+
+
+@dataclass(frozen=True)
+class Month:
+    """A month of displays. `rate` is the number of clicks per display of the holdout."""
+
+    displays: int = 100_000
+    holdout: float = 0.2
+    rate: float = 0.1
+    uplift: float = 0.0
+
+    def simulate(self, rng: np.random.Generator) -> Floats:
+        """Displays and clicks up to each day: days x 2 x variants x clusters."""
+        visitors = 2 * self.displays // (1 + MOST_RETURNS)
+        level = rng.gamma(2.0, 0.5, visitors)  # mean 1
+        variant = np.where(rng.random(visitors) < self.holdout, HOLDOUT, LEARNT)
+        cluster = rng.integers(CLUSTERS, size=visitors)
+        visitor = np.repeat(np.arange(visitors), rng.integers(1, MOST_RETURNS + 1, visitors))
+        day = rng.integers(DAYS, size=visitor.size)
+        gain = np.where(variant[visitor] == LEARNT, 1.0 + self.uplift, 1.0)
+        clicks = rng.binomial(POSITIONS, np.minimum(self.rate * level[visitor] * gain / POSITIONS, 1.0))
+        cell = (day * 2 + variant[visitor]) * CLUSTERS + cluster[visitor]
+        sums = [np.bincount(cell, weights, DAYS * 2 * CLUSTERS) for weights in (np.ones_like(clicks), clicks)]
+        return np.stack([total.reshape(DAYS, 2, CLUSTERS) for total in sums], axis=1).cumsum(axis=0)
+
+
+def results(month: Floats, day: int) -> tuple[VariantResults, VariantResults]:
+    """What the learnt variant and the holdout earned up to a day. Every click has the value 2."""
+    (displays, clicks) = month[day]
+    learnt, holdout = (
+        VariantResults(displays[variant], clicks[variant], 2.0 * clicks[variant]) for variant in (LEARNT, HOLDOUT)
+    )
+    return learnt, holdout

@@ -10,6 +10,7 @@ import typer
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import (  # noqa: F401 - each file registers its command
+    backup,
     demo,
     diagnose,
     fit,

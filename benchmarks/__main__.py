@@ -5,6 +5,7 @@ import sys
 from benchmarks import (
     estimators,
     event_loop,
+    keys,
     logs,
     pb_mhb_speed,
     pmed_speed,
@@ -28,6 +29,7 @@ if __name__ == "__main__":
             sampler,
             slot_ids_speed,
             service,
+            keys,
             event_loop,
         )
     ]

@@ -27,8 +27,9 @@ class Responses(NamedTuple):
         return 1e3 * float(np.quantile(self.latencies, q))
 
 
-def encode_request(path: str, body: bytes, method: str = "POST") -> bytes:
+def encode_request(path: str, body: bytes, method: str = "POST", key: str | None = None) -> bytes:
     head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head += "" if key is None else f"authorization: Bearer {key}\r\n"
     return head.encode() + b"content-length: %d\r\n\r\n" % len(body) + body
 
 

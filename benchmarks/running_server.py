@@ -15,7 +15,10 @@ from benchmarks.epoll_client import encode_request, repeat, send_requests
 class RunningServer:
     """Starts the command, and returns when the service is ready."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None, key: str | None = None
+    ) -> None:
+        self._key = key
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None
         address = None
@@ -34,7 +37,7 @@ class RunningServer:
 
     def call(self, method: str, path: str, body: object = None) -> dict:
         content = b"" if body is None else json.dumps(body).encode()
-        request = encode_request(path, content, method)
+        request = encode_request(path, content, method, self._key)
         (response,) = send_requests(self.port, repeat(request, 1), 1, keep_bodies=True).bodies
         return json.loads(response) if response.startswith(b"{") else {}
 

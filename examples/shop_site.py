@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 from flask import Flask, render_template_string, request
 
 SLOTWISE = os.environ.get("SLOTWISE_URL", "http://127.0.0.1:8000")
+KEY = os.environ.get("SLOTWISE_KEY")  # not needed if slotwise runs with --dev
 TIMEOUT = float(os.environ.get("SLOTWISE_TIMEOUT", "0.2"))  # seconds: no visitor waits longer for slotwise
 DEFAULT_DISPLAY = {  # shown while slotwise is away; without a token, clicks are not sent
     "token": "",
@@ -56,7 +57,8 @@ app = Flask(__name__)
 
 def call_slotwise(path, body):
     """Send JSON to slotwise. Returns its answer, or None if it is away, too slow, or refuses."""
-    message = Request(SLOTWISE + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {KEY}"} if KEY else {})
+    message = Request(SLOTWISE + path, json.dumps(body).encode(), headers)
     try:
         with urlopen(message, timeout=TIMEOUT) as answer:
             return json.load(answer)

@@ -6,7 +6,6 @@ import pytest
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--port", "0"], ["API keys", "slotwise serve --dev"]),
         (["--dev", "--host", "0.0.0.0"], ["keys", "127.0.0.1"]),
         (["--dev", "--store", "postgres://shop"], ["postgres://shop", "sqlite:///PATH"]),
         (["--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], ["nowhere/at/all"]),

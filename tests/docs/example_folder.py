@@ -12,6 +12,7 @@ import typer.main
 
 import slotwise as sw
 from slotwise.cli import app
+from slotwise.client.keys import StoreKeys
 from tests.command_line import COMMAND, CommandResult, run_command
 from tests.inference.uplift.exported_log import Traffic, write_log
 from tests.service.running_service import Process
@@ -29,6 +30,7 @@ LESS_WORK = {
 # What the documentation has made before: a log and its fits, and a page of the service.
 SETTING_UP = ("slotwise logs synth clicks.csv --setting behavioral", "slotwise fit clicks.csv --output fits.json")
 SHOP_AS_NEW = "slotwise pages apply examples/shop.toml --exact"
+EXAMPLE_KEY = "1f0c3a9be2d4"  # stands for the id of a key
 NOT_RUN = ("pip", "python", "python3", "git", "cd", ".", ".venv/bin/pre-commit")
 
 
@@ -101,7 +103,9 @@ class ExampleFolder:
         command = command_of(words)
         assert command, f"slotwise {shlex.join(words)} is no command"
         words = [*words, *LESS_WORK.get(command.name, "").split()]
-        if "--url" in command.options:
+        if command.name.startswith("keys "):
+            words = [self._new_key() if word == EXAMPLE_KEY else word for word in words]
+        elif "--url" in command.options:
             words += ["--url", self._service.address]
         if command.name == "verify":
             words += ["--store", f"sqlite:///{self._service.store}"]
@@ -112,6 +116,10 @@ class ExampleFolder:
             with contextlib.chdir(self.folder):
                 self._results[key] = run_command(*words)
         return self._results[key]
+
+    def _new_key(self) -> str:
+        """The id of a new key in the store of the examples."""
+        return StoreKeys(self.folder / "shop.db").create({"name": "example", "scopes": ["admin"]})["id"]
 
     def _serve(self, words: list[str]) -> CommandResult:
         """Start a service, and stop it when it listens."""

@@ -21,7 +21,17 @@ from tests.service.running_service import Process, process
 
 ROOT = Path(__file__).parent.parent.parent
 SERVICE, HTTP_API = ROOT / "docs" / "service.md", ROOT / "docs" / "http_api.md"
-EVERYWHERE = {"400", "403", "408", "413", "415", "422", "503"}  # documented once, below the table of calls
+EVERYWHERE = {
+    "400",
+    "401",
+    "403",
+    "408",
+    "413",
+    "415",
+    "422",
+    "429",
+    "503",
+}  # documented once, below the table of calls
 URL = "http://127.0.0.1:8000"
 
 

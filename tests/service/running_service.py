@@ -13,6 +13,9 @@ import httpx
 
 from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
+from slotwise.service.http.key_access import KeyAccess
+from slotwise.service.key_changes import KeySpec, create_key
+from slotwise.service.keys import NewKey, Scope
 from slotwise.service.service import Service, running
 from tests.command_line import COMMAND
 from tests.waiting import HANG, wait_until
@@ -49,6 +52,15 @@ class Client:
         if rows:
             await self.ok("POST", f"/v1/pages/{name}/items:batch", {"items": rows})
 
+    async def create_key(self, *scopes: Scope, **fields: Any) -> NewKey:
+        """A new key of the service. It is not created through the HTTP interface, because that needs a key."""
+        spec, now = KeySpec(fields.pop("name", "test"), list(scopes), **fields), self.clock()
+        return await self.service.change_keys(lambda ledger: create_key(ledger, spec, now))
+
+    def use_key(self, new: NewKey) -> None:
+        """Send this key with every further request."""
+        self.http.headers["authorization"] = f"Bearer {new.secret}"
+
     async def recommend(self, name: str = "shop", **request: Any) -> Any:
         return await self.ok("POST", f"/v1/pages/{name}/recommendations", request)
 
@@ -58,22 +70,33 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def open_client(folder: Path, clock: ManualClock | None = None, seed: int | None = 0) -> AsyncIterator[Client]:
-    """A service and its client. Without a seed, displays do not wait for ensembles that are due."""
+async def open_client(
+    folder: Path, clock: ManualClock | None = None, seed: int | None = 0, with_keys: bool = False
+) -> AsyncIterator[Client]:
+    """A service and its client. Without a seed, displays do not wait for ensembles that are due.
+
+    With keys, the client has no key until the test creates one.
+    """
     clock = clock or ManualClock()
     async with running(folder / "store.db", clock, seed) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
-        transport = httpx.ASGITransport(make_app(service, DevAccess()))
+        access = KeyAccess(service.keys, clock, timer=clock) if with_keys else DevAccess()
+        transport = httpx.ASGITransport(make_app(service, access))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             yield Client(http, service, clock)
 
 
-def run_scenario(folder: Path, scenario: Callable[[Client], Awaitable[None]], clock: ManualClock | None = None) -> None:
+def run_scenario(
+    folder: Path,
+    scenario: Callable[[Client], Awaitable[None]],
+    clock: ManualClock | None = None,
+    with_keys: bool = False,
+) -> None:
     """Start a service, and run a coroutine function with a client of it."""
 
     async def run() -> None:
-        async with open_client(folder, clock) as client:
+        async with open_client(folder, clock, with_keys=with_keys) as client:
             await scenario(client)
 
     asyncio.run(run())
@@ -82,9 +105,11 @@ def run_scenario(folder: Path, scenario: Callable[[Client], Awaitable[None]], cl
 class Process:
     """`slotwise serve` in a separate process."""
 
-    def __init__(self, store: Path, *options: str, verify: str | bool = True, **settings: Any) -> None:
+    def __init__(
+        self, store: Path, *options: str, dev: bool = True, verify: str | bool = True, **settings: Any
+    ) -> None:
         self.store = store
-        command = [*COMMAND, "serve", "--dev", "--store", f"sqlite:///{store}", "--port", "0"]
+        command = [*COMMAND, "serve", *(["--dev"] if dev else []), "--store", f"sqlite:///{store}", "--port", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
         )

@@ -14,6 +14,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     demo,
     diagnose,
     fit,
+    keys,
     load,
     logs,
     page_edits,

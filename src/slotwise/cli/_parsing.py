@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from slotwise.checks import BadInput
 from slotwise.extras import require
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # of durations, in seconds
+
 
 class PolicyChoice(NamedTuple):
     """A policy with settings, such as pb_mhb:width=10, and a label for tables and charts."""
@@ -105,6 +107,22 @@ def parse_whole_number(option: str, text: str) -> int:
     if not 1 <= number < 2**53 or number != int(number):
         raise BadInput(f"{option} = {text!r} is not a whole number of at least 1")
     return int(number)
+
+
+def parse_duration(option: str, text: str) -> float:
+    """Parse a duration, a number and a unit such as 90d, as a number of seconds."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not number.isascii() or not number.isdecimal() or len(number) > 9:
+        raise BadInput(f"{option} = {text!r} is not a duration such as 90d; the units are {', '.join(_UNITS)}")
+    return float(int(number) * _UNITS[unit])
+
+
+def parse_list(option: str, text: str) -> list[str]:
+    """Parse names that are separated by commas."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadInput(f"{option} = {text!r} is not a list of names, separated by commas")
+    return names
 
 
 def parse_rate(text: str) -> float | None:

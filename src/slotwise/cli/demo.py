@@ -15,6 +15,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._parsing import choose_model, parse_rate, parse_whole_number
 from slotwise.cli._run_load import print_report, run_load
+from slotwise.cli._service_options import KEY_VARIABLE
 from slotwise.extras import require
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ def demo(
         str | None,
         typer.Option(help="Store to keep, as sqlite:///PATH; by default a temporary one is deleted at the end."),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            envvar=KEY_VARIABLE,
+            show_envvar=False,
+            help=f"Admin key of --store, or the variable {KEY_VARIABLE}: the service then requires keys.",
+        ),
+    ] = None,
     headless: Annotated[
         bool,
         typer.Option("--headless", help="Show no live view; end after the rounds (10,000 by default) with a summary."),
@@ -53,14 +62,15 @@ def demo(
         integer_at_least("--delay", delay, least=0),
         integer_at_least("--seed", seed, least=0),
     )
-    with _open_store(store) as path, ServerProcess(path, port, seeded) as server:
+    key = key if store else None  # a temporary store has no keys
+    with _open_store(store) as path, ServerProcess(path, port, seeded, dev=not key) as server:
         with console.status("starting the service", headless):
             shop, truth = _read_sample()  # its imports take a second or two, while the service starts
             url = server.url()
         _print_addresses(url, port)
         with console.status("starting the service", headless) as show:
             server.wait_until_ready(url, show)
-        generator = _make_generator(url, shop, truth, seeded, rounds=length, rate=pace, delay=late)
+        generator = _make_generator(url, key, shop, truth, seeded, rounds=length, rate=pace, delay=late)
         report = run_load(generator, headless)
         if headless:
             console.print_line(f"demo: {report.summary()}")
@@ -80,7 +90,9 @@ def _read_sample() -> "tuple[PageFile, PBM]":
     return read_page(SHOP), choose_model(None, None, None, VISITORS)[0]
 
 
-def _make_generator(url: str, shop: "PageFile", truth: "PBM", seed: int, **schedule: Any) -> "LoadGenerator":
+def _make_generator(
+    url: str, key: str | None, shop: "PageFile", truth: "PBM", seed: int, **schedule: Any
+) -> "LoadGenerator":
     """Create the shop on the service, and a load generator for its visitors."""
     from slotwise.client import pages
     from slotwise.client.apply import apply
@@ -88,10 +100,11 @@ def _make_generator(url: str, shop: "PageFile", truth: "PBM", seed: int, **sched
     from slotwise.client.load.generator import LoadGenerator, LoadPlan
     from slotwise.client.load.visitors import Visitors
 
-    with HttpClient(url) as client:
+    with HttpClient(url, key) as client:
         apply(client, shop)
         items, positions = pages.outline(pages.fetch_existing_page(client, shop.page))
-        return LoadGenerator(client.address, Visitors(truth, items, positions, seed), LoadPlan(shop.page, **schedule))
+        visitors = Visitors(truth, items, positions, seed)
+        return LoadGenerator(client.address, visitors, LoadPlan(shop.page, **schedule), key)
 
 
 def _print_addresses(url: str, port: int) -> None:

@@ -13,7 +13,7 @@ from slotwise.cli._app import app
 from slotwise.cli._model_options import ModelOptions
 from slotwise.cli._parsing import check_chart_paths, parse_rate, parse_whole_number
 from slotwise.cli._run_load import print_report, run_load
-from slotwise.client.address import URL
+from slotwise.cli._service_options import ServiceOptions
 
 if TYPE_CHECKING:
     from slotwise.client.load.report import LoadReport
@@ -38,7 +38,7 @@ def load(
             "--create", help="Create the page if it does not exist, with items item1, ... and positions position1, ..."
         ),
     ] = False,
-    url: options.Url = URL,
+    service: ServiceOptions,
     rate: Annotated[str, typer.Option(help="Rounds per second, or max for as many as the service can answer.")] = "200",
     connections: Annotated[
         int, typer.Option(min=1, max=500, help="Number of connections: the largest number of simultaneous requests.")
@@ -64,9 +64,9 @@ def load(
         integer_at_least("--delay", delay, least=0),
     )
     truth, described = click_model.choose()
-    address, (items, positions) = _read_page(url, page, truth, create)
+    address, (items, positions) = _read_page(service, page, truth, create)
     generator = LoadGenerator(
-        address, Visitors(truth, items, positions, integer_at_least("--seed", seed, least=0)), plan
+        address, Visitors(truth, items, positions, integer_at_least("--seed", seed, least=0)), plan, service.key
     )
     report = run_load(generator, quiet or as_json)
     if chart and report.learning_curve:
@@ -83,12 +83,11 @@ def load(
         raise typer.Exit(INTERRUPTED if report.stopped == "stopped" else 1)
 
 
-def _read_page(url: str, page: str, truth: Any, create: bool) -> Any:
+def _read_page(service: ServiceOptions, page: str, truth: Any, create: bool) -> Any:
     """The address of the service, and the items and positions of the page."""
     from slotwise.client import pages
-    from slotwise.client.http_client import HttpClient
 
-    with HttpClient(url) as client:
+    with service.client() as client:
         existing, _ = pages.fetch_page(client, page)
         if existing is None and create:
             pages.create_numbered_page(client, page, truth)

@@ -7,8 +7,8 @@ import typer
 
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
+from slotwise.cli._service_options import ServiceOptions
 from slotwise.cli.pages import PageName, pages
-from slotwise.client.address import URL
 
 PositionName = Annotated[str, typer.Argument(help="Name of the position.")]
 ItemName = Annotated[str, typer.Argument(help="Name of the item.")]
@@ -20,63 +20,65 @@ if TYPE_CHECKING:
 
 
 @pages.command(epilog=options.examples("slotwise pages pin shop top-left 'silk scarf'"))
+@options.with_option_group
 def pin(
     page: PageName,
     position: PositionName,
     item: ItemName,
+    service: ServiceOptions,
     layout: LayoutName = None,
-    url: options.Url = URL,
     as_json: options.Json = False,
 ) -> None:
     """Pin an item to a position: every visitor sees it there, whatever is learnt."""
     from slotwise.client import page_edits
-    from slotwise.client.http_client import HttpClient
 
-    with HttpClient(url) as client:
+    with service.client() as client:
         change = page_edits.pin(client, page, position, item, layout)
     _print_pin(page, change, as_json)
 
 
 @pages.command(epilog=options.examples("slotwise pages unpin shop top-left"))
+@options.with_option_group
 def unpin(
     page: PageName,
     position: PositionName,
+    service: ServiceOptions,
     layout: LayoutName = None,
-    url: options.Url = URL,
     as_json: options.Json = False,
 ) -> None:
     """Remove the pin of a position, so that the policy decides again what visitors see there."""
     from slotwise.client import page_edits
-    from slotwise.client.http_client import HttpClient
 
-    with HttpClient(url) as client:
+    with service.client() as client:
         change = page_edits.unpin(client, page, position, layout)
     _print_pin(page, change, as_json)
 
 
 @pages.command(epilog=options.examples("slotwise pages pause shop 'straw hat' 'bow tie'"))
-def pause(page: PageName, items: ItemNames, url: options.Url = URL, as_json: options.Json = False) -> None:
+@options.with_option_group
+def pause(page: PageName, items: ItemNames, service: ServiceOptions, as_json: options.Json = False) -> None:
     """Stop showing items for a while. What was learnt about them is kept."""
-    _set_states(page, items, "paused", url, as_json)
+    _set_states(page, items, "paused", service, as_json)
 
 
 @pages.command(epilog=options.examples("slotwise pages resume shop 'straw hat' 'bow tie'"))
-def resume(page: PageName, items: ItemNames, url: options.Url = URL, as_json: options.Json = False) -> None:
+@options.with_option_group
+def resume(page: PageName, items: ItemNames, service: ServiceOptions, as_json: options.Json = False) -> None:
     """Show paused or retired items again."""
-    _set_states(page, items, "active", url, as_json)
+    _set_states(page, items, "active", service, as_json)
 
 
 @pages.command(epilog=options.examples("slotwise pages retire shop 'felt slippers'"))
-def retire(page: PageName, items: ItemNames, url: options.Url = URL, as_json: options.Json = False) -> None:
+@options.with_option_group
+def retire(page: PageName, items: ItemNames, service: ServiceOptions, as_json: options.Json = False) -> None:
     """Stop showing items for good. Their counts are kept, and `resume` brings them back."""
-    _set_states(page, items, "retired", url, as_json)
+    _set_states(page, items, "retired", service, as_json)
 
 
-def _set_states(page: str, items: list[str], state: str, url: str, as_json: bool) -> None:
+def _set_states(page: str, items: list[str], state: str, service: ServiceOptions, as_json: bool) -> None:
     from slotwise.client import page_edits
-    from slotwise.client.http_client import HttpClient
 
-    with HttpClient(url) as client:
+    with service.client() as client:
         changes = page_edits.set_states(client, page, items, state)
     if as_json:
         print(json.dumps({"page": page, "items": [change._asdict() for change in changes]}, indent=2))

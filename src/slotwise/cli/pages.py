@@ -11,7 +11,7 @@ from rich.table import Table
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.client.address import URL
+from slotwise.cli._service_options import ServiceOptions
 
 MOST_LINES = 20  # changes that are printed one by one
 PageName = Annotated[str, typer.Argument(help="Name of the page.")]
@@ -24,9 +24,10 @@ app.add_typer(pages, name="pages")
         "slotwise pages apply examples/shop.toml --dry-run", "slotwise pages apply examples/shop.toml"
     )
 )
+@options.with_option_group
 def apply(
     file: Annotated[Path, typer.Argument(help="TOML file with the settings, items and pins of a page.")],
-    url: options.Url = URL,
+    service: ServiceOptions,
     exact: Annotated[
         bool,
         typer.Option("--exact", help="Also retire items, remove pins and reset states that the file does not name."),
@@ -38,11 +39,10 @@ def apply(
 ) -> None:
     """Create or change a page as a file describes it, and list the changes. Running it again changes nothing."""
     from slotwise.client.apply import apply as apply_file
-    from slotwise.client.http_client import HttpClient
     from slotwise.client.page_file import read_page
 
     wanted = read_page(file)
-    with HttpClient(url) as client:
+    with service.client() as client:
         applied = apply_file(client, wanted, exact, dry_run)
     if as_json:
         print(json.dumps({"page": wanted.page, "dry_run": dry_run, **applied._asdict()}, indent=2))
@@ -60,12 +60,12 @@ def apply(
 
 
 @pages.command("list", epilog=options.examples("slotwise pages list", "slotwise pages list --json"))
-def list_pages(url: options.Url = URL, as_json: options.Json = False) -> None:
+@options.with_option_group
+def list_pages(service: ServiceOptions, as_json: options.Json = False) -> None:
     """List the pages of the service."""
     from slotwise.client import pages as remote_pages
-    from slotwise.client.http_client import HttpClient
 
-    with HttpClient(url) as client:
+    with service.client() as client:
         existing = [remote_pages.fetch_existing_page(client, name) for name in remote_pages.page_names(client)]
     rows = [
         {
@@ -94,22 +94,23 @@ def list_pages(url: options.Url = URL, as_json: options.Json = False) -> None:
 
 
 @pages.command(epilog=options.examples("slotwise pages show shop"))
+@options.with_option_group
 def show(
     page: PageName,
+    service: ServiceOptions,
     segment: Annotated[
         str, typer.Option(help="Show what visitors of this segment see; by default those without one.")
     ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Also say how the estimates were computed.")] = False,
-    url: options.Url = URL,
     as_json: options.Json = False,
 ) -> None:
     """Show what visitors see on a page now, what would be best without pins, and what was learnt about its items."""
     from slotwise.checks import one_of
     from slotwise.cli._page_view import print_page
     from slotwise.client import pages as remote_pages
-    from slotwise.client.http_client import HttpClient, path_of
+    from slotwise.client.http_client import path_of
 
-    with HttpClient(url) as client:
+    with service.client() as client:
         content = remote_pages.fetch_existing_page(client, page)
         if segment:
             one_of("segment", segment, content["segments"])

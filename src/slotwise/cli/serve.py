@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -27,11 +26,6 @@ def serve(config: Path | None, quiet: bool, **given: Any) -> None:
 
     flags = {name: value for name, value in given.items() if value is not None}
     settings = read_settings(flags, config=config)
-    if not settings.dev:
-        raise BadInput(
-            "API keys are not implemented yet, so the service has no access control and serves this machine only; "
-            f"confirm that with --dev: slotwise serve --dev --store {settings.store}"
-        )
     with console.compile_bar(quiet):
         asyncio.run(
             run(

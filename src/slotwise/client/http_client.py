@@ -11,6 +11,7 @@ import msgspec
 from slotwise.checks import BadInput
 from slotwise.client.address import ServiceAddress
 from slotwise.service.errors import STARTING
+from slotwise.service.keys import is_well_formed
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
 
@@ -28,10 +29,11 @@ class Unreachable(BadInput):
 
 
 class HttpClient:
-    """A client of the service at a URL. It keeps one connection open."""
+    """A client of the service at a URL. It keeps one connection open, and sends the key with every request."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, key: str | None = None, timeout: float = TIMEOUT) -> None:
         self.address = ServiceAddress.of(url)
+        self._authorization = {} if not key else {"Authorization": f"Bearer {check_key(key)}"}
         kind = http.client.HTTPSConnection if self.address.secure else http.client.HTTPConnection
         self._http = kind(self.address.host, self.address.port, timeout=timeout)
 
@@ -49,6 +51,7 @@ class HttpClient:
         content = None if body is None else msgspec.json.encode(body)
         all_headers = {
             "Content-Type": "application/json",
+            **self._authorization,
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
         try:
@@ -94,6 +97,13 @@ class HttpClient:
             raise BadInput(
                 f"{self.address.url} answers {status_text(status)} without JSON: it is probably not a slotwise service"
             ) from None
+
+
+def check_key(key: str) -> str:
+    """The key. Raises BadInput if it cannot be one. The message does not repeat the key, because it is a secret."""
+    if not is_well_formed(key.encode()):
+        raise BadInput("the key is incomplete or mistyped: a key is sw_ and 38 letters and digits")
+    return key
 
 
 def path_of(*segments: str) -> str:

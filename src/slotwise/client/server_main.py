@@ -12,17 +12,17 @@ HOST = "127.0.0.1"
 
 
 def main() -> None:
-    """Serve a store. The command-line arguments are the path of the store, the port and the seed."""
+    """Serve a store. The command-line arguments are the path of the store, the port, the seed and the mode."""
     from slotwise.service.background_threads import (
         exit_if_busy,  # here, because the parent imports this file too, for HOST
     )
     from slotwise.service.http.server import serve
     from slotwise.service.settings import Settings
 
-    store, port, seed = sys.argv[1:]
+    store, port, seed, mode = sys.argv[1:]
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
-        settings = Settings(store=f"sqlite:///{store}", dev=True, host=HOST, port=int(port), seed=int(seed))
+        settings = Settings(store=f"sqlite:///{store}", dev=mode == "dev", host=HOST, port=int(port), seed=int(seed))
         asyncio.run(serve(settings, lambda line: print(line, flush=True)))
     except BadInput as error:
         sys.exit(str(error))

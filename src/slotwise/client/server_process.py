@@ -19,10 +19,11 @@ READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # READY_SECONDS limits the time witho
 class ServerProcess:
     """A service process. The constructor starts it, and the end of a `with` block stops it."""
 
-    def __init__(self, store: Path, port: int = PORT, seed: int = 0) -> None:
+    def __init__(self, store: Path, port: int = PORT, seed: int = 0, dev: bool = True) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+        arguments = [str(store), str(_port_or_any(port)), str(seed), "dev" if dev else "keys"]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "slotwise.client.server_main", str(store), str(_port_or_any(port)), str(seed)],
+            [sys.executable, "-m", "slotwise.client.server_main", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

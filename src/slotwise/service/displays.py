@@ -4,8 +4,9 @@ from collections import Counter, OrderedDict
 from typing import NamedTuple
 
 from slotwise.service.clock import Clock
-from slotwise.service.errors import Conflict
+from slotwise.service.errors import Conflict, Forbidden
 from slotwise.service.ids import RandomIds
+from slotwise.service.keys import ApiKey
 from slotwise.service.metrics import Metrics
 from slotwise.service.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
@@ -63,11 +64,16 @@ class Displays:
             self._recent.popitem(last=False)
         return IssuedDisplay(model, display, is_new=True)
 
-    async def record_events(self, events: list[Event]) -> RecordedEvents:
-        """Commit events, and learn from them. Raises StoreDown if the store cannot be written."""
+    async def record_events(self, events: list[Event], key: ApiKey | None = None) -> RecordedEvents:
+        """Commit events, and learn from them. Raises StoreDown if the store cannot be written.
+
+        Raises `Forbidden` if an event is for a page that the key is not for.
+        """
         now, is_check_due = self._clock(), self._health.is_check_due()
 
         def operation(ledger: Ledger) -> RecordedEvents:
+            if key is not None and key.pages is not None:
+                _check_pages(ledger, events, key)
             recorded = ledger.record_events(events, now)
             if is_check_due and all(outcome.page is None for outcome in recorded.outcomes):
                 ledger.check_writable()  # because nothing was written
@@ -116,6 +122,15 @@ class Displays:
         self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])
         for page in {change.display.page for change in recorded.changes}:
             self._pages.apply_changes(page, [change for change in recorded.changes if change.display.page == page])
+
+
+def _check_pages(ledger: Ledger, events: list[Event], key: ApiKey) -> None:
+    """Raise `Forbidden` if an event is for a page that the key is not for. A token is a right of its own."""
+    allowed = {page.number for page in map(ledger.page, key.pages or ()) if page is not None}
+    for event in events:
+        display = ledger.display(event.display) if event.nonce is None else None
+        if display is not None and display.page not in allowed:
+            raise Forbidden(f"the key {key.id} is not for the page of the display {event.display!r}", key.id)
 
 
 def _repeat(model: PageModel, display: Display, request: RecommendationRequest) -> IssuedDisplay:

@@ -5,6 +5,7 @@ secret scanners recognise a key. The store keeps only the SHA-256 digest. A slow
 has 190 random bits.
 """
 
+import math
 import secrets
 import string
 from hashlib import sha256
@@ -38,6 +39,12 @@ class ApiKey(Struct, frozen=True):
     expires: float | None = None
     revoked: float | None = None
     last_used: float | None = None  # the start of an hour
+
+    @property
+    def ends(self) -> float:
+        """The time from which on the key is not valid."""
+        times = [time for time in (self.expires, self.revoked) if time is not None]
+        return min(times, default=math.inf)
 
     def status(self, now: float) -> Literal["active", "expired", "revoked"]:
         if self.revoked is not None and now >= self.revoked:
@@ -77,11 +84,6 @@ def digest_of(secret: bytes) -> bytes:
     return sha256(secret).digest()
 
 
-def revoked(key: ApiKey, now: float) -> ApiKey:
-    """The key, revoked from now on. A key that was revoked before keeps its time."""
-    return key if key.revoked is not None else msgspec.structs.replace(key, revoked=now)
-
-
 def make_key(
     name: str,
     scopes: tuple[Scope, ...],
@@ -92,12 +94,27 @@ def make_key(
     lifetime: float | None = None,
 ) -> NewKey:
     """A new key. `lifetime` is in seconds; None means that the key never expires."""
-    secret = make_secret()
     expires = None if lifetime is None else now + lifetime
-    key = ApiKey(
-        secrets.token_hex(_ID_BYTES), digest_of(secret.encode()), name, scopes, pages, origins, rate, now, expires
-    )
-    return NewKey(key, secret)
+    return _with_new_secret(ApiKey("", b"", name, scopes, pages, origins, rate, now, expires))
+
+
+def revoked(key: ApiKey, now: float) -> ApiKey:
+    """The key, revoked from now on. A key that was revoked before keeps its time."""
+    return key if key.revoked is not None else msgspec.structs.replace(key, revoked=now)
+
+
+def rotated(key: ApiKey, now: float, overlap: float) -> tuple[ApiKey, NewKey]:
+    """The key, which expires after `overlap` seconds, and a new key with the same rights and the same lifetime."""
+    expires = now + overlap if key.expires is None else min(key.expires, now + overlap)
+    lifetime = None if key.expires is None else now + key.expires - key.created
+    successor = msgspec.structs.replace(key, created=now, expires=lifetime, last_used=None)
+    return msgspec.structs.replace(key, expires=expires), _with_new_secret(successor)
+
+
+def _with_new_secret(key: ApiKey) -> NewKey:
+    secret = make_secret()
+    identified = {"id": secrets.token_hex(_ID_BYTES), "digest": digest_of(secret.encode())}
+    return NewKey(msgspec.structs.replace(key, **identified), secret)
 
 
 def _checksum(body: bytes) -> str:

@@ -17,6 +17,8 @@ from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.ensemble_refresher import SHARE, Refresher
 from slotwise.service.housekeeping import Housekeeping
 from slotwise.service.insights_cache import InsightsCache
+from slotwise.service.key_cache import KeyCache
+from slotwise.service.keys import ApiKey
 from slotwise.service.metrics import Metrics
 from slotwise.service.page_cache import PageCache
 from slotwise.service.pages.insights import Insights
@@ -29,7 +31,9 @@ from slotwise.service.store.interface import (
     CellCounts,
     Display,
     Event,
+    Operation,
     RecordedEvents,
+    ResultT,
     StoreCallbacks,
     StoredItem,
     StoredPage,
@@ -70,6 +74,7 @@ class Service:
         self.refresher = Refresher(self.metrics, seed, resources.refresh_share)
         self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed, resources.page_bytes)
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
+        self.keys = KeyCache(self.store, clock)
         self._insights = InsightsCache(self.store, clock)
         self._housekeeping = Housekeeping(self.store, self._pages, self._displays, clock)
 
@@ -183,6 +188,14 @@ class Service:
         """What a page has learnt. The result is at most a few seconds old."""
         return await self._insights.insights(model)
 
+    # keys
+
+    async def change_keys(self, operation: Operation[ResultT]) -> ResultT:
+        """Commit a change of keys. It applies from the next request on."""
+        result = await self.store.do(operation)
+        await self.keys.refresh()
+        return result
+
     # displays
 
     def recommend(
@@ -195,9 +208,9 @@ class Service:
         """The token with which a browser reports that the display was viewed or clicked."""
         return self.tokens.sign(TokenClaims(display.id, display.nonce, display.page), display.until)
 
-    async def record_events(self, events: list[Event]) -> RecordedEvents:
-        """Commit events, and learn from them."""
-        return await self._displays.record_events(events)
+    async def record_events(self, events: list[Event], key: ApiKey | None = None) -> RecordedEvents:
+        """Commit events, and learn from them. Raises `Forbidden` if one is for a page that the key is not for."""
+        return await self._displays.record_events(events, key)
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
         """Add the statuses of events to the metrics; see `Displays.count_events`."""

@@ -1,13 +1,17 @@
 """Schemathesis tests a real server against its OpenAPI document, with all checks and a fixed seed."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
+from slotwise.client.keys import StoreKeys
+from slotwise.service.keys import SCOPES
 from slotwise.service.verify import verify
-from tests.service.running_service import ITEMS, POSITIONS, process
+from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG
 
 # A schema cannot express that names must exist, that fields must agree (422), or that a version must be current: valid
@@ -16,7 +20,7 @@ from tests.waiting import HANG
 # invalid requests.
 CONFIG = """
 [checks.positive_data_acceptance]
-expected-statuses = ["2xx", 404, 409, 412, 422]
+expected-statuses = {accepted}
 
 [phases.stateful.checks]
 negative_data_rejection.enabled = false
@@ -28,30 +32,80 @@ negative_data_rejection.enabled = false
 
 [[operations]]
 include-operation-id = ["get_item", "patch_item", "delete_item"]
-parameters = { "path.item" = "hat" }
+parameters = {{ "path.item" = "hat" }}
+
+[[operations]]
+include-operation-id = ["revoke_key", "rotate_key"]
+parameters = {{ "path.key" = "{key}" }}
+
+[[operations]]
+include-operation-id = ["create_key", "revoke_key", "rotate_key"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422]
 
 [[operations]]
 include-operation-id = ["put_page", "get_page", "patch_page", "delete_page"]
-parameters = { "path.page" = "other" }
+parameters = {{ "path.page" = "other" }}
 """
+
+
+ACCEPTED = ["2xx", 404, 409, 412, 422]
+
+
+def write_config(folder: Path, key: str, accepted: list[str | int]) -> None:
+    (folder / "schemathesis.toml").write_text(CONFIG.format(key=key, accepted=json.dumps(accepted)))
+
+
+def define_shop(http: httpx.Client) -> None:
+    http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
+    http.post("/v1/pages/shop/items:batch", json={"items": [{"item": item} for item in ITEMS]}).raise_for_status()
+
+
+def fuzz(folder: Path, address: str, examples: int, *options: str) -> None:
+    """Run Schemathesis with all checks. Its configuration is in this folder."""
+    command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{address}/openapi.json"]
+    command += ["--checks", "all", "--seed", "1", "--max-examples", str(examples), "--continue-on-failure"]
+    finished = subprocess.run([*command, "--no-shrink", *options], cwd=folder, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stdout[-20_000:]
+    assert "Tested:" in finished.stdout
+
+
+def assert_sound(server: Process) -> None:
+    """No request got a 5xx, the service is ready, and it stops without a word on stderr."""
+    metrics = server.http.get("/metrics").text.splitlines()
+    assert not [line for line in metrics if 'status="5' in line and 'route="readyz"' not in line]
+    assert server.http.get("/readyz").status_code == 200
+    server.process.terminate()
+    assert server.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
+    assert verify(server.store).differences == []
 
 
 @pytest.mark.parametrize("examples", [6, pytest.param(300, marks=pytest.mark.soak)])
 def test_fuzzing_finds_nothing_undocumented(tmp_path: Path, examples: int) -> None:
-    store = tmp_path / "store.db"
-    (tmp_path / "schemathesis.toml").write_text(CONFIG)
-    with process(store) as server:
-        server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
-        rows = [{"item": item} for item in ITEMS]
-        server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
-        command = [Path(sys.executable).with_name("schemathesis"), "run", f"{server.address}/openapi.json"]
-        options = ["--checks", "all", "--seed", "1", "--max-examples", str(examples), "--continue-on-failure"]
-        finished = subprocess.run([*command, *options, "--no-shrink"], cwd=tmp_path, capture_output=True, text=True)
-        assert finished.returncode == 0, finished.stdout[-20_000:]
-        assert "Tested:" in finished.stdout
-        metrics = server.http.get("/metrics").text.splitlines()
-        assert not [line for line in metrics if 'status="5' in line and 'route="readyz"' not in line]
-        assert server.http.get("/readyz").status_code == 200
-        server.process.terminate()
-        assert server.process.communicate(timeout=HANG)[1] == "", "the service wrote to stderr"
-    assert verify(store).differences == []
+    write_config(tmp_path, "none", ACCEPTED)
+    with process(tmp_path / "store.db") as server:
+        define_shop(server.http)
+        fuzz(tmp_path, server.address, examples)
+        assert_sound(server)
+
+
+@pytest.mark.parametrize("examples", [1, pytest.param(100, marks=pytest.mark.soak)])
+def test_fuzzing_with_a_key_of_each_scope_finds_nothing_undocumented(tmp_path: Path, examples: int) -> None:
+    """A request that a key does not allow gets 403, and one without the key gets 401."""
+    keys = StoreKeys(tmp_path / "store.db")
+    origin = "https://shop.example"
+    browser = {"pages": ["shop"], "origins": [origin], "rate": 1e6}
+    secrets = {
+        scope: keys.create({"name": scope, "scopes": [scope]} | (browser if scope == "browser" else {}))["key"]
+        for scope in SCOPES
+    }
+    with process(tmp_path / "store.db", dev=False) as server:
+        server.http.headers["authorization"] = f"Bearer {secrets['admin']}"
+        define_shop(server.http)
+        for scope, secret in secrets.items():
+            spare = keys.create({"name": "spare", "scopes": ["read"]})["id"]  # the admin's requests revoke it
+            write_config(tmp_path, spare, ACCEPTED if scope == "admin" else [*ACCEPTED, 403])
+            headers = ["--header", f"Authorization: Bearer {secret}"]
+            headers += ["--header", f"Origin: {origin}"] if scope == "browser" else []
+            phases = [] if examples > 1 else ["--phases", "fuzzing"]
+            fuzz(tmp_path, server.address, examples, *headers, *phases)
+        assert_sound(server)

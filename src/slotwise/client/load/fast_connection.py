@@ -16,8 +16,8 @@ class ConnectionLost(Exception):
 class FastConnection:
     """Sends requests to one service, one at a time. The connection stays open and is reopened after a failure."""
 
-    def __init__(self, address: ServiceAddress) -> None:
-        self._address = address
+    def __init__(self, address: ServiceAddress, key: str | None = None) -> None:
+        self._address, self._key = address, key
         self._protocol: _ResponseProtocol | None = None
         self._heads: dict[str, bytes] = {}
 
@@ -55,6 +55,7 @@ class FastConnection:
                 f"POST {self._address.prefix}{path} HTTP/1.1",
                 f"Host: {self._address.host_header}",
                 "Content-Type: application/json",
+                *([f"Authorization: Bearer {self._key}"] if self._key else []),
                 "Content-Length: ",
             ]
             self._heads[path] = "\r\n".join(lines).encode()

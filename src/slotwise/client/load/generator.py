@@ -58,14 +58,14 @@ _decode = msgspec.json.Decoder(_DisplayReply).decode
 class LoadGenerator:
     """Runs the rounds of a plan and measures latency and regret."""
 
-    def __init__(self, address: ServiceAddress, visitors: Visitors, plan: LoadPlan) -> None:
+    def __init__(self, address: ServiceAddress, visitors: Visitors, plan: LoadPlan, key: str | None = None) -> None:
         self.plan, self.visitors = plan, visitors
         self.curve, self.latency, self.errors = LearningCurve(), Latency(), Counter[str]()
         self.recent_latency = RecentLatency()
         self.degraded, self.clicked = 0, 0
         self.stopped = ""  # the reason, when the load stopped before its last round
         self._address = address
-        self._connections = [FastConnection(address) for _ in range(plan.connections + 1)]
+        self._connections = [FastConnection(address, key) for _ in range(plan.connections + 1)]
         self.clicks = ClickQueue(self._connections[0], plan.delay)
         self._path = path_of("pages", plan.page, "recommendations")
         self._started_rounds, self._start, self._last_response = 0, 0.0, 0.0

@@ -44,9 +44,11 @@ class EventResults(Struct):
 async def post(call: Call[EventBatch]) -> Response:
     """Commit events, then return the result of each."""
     service, now = call.service, call.service.clock()
+    if call.refusal is not None and any(event.token is None for event in call.body.events):
+        raise call.refusal
     read = [_read_event(body, call, now) for body in call.body.events]
     events = [event for event in read if not isinstance(event, str)]
-    outcomes = iter((await service.record_events(events)).outcomes if events else [])
+    outcomes = iter((await service.record_events(events, call.key)).outcomes if events else [])
     service.count_events([("rejected", None)] * (len(read) - len(events)))
     results = []
     for event in read:

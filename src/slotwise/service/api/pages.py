@@ -89,8 +89,12 @@ async def delete(call: Call[None]) -> Response:
 
 
 async def list_pages(call: Call[None]) -> Response:
-    """The names of all pages that are not archived."""
-    return Response(200, PageList(await call.service.store.read(lambda ledger: ledger.page_names())))
+    """The names of all pages that are not archived, and that the key is for."""
+    names = await call.service.store.read(lambda ledger: ledger.page_names())
+    allowed = (
+        names if call.key is None or call.key.pages is None else [name for name in names if name in call.key.pages]
+    )
+    return Response(200, PageList(allowed))
 
 
 async def put_pin(call: Call[Pin]) -> Response:

@@ -17,7 +17,13 @@ SMALL, LARGE = 1 << 20, 32 << 20  # limits of the size of a body, in bytes
 JSON = "application/json"
 MERGE_PATCH = (JSON, "application/merge-patch+json")  # media types of a patch
 OPERATIONS = "operations"  # the tag of routes about the service itself
-PATH_TYPES: dict[str, Any] = {"page": Name, "item": ItemName, "layout": Name, "position": Name}  # parameter -> type
+PATH_TYPES: dict[str, Any] = {  # parameter -> type
+    "page": Name,
+    "item": ItemName,
+    "layout": Name,
+    "position": Name,
+    "key": Name,
+}
 Needs = Scope | Literal["open"]  # the scope that a call needs; "open" needs no key
 Body = TypeVar("Body")
 

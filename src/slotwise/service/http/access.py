@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from slotwise.checks import BadInput
-from slotwise.service.api.route import Route
+from slotwise.service.api.route import Response, Route
 from slotwise.service.errors import Refused
 from slotwise.service.http.forwarding import forwarding_header
 from slotwise.service.http.problems import Problem
@@ -27,23 +27,38 @@ class Caller(NamedTuple):
 class Access(Protocol):
     """Decides which requests are allowed."""
 
+    has_keys: bool
+
     def authorize(self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes], /) -> Caller:
         """Who makes this request. Raises an error with status 401, 403 or 429 if it is not allowed."""
+
+    def with_cors(self, response: Response, scope: Scope, headers: dict[bytes, bytes], /) -> Response:
+        """The response to a request that has an Origin header, with the headers that let web pages read it."""
 
 
 class DevAccess:
     """Access control of dev mode: all programs on this machine may make every request."""
 
+    has_keys = False
+
     def authorize(self, _: Route[Any], scope: Scope, headers: dict[bytes, bytes]) -> Caller:
         check_request(scope["method"], headers)
         return _LOCAL
+
+    def with_cors(self, response: Response, *_: Any) -> Response:
+        return response  # no web page of another origin may read responses
 
 
 class OpenAccess:
     """No access control, for a port that only serves metrics."""
 
+    has_keys = False
+
     def authorize(self, *_: Any) -> Caller:
         return _LOCAL
+
+    def with_cors(self, response: Response, *_: Any) -> Response:
+        return response
 
 
 _LOCAL = Caller()

@@ -7,7 +7,7 @@ import msgspec
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
-from slotwise.service.api import events, insights, items, log, operations, pages, recommendations, state
+from slotwise.service.api import events, insights, items, keys, log, operations, pages, recommendations, state
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access import Access
 from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
@@ -15,12 +15,12 @@ from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 
-_FILES = (pages, items, recommendations, events, insights, state, log, operations)
+_FILES = (pages, items, recommendations, events, insights, state, log, keys, operations)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:
     """The application of a running service. Benchmarks add their own routes."""
-    routes = all_routes(extra_routes)
+    routes = all_routes(extra_routes, access.has_keys)
     routes.sort(key=lambda route: not route.hot)  # the router tries the paths in order
     by_path: dict[str, list[Route[Any]]] = {}
     for route in routes:
@@ -30,10 +30,10 @@ def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]
     return router.app  # `router` itself would add a layer for middleware, which does not exist
 
 
-def all_routes(extra_routes: Sequence[Route[Any]] = ()) -> list[Route[Any]]:
-    """Every route of the service, and these."""
+def all_routes(extra_routes: Sequence[Route[Any]] = (), has_keys: bool = False) -> list[Route[Any]]:
+    """Every route of the service, and these. The OpenAPI document describes access by keys if there are keys."""
     routes = [*(route for file in _FILES for route in file.ROUTES), *extra_routes]
-    return [*routes, *_description_routes(routes), _ROOT]
+    return [*routes, *_description_routes(routes, has_keys), _ROOT]
 
 
 def make_metrics_app(service: Service, access: Access) -> ASGIApp:
@@ -50,7 +50,7 @@ async def _redirect_to_docs(call: Call[None]) -> Response:
 _ROOT: Route[None] = Route("GET", "/", "root", "Redirects to /docs.", _redirect_to_docs, {}, needs="open")
 
 
-def _description_routes(routes: list[Route[Any]]) -> list[Route[Any]]:
+def _description_routes(routes: list[Route[Any]], has_keys: bool) -> list[Route[Any]]:
     """The two routes that describe all routes: one for programs, one for people."""
 
     async def get_openapi(call: Call[None]) -> Response:
@@ -76,6 +76,6 @@ def _description_routes(routes: list[Route[Any]]) -> list[Route[Any]]:
             "GET", "/docs", "docs", "This interface as a web page.", get_docs, {200: html}, tag=OPERATIONS, needs="open"
         ),
     ]
-    described = openapi_document([*routes, *added])
+    described = openapi_document([*routes, *added], has_keys)
     document, page = msgspec.json.encode(described), docs_page(described)
     return added

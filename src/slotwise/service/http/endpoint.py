@@ -30,7 +30,7 @@ class Endpoint:
     """Responds to the requests for one route."""
 
     def __init__(self, route: Route[Any], service: Service, access: Access) -> None:
-        self._route, self._authorize = route, access.authorize
+        self._route, self._access = route, access
         self._name, self._new_name, self._service = route.name, route.names_new, service
         self._handle = LargeResponses(route).handle if route.large else route.handle
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
@@ -46,7 +46,7 @@ class Endpoint:
         started, headers, detail, id = time.perf_counter(), _NO_HEADERS, "", ""
         try:
             headers = header_values(scope["headers"])
-            caller = self._authorize(self._route, scope, headers)
+            caller = self._access.authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
             if _REPLACEMENT in scope["path"]:
@@ -68,6 +68,8 @@ class Endpoint:
             detail, response = problem.detail, problem.response()
             if isinstance(error, Refused):
                 self._service.metrics.refused.labels(error.key, str(response.status)).inc()
+        if b"origin" in headers:
+            response = self._access.with_cors(response, scope, headers)
         seconds = time.perf_counter() - started
         self._count(response.status)
         self._seconds.observe(seconds)

@@ -21,6 +21,18 @@ _PROBLEMS_OF_BODIES = {
     415: "the body has an unsupported media type",
     **_INVALID,
 }
+_PROBLEMS_OF_KEYS = {
+    401: "no valid key",
+    403: "the key does not have the scope, or is not for the page or the origin",
+    429: "above the rate of the key: retry after Retry-After seconds",
+}
+_SECURITY_SCHEMES = {
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A key: `sw_` and 38 letters and digits. The names at each operation are the scopes of keys.",
+    }
+}
 _ETAG = {
     "required": True,
     "description": "the version; send it as If-Match to change exactly this version",
@@ -30,15 +42,15 @@ _REF = "#/components/schemas/{name}"
 Schemas = dict[Any, Any]  # type -> schema
 
 
-def openapi_document(routes: list[Route[Any]]) -> dict[str, Any]:
-    """The whole document."""
+def openapi_document(routes: list[Route[Any]], with_keys: bool = False) -> dict[str, Any]:
+    """The whole document. In dev mode, it does not mention keys."""
     types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody]
     unique = list(dict.fromkeys(types))
     references, components = msgspec.json.schema_components(unique, ref_template=_REF)
     schemas = dict(zip(unique, references, strict=True))
     paths: dict[str, Any] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas, with_keys)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -48,7 +60,7 @@ def openapi_document(routes: list[Route[Any]]) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, **({"securitySchemes": _SECURITY_SCHEMES} if with_keys else {})},
     }
 
 
@@ -57,7 +69,7 @@ def _body_types(route: Route[Any]) -> list[Any]:
     return returned + ([] if route.body is None else [route.body])
 
 
-def _operation(route: Route[Any], schemas: Schemas) -> dict[str, Any]:
+def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
@@ -68,20 +80,26 @@ def _operation(route: Route[Any], schemas: Schemas) -> dict[str, Any]:
                 str(status): _response(*response, schemas, route.has_etag)
                 for status, response in route.responses.items()
             },
-            **{str(status): _problem(status, text, schemas) for status, text in sorted(_problems(route).items())},
+            **{
+                str(status): _problem(status, text, schemas)
+                for status, text in sorted(_problems(route, with_keys).items())
+            },
         },
     }
+    if with_keys and route.needs != "open":
+        operation["security"] = [{"key": [route.needs]}, *([{}] if route.accepts_tokens else [])]
     if route.body is not None:
         content = {media_type: {"schema": schemas[route.body]} for media_type in route.media_types}
         operation["requestBody"] = {"required": not route.body_optional, "content": content}
     return operation
 
 
-def _problems(route: Route[Any]) -> dict[int, str]:
+def _problems(route: Route[Any], with_keys: bool) -> dict[int, str]:
     """Every error status that a route may return."""
     of_parameters = _INVALID if route.parameters or "{page}" in route.path else {}
     of_body = _PROBLEMS_OF_BODIES if route.body is not None else {}
-    return {**_PROBLEMS_OF_ALL, **of_parameters, **of_body, **route.problems}
+    of_key = _PROBLEMS_OF_KEYS if with_keys and route.needs != "open" else {}
+    return {**_PROBLEMS_OF_ALL, **of_key, **of_parameters, **of_body, **route.problems}
 
 
 def _response(description: str, body: Any, schemas: Schemas, has_etag: bool) -> dict[str, Any]:
@@ -97,7 +115,9 @@ def _response(description: str, body: Any, schemas: Schemas, has_etag: bool) -> 
 
 def _problem(status: int, description: str, schemas: Schemas) -> dict[str, Any]:
     response: dict[str, Any] = {"description": description, "content": {MEDIA_TYPE: {"schema": schemas[ProblemBody]}}}
-    if status == 503:
+    if status == 401:
+        response["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}, "description": "Bearer"}}
+    if status in (429, 503):
         response["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
     return response
 

@@ -101,7 +101,8 @@ def problem_of(error: Exception, request_id: str = "") -> Problem:
 
 def _headers(error: ServiceError) -> dict[str, str]:
     if isinstance(error, Unauthorized):
-        return {"www-authenticate": 'Bearer realm="slotwise"'}
+        why = "" if error.key == "none" else ', error="invalid_token"'  # RFC 6750, section 3
+        return {"www-authenticate": f'Bearer realm="slotwise"{why}'}
     if isinstance(error, TooManyRequests):
         return {"retry-after": str(max(1, math.ceil(error.seconds)))}
     return {}

@@ -16,10 +16,11 @@ from starlette.types import ASGIApp
 
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
-from slotwise.service.http.access import LOOPBACK, DevAccess, OpenAccess
+from slotwise.service.http.access import LOOPBACK, Access, DevAccess, OpenAccess
 from slotwise.service.http.app import make_app, make_metrics_app
 from slotwise.service.http.connection import HEAD_SECONDS, Connection, ConnectionConfig
 from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.key_access import key_access
 from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.reload import Reloader
@@ -111,11 +112,14 @@ async def serve(
     tls = network.tls.context() if network.tls else None
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
     with _bound(network) as listener, _bound_metrics(network) as metrics:
-        async with running(path_of(settings.store), seed=settings.seed, resources=resources) as service:
+        async with (
+            running(path_of(settings.store), seed=settings.seed, resources=resources) as service,
+            _access(service, settings) as access,
+        ):
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            app = make_app(service, DevAccess(), extra_routes)
+            app = make_app(service, access, extra_routes)
             async with (
                 listening(app, listener, network.proxies, tls, settings.shutdown_seconds) as serving,
                 _serving_metrics(service, metrics),
@@ -127,6 +131,15 @@ async def serve(
                 if stop.is_set():
                     report("stopping")
             reporting.cancel()
+
+
+@asynccontextmanager
+async def _access(service: Service, settings: Settings) -> AsyncIterator[Access]:
+    if settings.dev:
+        yield DevAccess()
+    else:
+        async with key_access(service, settings.store) as access:
+            yield access
 
 
 @asynccontextmanager

@@ -164,7 +164,26 @@ class LogRow(NamedTuple):
     discarded: bool
 
 
-class Ledger(Protocol):
+class KeyLedger(Protocol):
+    """The operations of one transaction on API keys."""
+
+    def keys_version(self) -> int:
+        """A number that grows with every `save_key`."""
+
+    def keys(self) -> list[ApiKey]:
+        """All API keys, also expired and revoked ones, oldest first."""
+
+    def key(self, id: str) -> ApiKey | None:
+        """The API key with this id, or None."""
+
+    def save_key(self, key: ApiKey) -> None:
+        """Add or replace an API key."""
+
+    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
+        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
+
+
+class Ledger(KeyLedger, Protocol):
     """The operations of one transaction."""
 
     def page(self, name: str) -> StoredPage | None:
@@ -234,21 +253,6 @@ class Ledger(Protocol):
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
         """Replace all secrets by these."""
-
-    def keys_version(self) -> int:
-        """A number that grows with every `save_key`."""
-
-    def keys(self) -> list[ApiKey]:
-        """All API keys, also expired and revoked ones, oldest first."""
-
-    def key(self, id: str) -> ApiKey | None:
-        """The API key with this id, or None."""
-
-    def save_key(self, key: ApiKey) -> None:
-        """Add or replace an API key."""
-
-    def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
-        """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
 
 
 Operation = Callable[[Ledger], ResultT]

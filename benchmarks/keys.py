@@ -1,0 +1,119 @@
+"""What keys cost: the check of a key in a recommendation, and what wrong keys of one client cost the others."""
+
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.epoll_client import encode_request, repeat, send_requests
+from benchmarks.measure import Row, report
+from benchmarks.running_server import RunningServer
+from slotwise.client.keys import StoreKeys
+from slotwise.service.keys import make_secret
+
+CONNECTIONS, REQUESTS, TURNS = 8, 2_000, 15
+WRONG_KEYS = 10_000
+RATE, SECONDS = 200.0, 4.0  # of the client with a right key
+ATTACKS = 5
+PATH = "/v1/pages/shop/recommendations"
+
+
+def start(store: Path, key: str | None) -> RunningServer:
+    """A service that requires keys, or one in dev mode if `key` is None."""
+    command = [sys.executable, "-m", "slotwise", "serve", "--store", f"sqlite:///{store}", "--port", "0", "--quiet"]
+    server = RunningServer(command if key else [*command, "--dev"], key=key)
+    server.define("shop", 50)
+    return server
+
+
+def checking(folder: Path) -> list[Row]:
+    """Throughput with and without keys. Both services get the same header, and the turns alternate."""
+    keys = StoreKeys(folder / "keys.db")
+    admin, key = (keys.create({"name": "a", "scopes": [scope], "rate": 1e6})["key"] for scope in ("admin", "serve"))
+    servers = {"keys": start(folder / "keys.db", admin), "dev": start(folder / "dev.db", None)}
+    request = encode_request(PATH, b"{}", key=key)
+    rates: dict[str, list[float]] = {name: [] for name in servers}
+    micros: dict[str, list[float]] = {name: [] for name in servers}
+    for k in range(TURNS + 1):
+        for name, server in servers.items() if k % 2 else reversed(servers.items()):
+            before = server.processor_seconds()
+            responses = send_requests(server.port, repeat(request, REQUESTS), CONNECTIONS)
+            if k:  # the first turn warms up
+                rates[name].append(responses.rate)
+                micros[name].append(1e6 * (server.processor_seconds() - before) / REQUESTS)
+    for server in servers.values():
+        server.end()
+    throughput = np.median(np.array(rates["keys"]) / rates["dev"])
+    processor = np.median(np.array(micros["keys"]) / micros["dev"])
+    return [
+        *(Row(f"recommend, {name}: processor time", float(np.median(micros[name])), "us") for name in servers),
+        Row("recommend, keys / dev: throughput", float(throughput), "x", 0.95, False),
+        Row("recommend, keys / dev: processor time", float(processor), "x"),
+    ]
+
+
+def attacked(folder: Path) -> list[Row]:
+    """The p99 of a client with a right key, alone and while another one tries wrong keys on one connection."""
+    admin = StoreKeys(folder / "store.db").create({"name": "a", "scopes": ["admin"]})["key"]
+    server = start(folder / "store.db", admin)
+    request = encode_request(PATH, b"{}", key=admin)
+    paced(server.port, request)
+    ratios, alone, under_attack = [], [], []
+    for _ in range(ATTACKS):
+        alone.append(paced(server.port, request))
+        attack = subprocess.Popen([sys.executable, "-m", "benchmarks.keys", "--attack", str(server.port)])
+        under_attack.append(paced(server.port, request))
+        attack.wait()
+        ratios.append(under_attack[-1] / alone[-1])
+    (metrics,) = send_requests(
+        server.port, repeat(encode_request("/metrics", b"", "GET", admin), 1), 1, keep_bodies=True
+    ).bodies
+    server.end()
+    counted = f'slotwise_refused_requests_total{{key="unknown",status="401"}} {float(ATTACKS * WRONG_KEYS)}'
+    return [
+        Row("p99 of a client with a right key", 1e3 * float(np.median(alone)), "ms"),
+        Row(f"the same during {WRONG_KEYS:,} wrong keys", 1e3 * float(np.median(under_attack)), "ms"),
+        Row("p99 during wrong keys / alone", float(np.median(ratios)), "x", 1.5),
+        Row("all wrong keys are in the metrics", float(counted in metrics.decode()), "", 1.0, False),
+    ]
+
+
+def paced(port: int, request: bytes) -> float:
+    """The p99 latency, in seconds, of requests at a constant rate on one connection."""
+    latencies = []
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        started = time.perf_counter()
+        for k in range(int(RATE * SECONDS)):
+            time.sleep(max(0.0, started + k / RATE - time.perf_counter()))
+            sent = time.perf_counter()
+            connection.sendall(request)
+            assert connection.recv(1 << 20).startswith(b"HTTP/1.1 201")
+            latencies.append(time.perf_counter() - sent)
+    return float(np.quantile(latencies, 0.99))
+
+
+def attack(port: int) -> None:
+    """Send wrong keys on one connection, each after the answer to the one before."""
+    requests = iter([encode_request(PATH, b"{}", key=make_secret()) for _ in range(WRONG_KEYS)])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        for request in requests:
+            connection.sendall(request)
+            assert connection.recv(1 << 20).startswith(b"HTTP/1.1 401")
+
+
+def main() -> bool:
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        rows = checking(Path(first)) + attacked(Path(second))
+    return report("Keys", Path(__file__).stem, rows)
+
+
+if __name__ == "__main__":
+    if "--attack" in sys.argv:
+        attack(int(sys.argv[-1]))
+    else:
+        sys.exit(not main())

@@ -1,0 +1,87 @@
+"""Create, list, revoke and rotate keys: in a store, or through a running service."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from slotwise.checks import BadInput
+from slotwise.client.http_client import HttpClient, path_of
+from slotwise.service.api.keys import view_key
+from slotwise.service.errors import ServiceError
+from slotwise.service.key_changes import KeySpec, create_key, revoke_key, rotate_key
+from slotwise.service.keys import NewKey
+from slotwise.service.store.direct_keys import change_keys, create_store
+from slotwise.service.store.interface import KeyLedger
+
+Result = TypeVar("Result")
+
+
+class Keys(Protocol):
+    """Where keys are changed. New keys are returned as `{"id": ..., "key": ...}`."""
+
+    def create(self, spec: dict[str, Any]) -> dict[str, str]: ...
+
+    def list(self) -> list[dict[str, Any]]: ...
+
+    def revoke(self, id: str) -> None: ...
+
+    def rotate(self, id: str, overlap: float) -> dict[str, str]: ...
+
+
+class StoreKeys:
+    """The keys of a store. A service may run on it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def create(self, spec: dict[str, Any]) -> dict[str, str]:
+        try:
+            checked = msgspec.convert(spec, KeySpec)
+        except msgspec.ValidationError as error:
+            raise BadInput(f"this key cannot be created: {error}") from None
+        create_store(self._path)
+        return _shown(self._change(lambda ledger: create_key(ledger, checked, time.time())))
+
+    def list(self) -> list[dict[str, Any]]:
+        now = time.time()
+        keys = self._change(lambda ledger: ledger.keys())
+        return [msgspec.to_builtins(view_key(key, now)) for key in keys]
+
+    def revoke(self, id: str) -> None:
+        self._change(lambda ledger: revoke_key(ledger, id, time.time()))
+
+    def rotate(self, id: str, overlap: float) -> dict[str, str]:
+        return _shown(self._change(lambda ledger: rotate_key(ledger, id, overlap, time.time())))
+
+    def _change(self, operation: Callable[[KeyLedger], Result]) -> Result:
+        try:
+            return change_keys(self._path, operation)
+        except ServiceError as error:
+            fields = "; ".join(f"{field.pointer}: {field.detail}" for field in error.errors)
+            raise BadInput(fields or error.detail) from None
+
+
+class ServiceKeys:
+    """The keys of a running service."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self._client = client
+
+    def create(self, spec: dict[str, Any]) -> dict[str, str]:
+        return dict(self._client.call("POST", "/v1/keys", spec))
+
+    def list(self) -> list[dict[str, Any]]:
+        return list(self._client.call("GET", "/v1/keys")["keys"])
+
+    def revoke(self, id: str) -> None:
+        self._client.call("DELETE", path_of("keys", id))
+
+    def rotate(self, id: str, overlap: float) -> dict[str, str]:
+        return dict(self._client.call("POST", path_of("keys", id, "rotate"), {"overlap": overlap}))
+
+
+def _shown(new: NewKey) -> dict[str, str]:
+    return {"id": new.key.id, "key": new.secret}

@@ -1,0 +1,57 @@
+"""Limits of the rate of requests: for a key, and for each address that uses a key. They are in memory only."""
+
+from collections import OrderedDict
+
+MOST_ADDRESSES = 10_000  # for each key; the addresses that were not used for longest are forgotten
+
+
+class RateLimit:
+    """Allows `rate` requests per second, and up to `burst` requests at once.
+
+    This is the generic cell rate algorithm: it keeps one number, the time at which the next request is due.
+    """
+
+    __slots__ = ("_due", "_interval", "_tolerance")
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._interval, self._tolerance, self._due = 1.0 / rate, (max(burst, 1.0) - 1.0) / rate, 0.0
+
+    def take(self, now: float) -> float:
+        """Count a request. Returns 0, or the seconds to wait if the request is not allowed."""
+        due = self._due if self._due > now else now
+        wait = due - now - self._tolerance
+        if wait > 0.01 * self._interval:  # sums of times are not exact
+            return wait
+        self._due = due + self._interval
+        return 0.0
+
+
+class AddressLimits:
+    """A rate limit for each address."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate, self._burst = rate, burst
+        self._limits: OrderedDict[str, RateLimit] = OrderedDict()
+
+    def take(self, address: str, now: float) -> float:
+        """Count a request from this address, as `RateLimit.take` does."""
+        limit = self._limits.get(address)
+        if limit is None:
+            limit = self._limits[address] = RateLimit(self._rate, self._burst)
+            if len(self._limits) > MOST_ADDRESSES:
+                self._limits.popitem(last=False)
+        else:
+            self._limits.move_to_end(address)
+        return limit.take(now)
+
+
+def network_of(address: str) -> str:
+    """The address, or the /64 network of an IPv6 address: a visitor has all addresses of such a network."""
+    if ":" not in address:
+        return address
+    head, has_gap, tail = address.partition("%")[0].partition("::")
+    groups = head.split(":") if head else []
+    if has_gap:
+        rest = tail.split(":") if tail else []
+        groups += ["0"] * (8 - len(groups) - len(rest)) + rest
+    return ":".join(groups[:4])

@@ -1,0 +1,69 @@
+"""Read and change the keys of a store without its service, also while the service runs.
+
+Nothing else may be written this way: a running service has the counts in memory, and would not notice.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from slotwise.checks import BadInput
+from slotwise.service.store.interface import KeyLedger
+from slotwise.service.store.key_table import KeyTable
+from slotwise.service.store.migrations import check_current, check_ours
+from slotwise.service.store.sqlite import SqliteStore
+
+BUSY_SECONDS = 30.0  # how long to wait for a transaction of the service or of another command
+KeyResult = TypeVar("KeyResult")
+
+
+def create_store(path: Path) -> None:
+    """Create a store, unless there is one."""
+    if not path.exists() or path.stat().st_size == 0:
+
+        async def open_once() -> None:
+            await SqliteStore(path).close()
+
+        asyncio.run(open_once())
+
+
+def change_keys(path: Path, operation: Callable[[KeyLedger], KeyResult]) -> KeyResult:
+    """Run an operation in a transaction of its own.
+
+    Raises `BadInput` if there is no store, if its tables have another version, or if it stays busy.
+    """
+    if not path.exists():
+        raise BadInput(f"there is no store {str(path)!r}; `slotwise keys create` creates one")
+    try:
+        return _in_transaction(path, operation)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            raise BadInput(
+                f"the store {str(path)!r} is busy: another process has written to it for {BUSY_SECONDS:g} seconds"
+            ) from None
+        raise BadInput(f"cannot change the store {str(path)!r}: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None
+
+
+def _in_transaction(path: Path, operation: Callable[[KeyLedger], KeyResult]) -> KeyResult:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=BUSY_SECONDS
+    )
+    try:
+        check_ours(connection, str(path))
+        check_current(connection, str(path))
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # a checkpoint could take long
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = operation(KeyTable(connection))
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+        return result
+    finally:
+        connection.close()

@@ -18,6 +18,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     load,
     logs,
     page_edits,
+    page_history,
     pages,
     policies,
     reproduce,

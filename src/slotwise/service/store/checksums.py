@@ -27,6 +27,7 @@ QUERIES = {  # what is checked: counts, epochs and rates are not listed, because
     "event_ids": "SELECT id, display, kind, entry FROM event_ids WHERE 1",
     "base": 'SELECT page, item, segment, "column", clicks, skips FROM base WHERE 1',
     "base_rates": "SELECT page, hour, variant, displays, shown, clicks FROM base_rates WHERE 1",
+    "history": "SELECT page, number, time, key, name, action, subject, before, after FROM history WHERE 1",
     "keys": "SELECT id, digest, name, scopes, pages, origins, rate, created, expires, revoked, last_used FROM keys "
     "WHERE 1",
 }

@@ -9,15 +9,15 @@ from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.change_history import ChangeHistory
 from slotwise.service.store.interface import StoredItem, StoredPage
-from slotwise.service.store.key_table import KeyTable
 
 decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 
 
-class Definitions(KeyTable):
+class Definitions(ChangeHistory):
     """The operations of a ledger that do not depend on traffic. `Ledger` describes them."""
 
     def page(self, name: str) -> StoredPage | None:
@@ -64,6 +64,11 @@ class Definitions(KeyTable):
     def item(self, page: int, name: str) -> StoredItem | None:
         row = self._run("SELECT number, version, body FROM items WHERE page = ? AND name = ?", (page, name)).fetchone()
         return None if row is None else StoredItem(row[0], name, row[1], _item.decode(row[2]))
+
+    def specs(self, page: int, names: Sequence[str]) -> dict[str, ItemSpec]:
+        marks = ", ".join("?" * len(names))
+        rows = self._run(f"SELECT name, body FROM items WHERE page = ? AND name IN ({marks})", (page, *names))
+        return {name: _item.decode(body) for name, body in rows}
 
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS

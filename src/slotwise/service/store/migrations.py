@@ -100,6 +100,13 @@ MIGRATIONS = [
             clicks = clicks + excluded.clicks;
     DELETE FROM base_rates WHERE displays = 0 AND shown = 0 AND clicks = 0;
     """,
+    """
+    CREATE TABLE history (  -- changes of definitions; key is NULL in dev mode, before and after are JSON
+        page INTEGER NOT NULL, number INTEGER NOT NULL, time REAL NOT NULL, key TEXT, name TEXT NOT NULL,
+        action TEXT NOT NULL, subject TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+        PRIMARY KEY (page, number)
+    ) WITHOUT ROWID;
+    """,
 ]
 
 

@@ -55,7 +55,7 @@ def send_requests(
     while pending:
         for number, _ in poll.poll():
             connection, sent = pending.pop(number)
-            body = _receive_body(connection)
+            body = receive_body(connection)
             latencies.append(time.perf_counter() - sent)
             if keep_bodies:
                 bodies.append(body)
@@ -67,10 +67,11 @@ def send_requests(
     return Responses(seconds, np.array(latencies), bodies)
 
 
-def _receive_body(connection: socket.socket) -> bytes:
+def receive_body(connection: socket.socket, status: bytes = b"20") -> bytes:
+    """The body of a response, whose status must begin like this."""
     content = connection.recv(RECEIVE_BYTES)
     head, _, body = content.partition(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 20"):
+    if not head.startswith(b"HTTP/1.1 " + status):
         raise RuntimeError(content[:500].decode("latin-1"))
     length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
     while len(body) < length:

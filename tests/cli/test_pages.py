@@ -236,6 +236,15 @@ def test_list_and_show(apply, show, service: Process, page: str, slotwise) -> No
     assert sum(cell["clicks"] for cell in answer["insights"]["counts"]) == 30
 
 
+def test_show_says_what_a_template_shares(apply, show, service: Process, page: str) -> None:
+    assert apply(f'template = "grid-of-{page}"\n{FIRST}').exit_code == 0
+    assert apply(f'template = "grid-of-{page}"\n{FIRST}').stdout == f"page {page}: nothing to change\n"
+    send_click(service, page)
+    line = next(line for line in show().stdout.splitlines() if line.startswith("template"))
+    assert line.startswith(f"template grid-of-{page}: 1 page, 1 displays; too few clicks")
+    assert show("--json").json()["template"] == f"grid-of-{page}"
+
+
 def test_unknown_values_are_printed_as_a_dash(apply, show, service: Process, page: str) -> None:
     def hero(lines: list[str]) -> list[str]:
         return [cell.strip() for cell in next(line for line in lines if " hero " in line).split("│")]

@@ -11,7 +11,8 @@ import pytest
 
 from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.metrics import Metrics
-from slotwise.service.pages.page_learner import ITEMS_ADDED, NO_DRAWS, PageLearner, RefreshJob
+from slotwise.service.pages.draws_due import ITEMS_ADDED, NO_DRAWS
+from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from tests.service.running_service import ITEMS, Client, open_client, run_scenario
 from tests.waiting import HANG, until
 

@@ -24,6 +24,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     reproduce,
     serve,
     simulate,
+    top,
     uplift,
     verify,
 )

@@ -8,6 +8,7 @@ from rich.table import Column, Table
 from slotwise.cli import _console as console
 from slotwise.client.likely_display import likely_display
 from slotwise.client.pages import why_not_shown
+from slotwise.notebook import plural
 
 UNKNOWN = "-"
 _DURATIONS = ("click_window", "retention")  # settings in seconds
@@ -59,13 +60,26 @@ def _print_source(insights: PageDict | None, verbose: bool) -> None:
     console.print_line(learnt_from + f" ({variants})" * bool(variants))
     if insights["note"]:
         console.print_line(insights["note"])
+    if insights.get("template"):
+        console.print_line(_template_line(insights["template"]))
     if verbose and insights.get("sampling"):
         console.print_line(insights["sampling"])
+
+
+def _template_line(template: PageDict) -> str:
+    """What the page shares, and whether a test found that it should not."""
+    line = f"template {template['template']}: {plural(template['pages'], 'page')}, {template['displays']:,.0f} displays"
+    if template["note"]:
+        return f"{line}; {template['note']}"
+    if template["kappas_differ"] is None:
+        return f"{line}; too few clicks to test whether the visibilities differ between the pages"
+    return f"{line}; a test finds no difference between the visibilities of the pages"
 
 
 def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
     kappas = {(row["layout"], row["position"]): row for row in insights.get("kappa", [])}
     observed = {(cell["layout"], cell["position"]) for cell in insights.get("counts", [])}
+    shares = bool((insights.get("template") or {}).get("used"))  # then other pages tell the visibilities
     seen, best = _seen(page, insights, segment, observed), _best(insights, segment, observed)
     name_columns = ("layout", "position")[len(page["layouts"]) == 1 :]  # the name of an only layout says nothing
     columns = (Column("visibility", no_wrap=True), Column("visitors see"), Column("best without pins"))
@@ -73,7 +87,7 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
     for layout, positions in page["layouts"].items():
         for position in positions:
             place = layout, position
-            visibility = _format_estimate(kappas.get(place) if place in observed else None, digits=2)
+            visibility = _format_estimate(kappas.get(place) if shares or place in observed else None, digits=2)
             cells = (*place[-len(name_columns) :], visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
             table.add_row(*map(escape, cells))
     console.stdout.print(table)

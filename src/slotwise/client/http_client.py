@@ -54,13 +54,16 @@ class HttpClient:
             **self._authorization,
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        try:
-            status, answer, etag = self._exchange(method, self.address.prefix + path, content, all_headers)
-        except (OSError, http.client.HTTPException) as error:
-            self._http.close()
-            hint = "does it use http instead of https?" if self.address.secure else "`slotwise serve --dev` starts one"
-            raise Unreachable(f"{self.address.url} does not answer: {_error_text(error)}; {hint}") from None
+        status, answer, etag = self._send(method, path, content, all_headers)
         return Reply(status, self._decode(status, answer), etag)
+
+    def text(self, path: str) -> str:
+        """The text at a path. Raises BadInput when the service refuses the request."""
+        status, answer, _ = self._send("GET", path, None, self._authorization)
+        if status >= 300:
+            reason = f"{status_text(status)}, {error_detail(self._decode(status, answer))}"
+            raise BadInput(f"{self.address.url} refuses GET {path}: {reason}")
+        return answer.decode(errors="replace")
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Send one request and return the JSON of the reply. Raises BadInput when the service refuses the request.
@@ -75,6 +78,16 @@ class HttpClient:
             reason = f"{status_text(reply.status)}, {error_detail(reply.body)}"
             raise BadInput(f"{self.address.url} refuses {method} {path}: {reason}")
         return reply.body
+
+    def _send(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, str | None]:
+        try:
+            return self._exchange(method, self.address.prefix + path, content, headers)
+        except (OSError, http.client.HTTPException) as error:
+            self._http.close()
+            hint = "does it use http instead of https?" if self.address.secure else "`slotwise serve --dev` starts one"
+            raise Unreachable(f"{self.address.url} does not answer: {_error_text(error)}; {hint}") from None
 
     def _exchange(
         self, method: str, path: str, content: bytes | None, headers: dict[str, str]

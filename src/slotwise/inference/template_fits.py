@@ -47,13 +47,34 @@ def joint_fit(queries: Sequence[Query], estimate: Callable[[Batch], None]) -> Jo
     _impute_per_query(joint, offsets)
     linked_positions = _linked_positions(joint)
     batch = _divided(joint, separate, linked_positions)
-    likeliest = Batch.of([stacked])  # the test needs it, whatever the method and the prior
+    together, each = _kappa_tests(stacked, offsets)
+    linked = int((batch.identifiable & ~_identifiable_alone(separate)).sum())
+    warnings = position_warnings(joint, linked_positions, [quoted(name) for name in queries[0].positions])
+    return JointFit(batch, linked, together, each, warnings)
+
+
+class KappaComparison(NamedTuple):
+    """Whether queries with the same positions have the same kappas."""
+
+    test: KappaTest | None  # of all queries together
+    differ: bool  # whether it finds a difference that is significant and large enough to matter
+    stand_out: list[bool]  # the same for each query, compared with the others
+
+
+def compare_kappas(queries: Sequence[Counts]) -> KappaComparison:
+    """Test whether queries have the same kappas, without fitting anything else."""
+    separate = Batch.of(queries)
+    together, each = _kappa_tests(Counts(separate.clicks, separate.skips), separate.offsets)
+    return KappaComparison(together, _differing([together])[0], _differing(each))
+
+
+def _kappa_tests(stacked: Counts, offsets: Ints) -> tuple[KappaTest | None, list[KappaTest | None]]:
+    """The test of all queries together, and that of each query. They need the likeliest fit, without a prior."""
+    likeliest = Batch.of([stacked])
     fit_em(likeliest, 0.0)
     assess(likeliest)
     together, each = kappa_tests_by_exclusion(likeliest, offsets)
-    linked = int((batch.identifiable & ~_identifiable_alone(separate)).sum())
-    warnings = position_warnings(joint, linked_positions, [quoted(name) for name in queries[0].positions])
-    return JointFit(batch, linked, _listed(together)[0], _listed(each), warnings)
+    return _listed(together)[0], _listed(each)
 
 
 def templates(fits: Sequence[tuple[JointFit | None, list[str]]]) -> list[Template | None]:

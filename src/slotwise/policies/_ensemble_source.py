@@ -15,18 +15,17 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.coordinates import ChainState
+from slotwise.inference.sampling.draw_budget import CELLS_SWEPT, DRAWS, number_of_draws, steps
 from slotwise.inference.sampling.ensemble import BURN_IN, LONG_BURN_IN
 from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, record_draws
 from slotwise.inference.sampling.learnt_prior import Learnt
 from slotwise.inference.sampling.mixing_sampler import SLICE_EVERY, Schedule, sample
 from slotwise.inference.sampling.ridges import single_component
+from slotwise.inference.sampling.template_draws import TemplateDraws, draw_page
 from slotwise.jit import kernel
 
-DRAWS, LEAST_DRAWS = 64, 16  # very large pages have fewer draws
 GROWTH = 0.03  # draws are made again when displays or clicks have changed by this share
 _LEAST_BURN_IN = 20  # sweeps of a chain that starts anywhere, on a very large page
-_CELLS_SWEPT = 32_000_000  # cells of the count matrix x sweeps: the budget of all draws, a second or two
-_CALL_SIZE = 3_000_000  # cells x sweeps in one compiled call, so that a thread can be stopped between two calls
 _SCORE_WARM_UP = 20  # calls of `score` before the first draw, because estimators converge over several calls
 
 
@@ -48,6 +47,15 @@ class EnsembleSource(Protocol):
 
         With `far`, the counts have changed so much that the memory may be far from the bulk of the posterior.
         """
+
+    @property
+    def takes_shared_draws(self) -> bool:
+        """Whether a page can use draws that the pages of a template share."""
+
+    def draw_given(
+        self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
+    ) -> EnsembleDraws:
+        """Make draws given what the pages of a template share. It is called only if `takes_shared_draws`."""
 
     @property
     def planner(self) -> "Planner | None":
@@ -76,7 +84,12 @@ class PosteriorEnsemble:
 
     Successive states of a random walk are nearly equal, so they would make a poor ensemble. `learnt` gives the prior
     for the policy's settings, and `free_from` the first position whose kappa is not fixed at 1.
+
+    On a page of a template, the kappas are those of the template. So is the prior, unless it is uniform by the policy's
+    settings.
     """
+
+    takes_shared_draws = True
 
     def __init__(
         self,
@@ -97,20 +110,33 @@ class PosteriorEnsemble:
         cells = n_items * n_positions
         settling, slice_every = BURN_IN, SLICE_EVERY
         if far or memory is None:
-            settling, slice_every = max(_LEAST_BURN_IN, min(LONG_BURN_IN, _CELLS_SWEPT // cells)), 1
-        for step in _steps(settling, cells):
+            settling, slice_every = max(_LEAST_BURN_IN, min(LONG_BURN_IN, CELLS_SWEPT // cells)), 1
+        for step in steps(settling, cells):
             sample(counts, ridges, chain, Schedule(step, 1, slice_every, free_from, learnt), rng)
-        draws = EnsembleDraws.empty(_size(getattr(params, "draws", DRAWS), cells), n_items, n_positions)
+        draws = EnsembleDraws.empty(number_of_draws(getattr(params, "draws", DRAWS), cells), n_items, n_positions)
         done = 0
-        for step in _steps(len(draws.theta), cells * sweeps):
+        for step in steps(len(draws.theta), cells * sweeps):
             schedule = Schedule(sweeps, 1, SLICE_EVERY, free_from, learnt)
             record_draws(counts, ridges, chain, schedule, draws.rows(done, done + step), rng)
             done += step
         return draws, chain
 
+    def draw_given(
+        self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
+    ) -> EnsembleDraws:
+        """Draw the thetas exactly, given each draw of the template."""
+        if self._learnt(params) == Learnt.NOTHING:
+            shared = shared._replace(beta=np.ones_like(shared.beta))
+        return draw_page(counts, shared, getattr(params, "draws", DRAWS), rng)
+
 
 class ScoreEnsemble:
-    """Draws that are calls of the policy's `score`. One is enough if the score depends on the counts alone."""
+    """Draws that are calls of the policy's `score`. One is enough if the score depends on the counts alone.
+
+    A score takes no kappas from outside, so a page of a template makes its own draws.
+    """
+
+    takes_shared_draws = False
 
     def __init__(self, policy_name: str, draws: int = DRAWS) -> None:
         self._policy_name, self._draws = policy_name, draws
@@ -123,7 +149,7 @@ class ScoreEnsemble:
         policy = sys.modules[self._policy_name]
         fill = _build_fill(policy, policy.score)
         n_items, n_positions = counts.clicks.shape
-        draws = EnsembleDraws.empty(_size(self._draws, n_items * n_positions), n_items, n_positions)
+        draws = EnsembleDraws.empty(number_of_draws(self._draws, n_items * n_positions), n_items, n_positions)
         theta, kappa = np.empty(n_items), np.empty(n_positions)
         same_size = memory is not None and memory.counts.clicks.shape == counts.clicks.shape
         state = (memory if same_size else policy.init(params, n_items, n_positions, rng))._replace(counts=counts)
@@ -131,6 +157,12 @@ class ScoreEnsemble:
             fill(params, state, rng, theta, kappa, draws.rows(0, 1))
         fill(params, state, rng, theta, kappa, draws)
         return draws, state
+
+    def draw_given(
+        self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
+    ) -> EnsembleDraws:
+        """Never called."""
+        raise NotImplementedError
 
 
 @cache
@@ -148,16 +180,6 @@ def _build_fill(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...
                 kappas[draw, position] = kappa[position]
 
     return fill
-
-
-def _size(wanted: int, cells: int) -> int:
-    return min(wanted, max(_CELLS_SWEPT // cells, LEAST_DRAWS))
-
-
-def _steps(total: int, size: int) -> list[int]:
-    """Split a number of sweeps, each of this size, into calls."""
-    step = max(_CALL_SIZE // size, 1)
-    return [min(step, total - done) for done in range(0, total, step)]
 
 
 def _chain(memory: ChainState | None, n_items: int, n_positions: int, rng: np.random.Generator) -> ChainState:

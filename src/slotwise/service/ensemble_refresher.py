@@ -1,26 +1,46 @@
-"""Makes new ensembles of pages on a background thread, the most urgent page first, within a share of one core."""
+"""Makes new ensembles of pages, and draws of templates, on a background thread.
+
+The most urgent page or template comes first. All of them together use a share of one core.
+"""
 
 import asyncio
 import logging
 import math
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.metrics import Metrics
-from slotwise.service.pages.page_ensemble import PageEnsemble
-from slotwise.service.pages.page_learner import ITEMS_ADDED, RefreshJob
-from slotwise.service.pages.page_model import PageModel
+from slotwise.service.pages.draws_due import ITEMS_ADDED
 
 SHARE = 0.5  # of one core
 BATCH_PAGES, BATCH_SECONDS = 32, 0.01  # a batch ends after this many pages, or after this much CPU time
 _log = logging.getLogger("slotwise.service")
 
 
+class DrawJob(Protocol):
+    """Makes draws on a background thread."""
+
+    def run(self, rng: np.random.Generator) -> Any:
+        """The draws, or None if none are needed."""
+
+
+class Refreshable(Protocol):
+    """A page or a template. `install` gets what the job returned."""
+
+    @property
+    def urgency(self) -> int: ...
+    @property
+    def growth(self) -> float: ...
+    def begin_refresh(self) -> DrawJob: ...
+    def install(self, draws: Any) -> None: ...
+    def apply_pending(self) -> None: ...
+
+
 class _JobResult(NamedTuple):
-    ensemble: PageEnsemble | None  # None if the page needs no draws, or if the job failed
+    draws: Any  # None if no draws are needed, or if the job failed
     failed: bool
 
 
@@ -30,7 +50,7 @@ class _BatchResult(NamedTuple):
 
 
 class Refresher:
-    """The queue of pages whose ensembles are due. All calls are made on the thread of the event loop.
+    """The queue of pages and templates whose draws are due. All calls are made on the thread of the event loop.
 
     Pages wait in one queue for each level of urgency. Only one batch runs at a time. After each batch, the refresher
     rests so long that its share of the time is `share`. With a seed, it does not rest, and a batch ends with its last
@@ -43,10 +63,10 @@ class Refresher:
         self.set_share(share)
         self._batch_seconds = BATCH_SECONDS if seed is None else math.inf
         self._rng = np.random.default_rng(None if seed is None else [seed, 1])  # used by one batch at a time
-        self._waiting: list[dict[PageModel, None]] = [{} for _ in range(ITEMS_ADDED + 1)]
-        self._levels: dict[PageModel, int] = {}  # of the pages that wait
-        self._running: dict[PageModel, None] = {}
-        self._changed: dict[PageModel, None] = {}  # pages with changes that may wait to be applied to the counts
+        self._waiting: list[dict[Refreshable, None]] = [{} for _ in range(ITEMS_ADDED + 1)]
+        self._levels: dict[Refreshable, int] = {}  # of the pages that wait
+        self._running: dict[Refreshable, None] = {}
+        self._changed: dict[Refreshable, None] = {}  # pages with changes that may wait to be applied to the counts
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         metrics.refresh_waiting.set_function(lambda: len(self._levels))
@@ -61,7 +81,7 @@ class Refresher:
         """Whether no page waits for an ensemble and none is being made."""
         return self._task is None
 
-    def request(self, model: PageModel) -> None:
+    def request(self, model: Refreshable) -> None:
         """Put a page into the queue if its ensemble is due. This is called after every change of the page."""
         self._changed[model] = None
         urgency = model.urgency
@@ -73,7 +93,7 @@ class Refresher:
         if self._task is None:  # also if an earlier task failed, because no thread could be started
             self._task = asyncio.create_task(self._run())
 
-    def forget(self, model: PageModel) -> None:
+    def forget(self, model: Refreshable) -> None:
         """Remove a page from the queue. If an ensemble is being made for it, this ensemble will not be used."""
         self._running.pop(model, None)
         level = self._levels.pop(model, None)
@@ -110,9 +130,9 @@ class Refresher:
         finally:
             self._task, self._running = None, {}
 
-    def _take(self) -> list[PageModel]:
+    def _take(self) -> list[Refreshable]:
         """Remove the most urgent pages from the queue. Pages of one level are taken in the order of their requests."""
-        batch: list[PageModel] = []
+        batch: list[Refreshable] = []
         for level in reversed(self._waiting):
             while level and len(batch) < BATCH_PAGES:
                 model = next(iter(level))
@@ -120,13 +140,13 @@ class Refresher:
                 batch.append(model)
         return batch
 
-    def _finish(self, batch: list[PageModel], result: _BatchResult) -> None:
+    def _finish(self, batch: list[Refreshable], result: _BatchResult) -> None:
         kept, self._running = self._running, {}
-        for model, (ensemble, failed) in zip(batch, result.jobs, strict=False):
-            self._metrics.refreshes.inc(ensemble is not None)
+        for model, (draws, failed) in zip(batch, result.jobs, strict=False):
+            self._metrics.refreshes.inc(draws is not None)
             self._metrics.refresh_failures.inc(failed)
             if model in kept and not failed:  # after a failure, the next change of the counts asks again
-                model.install(ensemble)
+                model.install(draws)
         for model in batch[len(result.jobs) :]:
             if model in kept:
                 self.request(model)
@@ -138,12 +158,12 @@ class Refresher:
         return max((model.growth for model in urgent), default=0.0)
 
 
-def _apply_pending(models: list[PageModel]) -> None:
+def _apply_pending(models: list[Refreshable]) -> None:
     for model in models:
         model.apply_pending()
 
 
-def _run_jobs(jobs: list[RefreshJob], most_seconds: float, rng: np.random.Generator) -> _BatchResult:
+def _run_jobs(jobs: list[DrawJob], most_seconds: float, rng: np.random.Generator) -> _BatchResult:
     """Run jobs until this CPU time is used up. This runs on a background thread."""
     began, results = time.thread_time(), list[_JobResult]()
     for job in jobs:

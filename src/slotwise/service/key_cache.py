@@ -59,7 +59,7 @@ class KeyCache:
         """Load the keys if they have changed."""
         version = self._version
         changed = await self._store.read(lambda ledger: _read_if_changed(ledger, version))
-        if changed is not None:
+        if changed is not None and changed[0] > self._version:  # a refresh that began later may have ended before
             self._version, keys = changed
             self._apply(keys)
 

@@ -82,7 +82,9 @@ class Metrics:
         self.refreshes = Counter("slotwise_refreshes", "Ensembles made.", **options)
         self.refresh_seconds = Counter("slotwise_refresh_seconds", "CPU time spent on making ensembles.", **options)
         self.refresh_failures = Counter("slotwise_refresh_failures", "Ensembles that could not be made.", **options)
-        self.refresh_waiting = Gauge("slotwise_refresh_waiting", "Pages that wait for a new ensemble.", **options)
+        self.refresh_waiting = Gauge(
+            "slotwise_refresh_waiting", "Pages and templates that wait for new draws.", **options
+        )
         self.refresh_growth = Gauge(
             "slotwise_refresh_growth",
             "Growth of the most urgent page that waits, relative to the growth from which on it is due.",

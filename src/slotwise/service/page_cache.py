@@ -31,6 +31,8 @@ from slotwise.service.store.interface import (
     StoredPage,
     commit_and_apply,
 )
+from slotwise.service.templates.template_cache import TemplateCache
+from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
 BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
 
@@ -72,6 +74,7 @@ class PageCache:
         self._sizes: dict[str, int] = {}  # bytes of each page in memory
         self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
+        self._templates = TemplateCache(self._read_template, refresher.request, refresher.forget)
         self.ready = False
 
     async def compile(self) -> None:
@@ -137,6 +140,7 @@ class PageCache:
             del self._by_number[model.page.number]
             self._n_bytes -= self._sizes.pop(name)
             self._refresher.forget(model)
+            self._templates.remove(model)
 
     def clear(self) -> None:
         for name in [*self._by_name, *self._loads]:
@@ -162,7 +166,7 @@ class PageCache:
                 if not kernels.done():
                     await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not noted
                 elif found[1] is not None:
-                    return self._publish(PageModel(*found[1], self._rng, self._refresher.request))
+                    return self._publish(PageModel(*found[1], self._rng, self._ask_for_draws))
                 else:
                     model = await self._build(found[0])
                     if model is not None:
@@ -190,13 +194,29 @@ class PageCache:
 
     def _read_and_build(self, reader: Reader, name: str) -> PageModel | None:
         content = reader.read(lambda ledger: _read_content(ledger, name))
-        return None if content is None else PageModel(*content, self._rng, self._refresher.request)
+        return None if content is None else PageModel(*content, self._rng, self._ask_for_draws)
 
     def _publish(self, model: PageModel) -> PageModel:
+        self._templates.add(model)
         self._by_name[model.page.name] = self._by_number[model.page.number] = model
         self._measure(model)
         self._metrics.pages.set(len(self._by_name))
         return model
+
+    def _ask_for_draws(self, model: PageModel) -> None:
+        """Ask for the draws that are due after a change of a page: its own, and those of its template."""
+        self._refresher.request(model)
+        if model.template is not None:
+            self._refresher.request(model.template)
+
+    def _read_template(self, name: str) -> TemplateCounts:
+        """The counts of the pages of a template. A background thread calls this."""
+        now = self._clock()
+        return self._store.read_here(lambda ledger: read_counts(ledger, name, self._block, now))
+
+    def _block(self, number: int) -> PageBlock | None:
+        model = self._by_number.get(number)
+        return None if model is None else model.block()
 
     def _measure(self, model: PageModel) -> None:
         """Note the size of a page. If the pages need more memory than the budget, evict those not used for longest."""
@@ -212,10 +232,10 @@ class PageCache:
         self._evict_beyond_budget()
 
     def _evict_beyond_budget(self) -> None:
-        while self._n_bytes > self._most_bytes and len(self._by_name) > 1:
+        while self._n_bytes + self._templates.n_bytes > self._most_bytes and len(self._by_name) > 1:
             self.evict(next(iter(self._by_name)))
             self._metrics.evicted.inc()
-        self._metrics.page_bytes.set(self._n_bytes)
+        self._metrics.page_bytes.set(self._n_bytes + self._templates.n_bytes)
 
     def _apply(self, page: int, change: Callable[[PageModel], None]) -> None:
         """Apply a committed change to a page, if the page is in memory or is being built."""
@@ -243,7 +263,7 @@ class PageCache:
         author: Author = DEV,
     ) -> tuple[StoredPage, bool]:
         """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before."""
-        now = self._clock()
+        now, templates = self._clock(), set[str]()
 
         def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
             before = ledger.page(name)
@@ -257,6 +277,9 @@ class PageCache:
                 line = check_limits(body, 0 if before is None else len(ledger.items(before.number)))
                 if line is not None:
                     raise DoesNotFit.at("", line)
+            if not archived:
+                _check_template(ledger, name, body.spec)
+            templates.update(_changed_templates(before, None if archived else body))
             saved = ledger.save_page(name, body, before and before.version, now, archived)
             sides = differing(_described(before.body) if before is not None and exists else None, _described(body))
             ledger.record_change(saved.number, author, now, "archive" if archived else "page", name, sides)
@@ -266,6 +289,7 @@ class PageCache:
             model = self._by_name.get(name)
             if model is None or archived or not model.redefine(result[0]):
                 self.evict(name)
+            self._templates.pages_changed(templates)
 
         return await commit_and_apply(self._store, operation, apply)
 
@@ -362,7 +386,12 @@ class PageCache:
             ledger.record_change(number, author, now, "state", name, ({"revision": revision - 1}, after))
             return revision
 
-        return await commit_and_apply(self._store, operation, lambda _: self.evict(name))
+        def apply(_: int) -> None:
+            self.evict(name)
+            if model.template is not None:
+                self._templates.pages_changed({model.template.name})
+
+        return await commit_and_apply(self._store, operation, apply)
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
         """Fade the counts of a page if an epoch has passed."""
@@ -391,6 +420,27 @@ def _served_page(ledger: Ledger, name: str) -> StoredPage:
 def _described(body: PageBody) -> dict[str, object]:
     """What the history keeps of a page: its settings and its pins."""
     return {**msgspec.to_builtins(body.spec), "pins": body.pins}
+
+
+def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:
+    """Raise DoesNotFit if another page of the template has other layouts. The order of positions does not matter."""
+    other = None if spec.template is None else ledger.template_page(spec.template, other_than=name)
+    if other is None:
+        return
+    ours, theirs = spec.all_layouts(), other.body.spec.all_layouts()
+    if {layout: set(ours[layout]) for layout in ours} != {layout: set(theirs[layout]) for layout in theirs}:
+        line = (
+            f"the page {other.name!r} of this template has other layouts, {theirs}; pages of a template have the same "
+            "layouts with the same positions: use these, or another template"
+        )
+        raise DoesNotFit.at("/template", line)
+
+
+def _changed_templates(before: StoredPage | None, after: PageBody | None) -> set[str]:
+    """The templates that a page joins or leaves."""
+    left = None if before is None or before.archived else before.body.spec.template
+    joined = None if after is None else after.spec.template
+    return {name for name in (left, joined) if name is not None} if left != joined else set()
 
 
 def _unknown_item(name: str) -> NotFound:

@@ -64,9 +64,10 @@ class Service:
     ) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
         self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
+        self.on_commit: Callable[[int, float], None] | None = None  # called with the size of a group and the seconds
         self._health = StoreHealth(self.metrics)
         callbacks = StoreCallbacks(
-            committed=self.metrics.observe_group,
+            committed=self._committed,
             failed=lambda: self._health.set_degraded(True),
             recovered=self._recovered,
             dropped=lambda displays: self._displays.forget_dropped(displays),
@@ -133,6 +134,11 @@ class Service:
     async def check_store(self) -> None:
         """Raise StoreDown if the store cannot be written."""
         await self._health.check(self.store)
+
+    def _committed(self, size: int, seconds: float) -> None:
+        self.metrics.observe_group(size, seconds)
+        if self.on_commit is not None:
+            self.on_commit(size, seconds)
 
     def _recovered(self) -> None:
         """Load every page again, because displays issued while the store was down are not in the store."""

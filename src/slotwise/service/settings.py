@@ -60,6 +60,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 5.0
     log_level: Annotated[LogLevel, Meta(description="Least severe messages in the log of the service.")] = "warning"
     log_format: Annotated[LogFormat, Meta(description="Lines of the log: text, or JSON objects.")] = "text"
+    traces: Annotated[bool, Meta(description="Send OpenTelemetry traces; the variables OTEL_... say where to.")] = False
     seed: (
         Annotated[
             int,

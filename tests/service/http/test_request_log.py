@@ -4,14 +4,13 @@ import json
 import logging
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from slotwise.service.api.route import Response
 from slotwise.service.http.request_log import MOST_WARNINGS, RequestLog, request_id
 from slotwise.service.keys import make_secret
-from slotwise.service.log_output import JsonLines, TextLines
+from slotwise.service.log_output import JsonLines, TextLines, fields_of
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 
 RECOMMEND = "/v1/pages/shop/recommendations"
@@ -63,20 +62,28 @@ def test_an_invalid_id_is_replaced(given: str) -> None:
     assert re.fullmatch("[0-9a-f]{16}", request_id({b"x-request-id": given.encode("latin-1")}))
 
 
-def test_warnings_are_limited_and_the_omitted_ones_counted(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr("slotwise.service.http.request_log.time.monotonic", lambda: now[0])
-    monkeypatch.setattr(logging.getLogger("slotwise"), "propagate", True)
+class Records(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def test_warnings_are_limited_and_the_omitted_ones_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, kept = [100.0], Records()
+    monkeypatch.setattr("slotwise.service.http.request_log.monotonic", lambda: now[0])
+    monkeypatch.setattr(logging.getLogger("slotwise.requests"), "handlers", [kept])
     log, scope = RequestLog("recommend"), {"method": "POST", "path": "/"}
     for _ in range(MOST_WARNINGS + 5):
         log.write(scope, Response(503), "id", "down", 0.1)
-    assert len(caplog.records) == MOST_WARNINGS
+    assert len(kept.records) == MOST_WARNINGS
     now[0] += 1.0
     log.write(scope, Response(503), "id", "down", 0.1)
-    fields: Any = caplog.records[-1].__dict__["fields"]
-    assert fields["omitted"] == 5
+    assert fields_of(kept.records[-1])["omitted"] == 5
 
 
 @pytest.mark.parametrize("formatter", [TextLines(), JsonLines()], ids=["text", "json"])

@@ -15,8 +15,9 @@ import pytest
 from scipy.stats import chi2
 
 import slotwise as sw
+from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.policies import policies
-from slotwise.policies._ensemble_source import DRAWS, EnsembleSource, ensemble_source
+from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source
 from slotwise.policies._policy_module import can_serve, find, learns, make_params, serving_params
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from slotwise.checks import BadInput
@@ -455,6 +456,30 @@ def test_keys_survive_a_restart_with_every_field(run: Callable[..., None]) -> No
         assert await store.read(lambda ledger: ledger.key("gone")) is None
 
     run(save, change, compare)
+
+
+def test_the_pages_of_a_template_come_by_displays_and_archived_ones_not_at_all(run: Callable[..., None]) -> None:
+    body = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"], template="grid"))
+
+    async def define(store: Store) -> None:
+        await defined(store)
+        for name in ("few", "many", "archived"):
+            await store.do(lambda ledger, name=name: ledger.save_page(name, body, None, NOW))  # type: ignore[misc]
+        await store.do(lambda ledger: ledger.import_counts(3, [], 50.0, None))
+        for number, id in enumerate("abc"):
+            store.add(msgspec.structs.replace(display(id), page=2 if number else 3))
+        await store.do(lambda ledger: ledger.save_page("archived", body, 1, NOW, archived=True))
+        await store.do(lambda ledger: ledger.begin_epoch(3, 8, NOW))
+
+    async def check(store: Store) -> None:
+        pages = await store.read(lambda ledger: ledger.template_pages("grid"))
+        assert [(page.name, displays) for page, displays in pages] == [("many", pytest.approx(25.5)), ("few", 2.0)]
+        assert await asyncio.to_thread(store.read_here, lambda ledger: ledger.template_pages("other")) == []
+        other = await store.read(lambda ledger: ledger.template_page("grid", other_than="few"))
+        assert other is not None
+        assert other.name == "many"
+
+    run(define, check)
 
 
 def test_a_reader_sees_what_was_added_before_it_and_nothing_later(run: Callable[..., None]) -> None:

@@ -33,6 +33,7 @@ class PageView(Struct):
     holdout: float
     holdout_order: str
     half_life: float | None
+    template: str | None
     pins: dict[str, dict[str, str]]
     items: list[PageItem]
 

@@ -25,6 +25,8 @@ _PAGE = """<!doctype html>
 {% for tag, operations in tags.items() %}<h2>{{ tag }}</h2>
 {% for path, method, operation in operations %}<details id="{{ operation.operationId }}"><summary>
 <span class="method">{{ method | upper }}</span> <code>{{ path }}</code> {{ operation.summary }}</summary>
+{% if operation.security %}<p>needs a key with the scope {{ operation.security[0].key[0] }}
+{% if operation.security[1:] %} or tokens{% endif %}</p>{% endif %}
 {% if operation.parameters %}<table>{% for parameter in operation.parameters %}
 <tr><td><code>{{ parameter.name }}</code></td><td>{{ parameter.in }}</td>
 <td>{{ parameter.description or parameter.schema.description }}</td></tr>{% endfor %}</table>{% endif %}

@@ -49,10 +49,10 @@ class KeyAccess:
         added = {"vary": "Origin"}
         if self._keys.has_origin(origin):
             added["access-control-allow-origin"] = origin.decode("latin-1")
-            added["access-control-expose-headers"] = "Retry-After"
+            added["access-control-expose-headers"] = "Retry-After, X-Request-Id"
             if response.status == 204 and b"access-control-request-method" in headers and scope["method"] == "OPTIONS":
                 added["access-control-allow-methods"] = response.headers["allow"]
-                added["access-control-allow-headers"] = "Authorization, Content-Type"
+                added["access-control-allow-headers"] = "Authorization, Content-Type, X-Request-Id"
                 added["access-control-max-age"] = str(PREFLIGHT_SECONDS)
         return response._replace(headers={**response.headers, **added})
 

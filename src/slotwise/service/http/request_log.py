@@ -6,8 +6,8 @@ A line never has a body, a query, a header or an address, because they may conta
 import logging
 import re
 import secrets
-import time
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
 from starlette.types import Scope
@@ -57,7 +57,7 @@ class RequestLog:
         _log.log(level, "%s", detail or "answered", extra={"fields": fields})
 
     def _is_too_much(self) -> bool:
-        now = time.monotonic()
+        now = monotonic()
         if now - self._second >= 1.0:
             self._second, self._in_second = now, 0
         self._in_second += 1

@@ -22,6 +22,7 @@ class Resource(BaseRoute):
     """One path with an endpoint for each method. It also responds to OPTIONS. Other methods get 405."""
 
     def __init__(self, path: str, routes: Sequence[Route[Any]], service: Service, access: Access) -> None:
+        self._path = path
         pattern = "".join(
             f"(?P<{piece[1:-1]}>[^/]+)" if piece.startswith("{") else re.escape(piece)
             for piece in re.split(r"({\w+})", path)
@@ -39,7 +40,7 @@ class Resource(BaseRoute):
         match = self._match(scope["path"])
         if match is None:
             return _NO_MATCH
-        return _FULL, {"path_params": match.groupdict()}
+        return _FULL, {"path_params": match.groupdict(), "route_path": self._path}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self._endpoints.get(scope["method"])

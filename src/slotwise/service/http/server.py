@@ -8,12 +8,13 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from slotwise.extras import require
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
 from slotwise.service.http.access import LOOPBACK, Access, DevAccess, OpenAccess
@@ -108,10 +109,12 @@ async def serve(
     `report` is called with each line about the progress. SIGHUP calls `reread`, and applies what can change.
     """
     configure_log(settings.log_level, settings.log_format)
+    if settings.traces:
+        require("otel", "--traces")
     network = network_of(settings)
     tls = network.tls.context() if network.tls else None
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
-    with _bound(network) as listener, _bound_metrics(network) as metrics:
+    with _bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
         async with (
             running(path_of(settings.store), seed=settings.seed, resources=resources) as service,
             _access(service, settings) as access,
@@ -119,7 +122,7 @@ async def serve(
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            app = make_app(service, access, extra_routes)
+            app = traces.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
             async with (
                 listening(app, listener, network.proxies, tls, settings.shutdown_seconds) as serving,
                 _serving_metrics(service, metrics),
@@ -131,6 +134,19 @@ async def serve(
                 if stop.is_set():
                     report("stopping")
             reporting.cancel()
+
+
+@contextmanager
+def _traced(app: ASGIApp, service: Service, settings: Settings) -> Iterator[ASGIApp]:
+    """The application with traces, if the settings ask for them."""
+    if not settings.traces:
+        yield app
+        return
+    from slotwise.service.http.traces import TracedApp, exporting_tracer, trace_commits
+
+    with exporting_tracer() as tracer:
+        trace_commits(service, tracer)
+        yield TracedApp(app, tracer)
 
 
 @asynccontextmanager

@@ -15,12 +15,15 @@ import numpy as np
 
 from slotwise.checks import BadInput
 from slotwise.jit import cache_folder
+from slotwise.policies._ensemble_source import ensemble_source
 from slotwise.policies._policy_module import find
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.interface import PageCounts, StoredPage
+from slotwise.service.templates.page_template import PageTemplate
+from slotwise.service.templates.template_counts import TemplateCounts
 
 TRIAL = PageSpec(positions=["one"])
 _THIS_MODULE = "slotwise.service.pages.compiler"
@@ -76,9 +79,23 @@ def compile_kernels(like: PageSpec = TRIAL) -> None:
     model.set_items([(1, "b", ItemSpec(prior=prior))])
     model.begin_epoch(1, 0.0)
     model.install(model.begin_refresh().run(np.random.default_rng(0)))  # compiles also what changes the counts
+    if ensemble_source(find(spec.policy)).takes_shared_draws:
+        _compile_template(model)
     display = model.choose(RecommendationRequest(), "trial", 0, 0.0)
     if not display.entries:
         raise BadInput("the compiled kernels do not work on this machine: a trial display stayed empty")
+
+
+def _compile_template(model: PageModel) -> None:
+    """Compile what a page of a template needs besides."""
+    rng, template = np.random.default_rng(0), PageTemplate("trial", lambda: counts, lambda _: None)
+    counts = TemplateCounts([model.block()], 1, 1.0)
+    template.install(template.begin_refresh().run(rng))
+    items = list(zip(model.names, model.specs, strict=True))
+    page = PageModel(model.page, items, PageCounts([], 0.0, 0), rng)
+    page.join(template)
+    page.choose(RecommendationRequest(), "warming", 0, 0.0)
+    page.install(page.begin_refresh().run(rng))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import math
 from typing import NamedTuple
 
 MOST_LEVEL = 8  # the counts are hundreds of times what they were
+NO_DRAWS, ITEMS_ADDED = MOST_LEVEL + 1, MOST_LEVEL + 2  # levels of urgency above those of growth
+FAR = 0.5  # if displays or clicks have changed by this share, the sampler has to settle again
 
 
 class CountsVersion(NamedTuple):
@@ -32,8 +34,14 @@ class Growth:
         self.now = CountsVersion(self.now.displays * factor, self.now.clicks * factor, self.now.changes)
 
     def change(self) -> None:
-        """Note a change of the items or their priors."""
+        """Note a change of the items or their priors, or of the pages of a template."""
         self.now = self.now._replace(changes=self.now.changes + 1)
+
+    def restart(self, noted: CountsVersion, drawn_from: CountsVersion) -> None:
+        """Draws were made from other counts than those `noted` here. Continue from there with what was added since."""
+        displays, clicks = self.now.displays - noted.displays, self.now.clicks - noted.clicks
+        self.now = CountsVersion(drawn_from.displays + displays, drawn_from.clicks + clicks, self.now.changes)
+        self.drawn_from = drawn_from
 
     @property
     def share(self) -> float:

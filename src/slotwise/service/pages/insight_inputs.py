@@ -7,6 +7,8 @@ from slotwise.counts import Counts
 from slotwise.service.pages.page_definition import ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import StoredPage
+from slotwise.service.templates.template_counts import TemplateCounts
+from slotwise.service.templates.template_insight import MOST_CELLS
 
 
 class InsightInputs(NamedTuple):
@@ -19,6 +21,8 @@ class InsightInputs(NamedTuple):
     pins: dict[str, dict[str, str]]  # the pins in effect: layout -> position -> item
     default_displays: dict[str, dict[str, str]]  # layout -> position -> item; empty in the mode `learn`
     now: float
+    uses_template: bool
+    shared: TemplateCounts | None  # the counts of all pages of the template, if the page has one
 
     @property
     def spec(self) -> PageSpec:
@@ -36,7 +40,7 @@ class InsightInputs(NamedTuple):
 def insight_inputs(model: PageModel, now: float) -> Callable[[], InsightInputs]:
     """Copy the data that the event loop may change. Returns a function that a background thread calls for the rest."""
     page, names, specs, segments = model.page, list(model.names), list(model.specs), list(model.segments)
-    body = page.body
+    body, template, uses_template = page.body, model.template, model.uses_template
     layouts = list(body.spec.all_layouts())
     pins = {layout: model.effective_pins(layout, now) for layout in layouts}
     defaults = {layout: model.default_display(layout, now) for layout in layouts if body.spec.mode != "learn"}
@@ -44,6 +48,7 @@ def insight_inputs(model: PageModel, now: float) -> Callable[[], InsightInputs]:
     def inputs() -> InsightInputs:
         rows = [(segment, name, spec) for name, spec in zip(names, specs, strict=True) for segment in body.segments]
         counts = model.counts(len(names)) if names else None
-        return InsightInputs(page, counts, rows, segments, pins, defaults, now)
+        shared = None if template is None else template.read().limited(MOST_CELLS)
+        return InsightInputs(page, counts, rows, segments, pins, defaults, now, uses_template, shared)
 
     return inputs

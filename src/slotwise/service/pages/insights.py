@@ -23,6 +23,7 @@ from slotwise.service.pages.display_shares import (
 )
 from slotwise.service.pages.insight_inputs import InsightInputs
 from slotwise.service.store.interface import HourlyRate
+from slotwise.service.templates.template_insight import TemplateInsight, template_insight, with_other_pages
 
 DRAWS, LEAST_DRAWS = 1000, 20
 LEAST_ESS = 400.0  # an estimate with a smaller effective sample size has no interval
@@ -88,7 +89,7 @@ class VariantHour(Struct):
 
 
 class Insights(Struct):
-    """Everything that a page has learnt."""
+    """Everything that a page has learnt. `template` is null if the page has none."""
 
     page: str
     version: int
@@ -104,6 +105,7 @@ class Insights(Struct):
     counts: list[InsightCell]
     variants: list[VariantTotals]
     hours: list[VariantHour]
+    template: TemplateInsight | None
 
 
 def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
@@ -123,11 +125,13 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         counts=[],
         variants=_variant_totals(rates),
         hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
+        template=_template(inputs),
     )
     if inputs.counts is None:
         return result
-    draws = _sample(inputs, inputs.counts)
-    thetas, kappas = _thetas(inputs, draws), _kappas(inputs, inputs.counts, draws)
+    joint = _joint_counts(inputs, inputs.counts)
+    draws = _sample(inputs, joint)
+    thetas, kappas = _thetas(inputs, draws), _kappas(inputs, joint, draws)
     return msgspec.structs.replace(
         result,
         displays=inputs.counts.displays,
@@ -142,11 +146,30 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
     )
 
 
+def _template(inputs: InsightInputs) -> TemplateInsight | None:
+    name = inputs.spec.template
+    return (
+        None if name is None or inputs.shared is None else template_insight(name, inputs.uses_template, inputs.shared)
+    )
+
+
+def _joint_counts(inputs: InsightInputs, counts: Counts) -> Counts:
+    """The counts of the page. If it uses a template, rows and columns of the other pages follow."""
+    if inputs.shared is None or not inputs.uses_template:
+        return counts
+    return with_other_pages(inputs.page.number, inputs.columns, counts, inputs.shared)
+
+
 def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
+    """Draws given the counts, in which rows and columns of other pages may follow those of the page."""
     active = np.array([spec.is_active(inputs.now) for _, _, spec in inputs.rows])
     names = [f"{segment}/{item}" for segment, item, _ in inputs.rows]
     columns = ["prior", *("/".join(pair) for pair in inputs.columns)]
     groups = [rows_and_columns(inputs, active, group) for group in display_groups(inputs)]
+    others = np.zeros(len(counts.clicks) - active.size, np.bool_)
+    active, names = np.concatenate([active, others]), names + [f"another page, row {k}" for k in range(others.size)]
+    groups = [(np.concatenate([rows, others]), positions) for rows, positions in groups]
+    columns += [f"another page, column {k}" for k in range(len(columns), counts.clicks.shape[1])]
     size = counts.clicks.size
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
@@ -174,7 +197,7 @@ def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[Kap
     most visible one of its component, 1 is an estimate like any other. If no count links the position to another
     position, nothing is known about its visibility.
     """
-    intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective_sample_sizes[len(inputs.rows) :]
+    intervals, all_ess = draws.intervals(LEVEL).kappa, draws.effective_sample_sizes[draws.theta.shape[1] :]
     _, component = components(counts.arrays())
     estimates = []
     for k, (layout, position) in enumerate(inputs.columns, 1):

@@ -46,6 +46,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     holdout: Share = 0.0
     holdout_order: Literal["default", "random"] = "random"
     half_life: Seconds | None = None
+    template: Name | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
         """The positions of every layout, as {layout: positions}. A request that names no layout gets the first one."""
@@ -93,6 +94,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     holdout: Share | UnsetType = UNSET
     holdout_order: Literal["default", "random"] | UnsetType = UNSET
     half_life: Seconds | UnsetType | None = UNSET
+    template: Name | UnsetType | None = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The definition with these changes. `positions` replaces `layouts`, and the other way round."""

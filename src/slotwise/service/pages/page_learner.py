@@ -8,27 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
+from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
-from slotwise.policies._ensemble_source import DRAWS, ensemble_source, growth_of
+from slotwise.policies._ensemble_source import ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
 from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, arrange_draw
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
-from slotwise.service.pages.draws_due import MOST_LEVEL, CountsVersion, Growth
+from slotwise.service.pages.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, from_draws, from_point_estimates
 from slotwise.service.store.interface import CountRows, Display, DisplayChange, PageCounts
+from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 
-NO_DRAWS, ITEMS_ADDED = MOST_LEVEL + 1, MOST_LEVEL + 2  # levels of urgency above those of growth
 MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier
-FAR = 0.5  # if displays or clicks have changed by this share, the sampler has to settle again
 MOST_LATER = 2_000  # items without draws that take part in one display
 _NOTHING_LATER = np.empty(0)
 
 
 class PageLearner:
-    """The counts and the ensemble of a page. All calls are made on the event loop, except `RefreshJob.run`."""
+    """The counts and the ensemble of a page. All calls are made on the event loop, except `RefreshJob.run`.
+
+    A page of a template gives its counts to the template. If its policy draws from a posterior, it takes draws of the
+    kappas and of the law of thetas in return.
+    """
 
     def __init__(
         self, body: PageBody, specs: Sequence[ItemSpec], counts: PageCounts | CountRows, rng: np.random.Generator
@@ -37,8 +41,9 @@ class PageLearner:
         policy = find(body.spec.policy)
         self.learns = learns(policy)
         self._source = ensemble_source(policy)
+        self.template: PageTemplate | None = None
         self._params = make_params(policy, serving_params(policy, body.spec.params), None)
-        self._n_segments, self._n_columns = len(body.segments), body.n_columns
+        self._n_segments, self._n_columns, self._columns = len(body.segments), body.n_columns, body.columns
         self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts)
         self._memory: Any = None  # what the source of draws keeps from one call to the next
         with self.matrix.locked() as arrays:
@@ -49,6 +54,11 @@ class PageLearner:
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
         self._later = np.empty((2, 0))  # clicks and skips in the priors of items that the ensemble does not have
         self._arrange = direct(arrange_draw)
+
+    @property
+    def uses_template(self) -> bool:
+        """Whether the page takes draws from its template."""
+        return self.template is not None and self._source.takes_shared_draws
 
     # displays
 
@@ -61,6 +71,8 @@ class PageLearner:
         """Fill the display of the layout from a random draw, or with a display that the policy planned."""
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
+            if self.template is not None and self.uses_template:
+                self.template.is_wanted = True
         ensemble = self._ensemble
         plan = ensemble.plans.get((segment, layout.name)) if ensemble.plans else None
         draw = int(self._rng.random() * len(ensemble.beta))
@@ -100,7 +112,7 @@ class PageLearner:
     def count_skips(self, display: Display) -> None:
         """Count the skips of a display that counts when it is issued."""
         self.matrix.append_skips(display)
-        self._growth.add(1.0, 0.0)
+        self._add_growth(1.0, 0.0)
 
     def apply_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes of counts that the store has committed. Their weights are those of this epoch."""
@@ -110,12 +122,20 @@ class PageLearner:
             faded = weight(epoch - display.epoch)
             displays += faded * counted
             clicks += faded * sum(change.clicks for change in entry_changes)
-        self._growth.add(displays, clicks)
+        self._add_growth(displays, clicks)
 
     def fade(self, epochs: int) -> None:
         """Lower the weight of all counts as if this many epochs had passed. Priors do not fade."""
         self.matrix.append_fading(epochs)
-        self._growth.fade(weight(epochs))
+        before, factor = self._growth.now, weight(epochs)
+        self._growth.fade(factor)
+        if self.template is not None:
+            self.template.count((factor - 1.0) * before.displays, (factor - 1.0) * before.clicks)
+
+    def _add_growth(self, displays: float, clicks: float) -> None:
+        self._growth.add(displays, clicks)
+        if self.template is not None:
+            self.template.count(displays, clicks)
 
     def items_changed(self, size_before: int, before: Collection[tuple[int, ItemSpec | None]]) -> None:
         """Follow a change of the items: `before` has the earlier definition of each, or None for a new item."""
@@ -151,6 +171,8 @@ class PageLearner:
         """How urgent new draws are. They are not due if this is negative."""
         if not self._asked or not self._specs:
             return -1  # the page needs no draws
+        if self.template is not None and self.uses_template and self.template.shared is None:
+            return -1  # the template makes its draws first
         if self._later.size:
             return ITEMS_ADDED
         if self._ensemble.warming:
@@ -171,7 +193,8 @@ class PageLearner:
         far = self._growth.share > FAR
         asked = list(self._asked.values()) if self._urgency_of_draws() >= 0 else []
         groups = EnsembleGroups(self._n_segments, asked, active)
-        return RefreshJob(self, groups, self._growth.now, far)
+        shared = self.template.shared if self.template is not None and self.uses_template else None
+        return RefreshJob(self, groups, self._growth.now, far, shared)
 
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Use a new ensemble from now on."""
@@ -188,6 +211,7 @@ class RefreshJob(NamedTuple):
     groups: EnsembleGroups
     made_from: CountsVersion
     far: bool
+    shared: SharedDraws | None  # if the page uses a template
 
     def run(self, rng: np.random.Generator) -> PageEnsemble | None:
         """Apply the pending changes and, if the page needs draws, make the draws. Other threads may use the page."""
@@ -195,7 +219,11 @@ class RefreshJob(NamedTuple):
         with matrix.locked() as counts:
             if not self.groups.asked or not counts.clicks.size:
                 return None
-            draws, learner._memory = learner._source.draw(learner._params, counts, learner._memory, self.far, rng)
+            if self.shared is not None:
+                given = self.shared.for_columns(learner._columns)
+                draws = learner._source.draw_given(learner._params, counts, given, rng)
+            else:
+                draws, learner._memory = learner._source.draw(learner._params, counts, learner._memory, self.far, rng)
         return from_draws(draws, learner._source.planner, learner._params, self.groups, self.made_from)
 
 

@@ -28,6 +28,8 @@ from slotwise.service.store.interface import (
     PageCounts,
     StoredPage,
 )
+from slotwise.service.templates.page_template import PageTemplate
+from slotwise.service.templates.template_counts import PageBlock, page_block
 
 DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
 _BYTES_OF_PAGE, _BYTES_OF_ITEM = 16_000, 200  # rough, without counts and draws; a page of 50 items takes 48 kB
@@ -82,9 +84,12 @@ class PageModel:
     def redefine(self, page: StoredPage) -> bool:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
 
-        That is the case if the new definition has another policy or other columns or segments of the count matrix.
+        That is the case if the new definition has another policy or template, or other columns or segments of the count
+        matrix.
         """
         before, after = self.page.body, page.body
+        if before.spec.template != after.spec.template:
+            return False
         if (before.columns, before.segments) != (after.columns, after.segments):
             return False
         if (before.spec.policy, before.spec.params) != (after.spec.policy, after.spec.params):
@@ -284,6 +289,11 @@ class PageModel:
         """
         return self._learner.matrix.counts(n_items)
 
+    def block(self) -> PageBlock:
+        """The counts in the form that a template needs. Any thread may call this."""
+        with self._learner.matrix.locked() as counts:
+            return page_block(self.page, counts)
+
     def cells(self) -> list[CellCounts]:
         """The counts above zero, in the store's form. Any thread may call this."""
         return self._learner.matrix.cells()
@@ -296,6 +306,21 @@ class PageModel:
     def n_bytes(self) -> int:
         """About how much memory the page takes, with its ensemble."""
         return _BYTES_OF_PAGE + _BYTES_OF_ITEM * len(self.specs) + self._learner.n_bytes
+
+    # the template
+
+    @property
+    def template(self) -> PageTemplate | None:
+        return self._learner.template
+
+    def join(self, template: PageTemplate) -> None:
+        """Share with the other pages of the template from now on. The page must be new in memory."""
+        self._learner.template = template
+
+    @property
+    def uses_template(self) -> bool:
+        """Whether the page takes draws from a template. It does not if its policy has no use for them."""
+        return self._learner.uses_template
 
     # the ensemble
 

@@ -15,19 +15,24 @@ from slotwise.service.store.interface import StoredItem, StoredPage
 decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
+TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
 
 
 class Definitions(ChangeHistory):
     """The operations of a ledger that do not depend on traffic. `Ledger` describes them."""
 
     def page(self, name: str) -> StoredPage | None:
-        row = self._run(
-            "SELECT page, name, version, archived, epoch, epoch_began, body FROM pages WHERE name = ?", (name,)
-        ).fetchone()
-        if row is None:
-            return None
-        number, name, version, archived, epoch, began, body = row
-        return StoredPage(number, name, version, bool(archived), epoch, began, decode_body(body))
+        return next(self._pages("WHERE name = ?", name), None)
+
+    def template_page(self, template: str, other_than: str) -> StoredPage | None:
+        return next(self._pages(f"WHERE {TEMPLATE} = ? AND NOT archived AND name <> ?", template, other_than), None)
+
+    def _pages(self, where: str, *values: str) -> Iterator[StoredPage]:
+        columns = "page, name, version, archived, epoch, epoch_began, body"
+        for number, name, version, archived, epoch, began, body in self._run(
+            f"SELECT {columns} FROM pages {where}", values
+        ):
+            yield StoredPage(number, name, version, bool(archived), epoch, began, decode_body(body))
 
     def page_names(self) -> list[str]:
         return [name for (name,) in self._run("SELECT name FROM pages WHERE NOT archived ORDER BY name")]

@@ -193,6 +193,15 @@ class Ledger(KeyLedger, Protocol):
     def page_names(self) -> list[str]:
         """The names of all pages that are not archived, sorted."""
 
+    def template_page(self, template: str, other_than: str) -> StoredPage | None:
+        """A page of a template that is not archived and has another name, or None."""
+
+    def template_pages(self, template: str) -> list[tuple[StoredPage, float]]:
+        """The pages of a template that are not archived, and the displays of each, as weighted in its current epoch.
+
+        Pages with more displays come first.
+        """
+
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
     ) -> StoredPage:
@@ -303,6 +312,9 @@ class Store(Protocol):
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
+
+    def read_here(self, operation: Operation[ResultT]) -> ResultT:
+        """Like `read`, but on the calling thread, which must not be that of the event loop."""
 
     def begin_read(self) -> "asyncio.Future[Reader]":
         """A reader of the data after all displays and operations that were added before this call, and no later ones.

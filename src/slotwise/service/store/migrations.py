@@ -80,6 +80,9 @@ MIGRATIONS = [
     INSERT INTO meta VALUES ('keys_version', '0');  -- grows with every change of a key, except of last_used
     """,
     """
+    CREATE INDEX pages_by_template ON pages (json_extract(body, '$.spec.template'));
+    """,
+    """
     CREATE TABLE checksums (name TEXT PRIMARY KEY, sum INTEGER NOT NULL) WITHOUT ROWID;
     ALTER TABLE pages ADD COLUMN rates_from INTEGER NOT NULL DEFAULT 0;  -- the rates of earlier hours are deleted
     CREATE TABLE base_rates (  -- the snapshot, too: the part of the rates that does not follow from the log
@@ -99,8 +102,6 @@ MIGRATIONS = [
         ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown,
             clicks = clicks + excluded.clicks;
     DELETE FROM base_rates WHERE displays = 0 AND shown = 0 AND clicks = 0;
-    """,
-    """
     CREATE TABLE history (  -- changes of definitions; key is NULL in dev mode, before and after are JSON
         page INTEGER NOT NULL, number INTEGER NOT NULL, time REAL NOT NULL, key TEXT, name TEXT NOT NULL,
         action TEXT NOT NULL, subject TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,

@@ -50,6 +50,7 @@ class SqliteStore:
             raise
         self._reader: SqliteLedger | None = None
         self._reads: set[asyncio.Future[object]] = set()
+        self._read_lock, self._is_closed = threading.Lock(), False  # of `read_here`
 
     @property
     def waiting(self) -> int:
@@ -69,6 +70,15 @@ class SqliteStore:
             return await asyncio.shield(reading)
         except sqlite3.Error as error:
             raise StoreDown from error
+
+    def read_here(self, operation: Operation[ResultT]) -> ResultT:
+        with self._read_lock:
+            if self._is_closed:
+                raise StoreDown
+            try:
+                return read_store(self._path, operation)
+            except sqlite3.Error as error:
+                raise StoreDown from error
 
     def begin_read(self) -> "asyncio.Future[Reader]":
         return self._writer.begin_read()
@@ -93,9 +103,14 @@ class SqliteStore:
             self._reader.close()  # before the writer, because the last connection checkpoints the WAL
         await self._writer.close()
         await asyncio.gather(*self._reads, return_exceptions=True)  # the lock is released after the last connection
+        await asyncio.to_thread(self._end_reads_here)
         for reader in list(self._readers):
             await asyncio.to_thread(reader.closed.wait, LONGEST_READ)
         self._lock.release()
+
+    def _end_reads_here(self) -> None:
+        with self._read_lock:
+            self._is_closed = True
 
 
 class SqliteReader:

@@ -9,8 +9,9 @@ from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.count_deltas import HOUR, Deltas
+from slotwise.service.store.definitions import TEMPLATE
 from slotwise.service.store.display_log import DisplayLog
-from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts
+from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts, StoredPage
 
 KEEP_RATES = 90 * 24  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
@@ -37,19 +38,35 @@ class SqliteLedger(DisplayLog):
 
     def count_rows(self, page: int) -> CountRows:
         self.flush()
-        epoch_now, base_epoch, base_displays, revision = self._run(
-            "SELECT epoch, base_epoch, base_displays, revision FROM pages WHERE page = ?", (page,)
+        epoch_now, base_epoch, revision = self._run(
+            "SELECT epoch, base_epoch, revision FROM pages WHERE page = ?", (page,)
         ).fetchone()
-        cells, displays = [np.empty((0, 5))], weight(epoch_now - base_epoch) * base_displays
+        cells = [np.empty((0, 5))]
         select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
         for query in (select.format(int(base_epoch), "base"), select.format("epoch", "counts")):
             cursor = self._run(query, (page,))
             while rows := cursor.fetchmany(_CHUNK):
                 chunk = np.array(rows, np.float64)
                 cells.append(chunk[:, :5] * np.where(_IS_AMOUNT, weights(epoch_now - chunk[:, 5:]), 1.0))
+        return CountRows(np.concatenate(cells), self._displays(page), revision)
+
+    def template_pages(self, template: str) -> list[tuple[StoredPage, float]]:
+        self.flush()
+        pages = [
+            (page, self._displays(page.number))
+            for page in self._pages(f"WHERE {TEMPLATE} = ? AND NOT archived", template)
+        ]
+        return sorted(pages, key=lambda pair: (-pair[1], pair[0].number))
+
+    def _displays(self, page: int) -> float:
+        """The displays of a page, weighted as of its current epoch."""
+        epoch_now, base_epoch, displays = self._run(
+            "SELECT epoch, base_epoch, base_displays FROM pages WHERE page = ?", (page,)
+        ).fetchone()
+        displays *= weight(epoch_now - base_epoch)
         for epoch, number in self._run("SELECT epoch, displays FROM epochs WHERE page = ?", (page,)):
             displays += weight(epoch_now - epoch) * number
-        return CountRows(np.concatenate(cells), displays, revision)
+        return float(displays)
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         with self._changing_page("page = ?", (page,)):

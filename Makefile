@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser unit statistics test-spark soak bench figures paper docs package clean help
+.PHONY: run test check browser tools unit statistics test-spark soak bench figures paper docs package image clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -25,6 +25,7 @@ help:
 	@echo "make figures     redraw the figures of the documentation"
 	@echo "make docs        build the documentation site into out/site; it works offline"
 	@echo "make package     build the sdist and the wheel, and try both in a fresh environment (up to ten minutes)"
+	@echo "make image       build the container image and try it; needs root on Debian, or buildah, mmdebstrap, podman and runc (up to 20 minutes)"
 	@echo "make paper       reproduce the paper (up to an hour on two cores) and update docs/paper.md"
 
 # .runs: the service is installed, and nothing that only other commands need (450 MB on disk);
@@ -58,10 +59,19 @@ browser:
 		{ echo "installing chromium, for the test that clicks in a browser"; \
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
+# Tests of deploy/ use promtool and caddy. Without them, two Debian packages are unpacked into .venv, and nothing is installed.
+TOOLS := $(VENV)/tools
+tools: $(READY)
+	@for pair in promtool:prometheus caddy:caddy; do \
+		command -v $${pair%:*} >/dev/null || [ -e $(TOOLS)/usr/bin/$${pair%:*} ] || ! command -v apt-get >/dev/null || \
+		{ echo "unpacking $${pair%:*}, for the tests of deploy/"; mkdir -p $(TOOLS); \
+		(cd $(TOOLS) && timeout 120 apt-get -qq download $${pair#*:} && dpkg -x $${pair#*:}_*.deb . && rm $${pair#*:}_*.deb) >/dev/null 2>&1; } || true; \
+	done
+
 # Two processes: most of the time goes to compilation, which uses one core. tests/worker_groups.py groups the tests.
 # Tests start about 140 processes, so Python keeps the bytecode of the sources even where it is told not to.
-unit: $(READY) browser
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
+unit: $(READY) browser tools
+	PATH="$$PATH:$(CURDIR)/$(TOOLS)/usr/bin" PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
@@ -103,6 +113,10 @@ package: $(READY)
 	mkdir $(PACKAGE)/sdist && tar --extract --strip-components 1 --directory $(PACKAGE)/sdist --file dist/*.tar.gz
 	cd $(PACKAGE)/sdist && PYTHONPATH=src ../../../$(BIN)/pytest tests/docs tests/clickmodels tests/test_names.py tests/test_package.py
 	rm -rf $(PACKAGE)
+
+# `make image BASE=python:3.12-slim` chooses the base. The image is not part of `make test`.
+image:
+	$(PYTHON) deploy/try_image.py $(if $(BASE),--base $(BASE))
 
 clean:
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,5 +1,6 @@
 """What keys cost: the check of a key in a recommendation, and what wrong keys of one client cost the others."""
 
+import asyncio
 import socket
 import subprocess
 import sys
@@ -13,9 +14,16 @@ from benchmarks.epoll_client import encode_request, receive_body, repeat, send_r
 from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
 from slotwise.client.keys import StoreKeys
+from slotwise.service.http.access import DevAccess
+from slotwise.service.http.app import make_app
+from slotwise.service.http.key_access import KeyAccess
+from slotwise.service.key_changes import KeySpec, create_key
 from slotwise.service.keys import make_secret
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
+from slotwise.service.service import running
 
 CONNECTIONS, REQUESTS, TURNS = 8, 2_000, 15
+HANDLED, HANDLED_TURNS = 300, 60
 WRONG_KEYS = 10_000
 RATE, SECONDS = 200.0, 3.0  # of the client with a right key
 ATTACKS = 5
@@ -54,6 +62,51 @@ def checking(folder: Path) -> list[Row]:
         Row("recommend, keys / dev: throughput", float(throughput), "x", 0.95, False),
         Row("recommend, keys / dev: processor time", float(processor), "x"),
     ]
+
+
+async def handling(folder: Path) -> list[Row]:
+    """Processor time of a request with and without keys, from the router to the encoded answer, without the server.
+
+    Other programs on the machine hardly affect it, unlike the throughput.
+    """
+    async with running(folder / "store.db") as service:
+        while not service.ready:
+            await asyncio.sleep(0.01)
+        spec = PageSpec(positions=[f"position-{k}" for k in range(5)])
+        await service.save_page("shop", lambda _: NO_PAGE.with_spec(spec), None)
+        await service.save_items(await service.model("shop"), [(f"item {k}", ItemSpec()) for k in range(50)])
+        key_spec = KeySpec("a", ["serve"], rate=1e6)
+        new = await service.change_keys(lambda ledger: create_key(ledger, key_spec, time.time()))
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"2")]
+        headers.append((b"authorization", b"Bearer " + new.secret.encode()))
+        scope = {"type": "http", "method": "POST", "path": PATH, "raw_path": PATH.encode(), "query_string": b""}
+        scope |= {"headers": headers, "client": ("127.0.0.1", 1), "root_path": ""}
+        apps = {"dev": make_app(service, DevAccess()), "keys": make_app(service, KeyAccess(service.keys, time.time))}
+        micros: dict[str, list[float]] = {name: [] for name in apps}
+        for _ in range(HANDLED_TURNS):
+            for name, app in apps.items():
+                started = time.thread_time()
+                for _ in range(HANDLED):
+                    await app(dict(scope), _receive, _send)
+                micros[name].append(1e6 * (time.thread_time() - started) / HANDLED)
+            await asyncio.sleep(0.01)  # the displays are committed meanwhile
+    return [
+        *(Row(f"handling a request, {name}: processor time", float(np.median(micros[name])), "us") for name in apps),
+        Row(
+            "handling a request, keys / dev: processor time",
+            float(np.median(np.array(micros["keys"]) / micros["dev"])),
+            "x",
+            1.05,
+        ),
+    ]
+
+
+async def _receive() -> dict[str, object]:
+    return {"type": "http.request", "body": b"{}", "more_body": False}
+
+
+async def _send(_: object) -> None:
+    pass
 
 
 def attacked(folder: Path) -> list[Row]:
@@ -108,7 +161,7 @@ def attack(port: int) -> None:
 
 def main() -> bool:
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        rows = checking(Path(first)) + attacked(Path(second))
+        rows = asyncio.run(handling(Path(first))) + checking(Path(first)) + attacked(Path(second))
     return report("Keys", Path(__file__).stem, rows)
 
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE, TESTS = ROOT / "src" / "slotwise", ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 CONTRACT_NAMES = {"Params", "State", "Model"}  # every policy has the first two, every click model the third
-OTHER_SUBJECTS = {"docs", "statistics"}  # folders of tests that are not about a folder of the package
+OTHER_SUBJECTS = {"deploy", "docs", "statistics"}  # folders of tests that are not about a folder of the package
 
 
 def class_names(source: str) -> list[str]:

@@ -20,7 +20,10 @@ class KeyedService:
 
     def __init__(self, folder: Path) -> None:
         self.store = folder / "store.db"
-        self.admin = self.run("create", "--name", "root", "--scope", "admin", "--json").json()["key"]
+        serve = [*COMMAND, "serve", "--store", f"sqlite:///{self.store}", "--port", "0", "--quiet"]
+        self.refused = subprocess.run(serve, capture_output=True, text=True, timeout=HANG)
+        command = self.refused.stderr.partition("create one: slotwise ")[2].split()
+        self.admin = run_command(*command, "--json").json()["key"]
         self.process = Process(self.store, dev=False)
         self.process.wait_until_ready()
 
@@ -40,19 +43,13 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeyedService]:
         service.process.kill()
 
 
-def test_serve_refuses_to_start_without_an_active_key(tmp_path: Path) -> None:
-    """With the printed command, it starts."""
-    store = tmp_path / "store.db"
-    serve = [*COMMAND, "serve", "--store", f"sqlite:///{store}", "--port", "0", "--quiet"]
-    refused = subprocess.run(serve, capture_output=True, text=True, timeout=HANG)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    (line,) = refused.stderr.splitlines()
-    command = line.partition("create one: slotwise ")[2].split()
-    run_command(*command)
-    process = Process(store, dev=False)
-    assert process.http.get("/livez").status_code == 200
-    assert process.http.get("/v1/pages").status_code == 401
-    assert process.stop() == 0
+def test_serve_refuses_to_start_without_an_active_key(keyed: KeyedService) -> None:
+    """The fixture has started it with the printed command."""
+    assert (keyed.refused.returncode, keyed.refused.stdout) == (2, "")
+    assert len(keyed.refused.stderr.splitlines()) == 1
+    assert keyed.process.http.get("/livez").status_code == 200
+    assert keyed.process.http.get("/v1/pages").status_code == 401
+    assert keyed.status(keyed.admin, "/v1/keys") == 200
 
 
 def test_a_key_is_created_rotated_and_revoked_while_the_service_runs(keyed: KeyedService) -> None:

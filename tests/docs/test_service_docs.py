@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,21 +16,13 @@ from slotwise.cli import app
 from slotwise.policies import policies
 from slotwise.policies._policy_module import can_serve, find
 from slotwise.service.settings import NAMES, RELOADABLE, declaration, read_settings
+from tests.programs import needed
 from tests.service.running_service import Process, process
 
 ROOT = Path(__file__).parent.parent.parent
-SERVICE, HTTP_API = ROOT / "docs" / "service.md", ROOT / "docs" / "http_api.md"
-EVERYWHERE = {
-    "400",
-    "401",
-    "403",
-    "408",
-    "413",
-    "415",
-    "422",
-    "429",
-    "503",
-}  # documented once, below the table of calls
+SERVICE, HTTP_API, OPERATIONS = (ROOT / "docs" / name for name in ("service.md", "http_api.md", "operations.md"))
+# documented once, below the table of calls
+EVERYWHERE = {"400", "401", "403", "408", "413", "415", "422", "429", "503"}
 URL = "http://127.0.0.1:8000"
 
 
@@ -48,13 +39,6 @@ def openapi(service: Process) -> Any:
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", SERVICE.read_text(), flags=re.DOTALL)
-
-
-def needed(program: str) -> str:
-    path = shutil.which(program)
-    if path is None:
-        pytest.skip(f"{program} is not installed, so its example is not run")
-    return path
 
 
 def run(service: Process, command: list[str]) -> str:
@@ -74,7 +58,7 @@ def shop(service: Process) -> Process:
 
 
 def test_the_commands_of_five_minutes_run(shop: Process) -> None:
-    needed("curl")
+    needed("curl", "the commands with it are not run")
     answers = []
     for block in blocks("sh"):
         for line in block.splitlines():
@@ -98,7 +82,7 @@ def test_the_example_in_python_runs(shop: Process) -> None:
 
 def test_the_example_in_javascript_runs(shop: Process) -> None:
     (code,) = blocks("js")
-    node = needed("node")
+    node = needed("node", "the example in JavaScript is not run")
     output = run(shop, [node, "--input-type=module", "--eval", code.replace(URL, shop.address)])
     assert "top-middle" in output
     assert "status: 'accepted'" in output
@@ -107,7 +91,8 @@ def test_the_example_in_javascript_runs(shop: Process) -> None:
 def test_metrics_have_the_names_that_are_documented(service: Process) -> None:
     kinds = re.findall(r"^# TYPE (\w+) (\w+)$", service.http.get("/metrics").text, flags=re.MULTILINE)
     shown = {name for name, _ in kinds if not name.endswith("_created")}
-    assert set(re.findall(r"`(slotwise_\w+)`", SERVICE.read_text())) == shown
+    documented = re.findall(r"^\| `(slotwise_\w+)` \|", OPERATIONS.read_text(), flags=re.MULTILINE)
+    assert sorted(documented) == sorted(shown)
 
 
 def test_the_policies_that_serve_are_documented() -> None:

@@ -60,3 +60,12 @@ def test_few_addresses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_ipv6_address_stands_for_its_network(address: str, network: str) -> None:
     assert network_of(address) == network
+
+
+def test_a_reservation_delays_what_is_above_the_rate() -> None:
+    limit = RateLimit(10.0, 5.0)
+    delays = [limit.reserve(100.0, 1.0) for _ in range(50)]
+    assert delays[:5] == pytest.approx([0.0] * 5)
+    assert delays[5:15] == pytest.approx([0.1 * k for k in range(1, 11)])
+    assert max(delays) <= 1.0 + 1e-9
+    assert limit.reserve(200.0, 1.0) == 0.0

@@ -52,7 +52,7 @@ class Displays:
             model.check_enough_items(request, now)
         degraded = self._health.degraded or self._store.waiting > MOST_WAITING
         display = model.choose(request, request.id or self._ids.display_id(now), self._ids.nonce(), now, degraded)
-        self._metrics.count_display(page, display.variant)
+        self._metrics.displays.count(page, display.variant)
         if display.warming:
             self._metrics.warming.inc()
         if degraded:

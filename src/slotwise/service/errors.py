@@ -64,7 +64,9 @@ class Refused(ServiceError):
 
 
 class Unauthorized(Refused):
-    """The request has no valid key."""
+    """The request has no valid key. The answer is delayed by `delay` seconds, to slow down a caller who guesses."""
+
+    delay = 0.0
 
 
 class Forbidden(Refused):

@@ -1,10 +1,11 @@
-"""Unguessable ids and nonces. Random bytes are read from the operating system in large chunks."""
+"""Unguessable ids and nonces. Random bytes are read from the operating system for many of them at once."""
 
 import os
+import struct
 from base64 import urlsafe_b64encode
 
-_CHUNK = 24 * 512  # bytes; large, because each system call releases Python's lock and waits to get it back
-_ID_BYTES, _NONCE_BYTES = 12, 8
+_AT_ONCE = 512  # ids or nonces; many, because each system call releases Python's lock and waits to get it back
+_ID_BYTES, _ID_LETTERS = 12, 16
 _TICKS, _TICK_MASK = 64, (1 << 40) - 1  # ticks per second; the largest tick has ten hexadecimal digits
 
 
@@ -12,7 +13,8 @@ class RandomIds:
     """Ids of displays, and nonces."""
 
     def __init__(self) -> None:
-        self._bytes, self._used = b"", 0
+        self._ends_of_ids: list[str] = []
+        self._nonces: list[int] = []
 
     def display_id(self, now: float) -> str:
         """An id of 26 letters, digits, dashes and underscores. The last 16 characters are random.
@@ -20,14 +22,13 @@ class RandomIds:
         Ids created at the same time share a prefix, so they are neighbours in the store's index. Fully random ids would
         each change a different page of the index.
         """
-        return f"{int(now * _TICKS) & _TICK_MASK:010x}{urlsafe_b64encode(self._take(_ID_BYTES)).decode()}"
+        if not self._ends_of_ids:
+            letters = urlsafe_b64encode(os.urandom(_ID_BYTES * _AT_ONCE)).decode()
+            self._ends_of_ids = [letters[k : k + _ID_LETTERS] for k in range(0, len(letters), _ID_LETTERS)]
+        return f"{int(now * _TICKS) & _TICK_MASK:010x}{self._ends_of_ids.pop()}"
 
     def nonce(self) -> int:
         """A random number of 63 bits."""
-        return int.from_bytes(self._take(_NONCE_BYTES), "big") >> 1
-
-    def _take(self, size: int) -> bytes:
-        if self._used + size > len(self._bytes):
-            self._bytes, self._used = os.urandom(_CHUNK), 0
-        self._used += size
-        return self._bytes[self._used - size : self._used]
+        if not self._nonces:
+            self._nonces = [number >> 1 for number in struct.unpack(f"{_AT_ONCE}Q", os.urandom(8 * _AT_ONCE))]
+        return self._nonces.pop()

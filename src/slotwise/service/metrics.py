@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
@@ -49,6 +49,23 @@ class LatencyHistogram(Collector):
         yield family
 
 
+class DisplayCounter(Collector):
+    """Counts displays by page and variant. Only one thread may use it, because it takes no locks."""
+
+    def __init__(self, name: str, about: str) -> None:
+        self._name, self._about = name, about
+        self._displays: dict[tuple[str, str], int] = {}
+
+    def count(self, page: str, variant: str) -> None:
+        self._displays[page, variant] = self._displays.get((page, variant), 0) + 1
+
+    def collect(self) -> Iterable[CounterMetricFamily]:
+        family = CounterMetricFamily(self._name, self._about, labels=["page", "variant"])
+        for labels, displays in self._displays.items():
+            family.add_metric(labels, displays)
+        yield family
+
+
 class Metrics:
     """All metrics of one running service."""
 
@@ -62,9 +79,8 @@ class Metrics:
         )  # fmt: skip
         self.seconds = LatencyHistogram("slotwise_request_seconds", "Time to answer a request.")
         self.registry.register(self.seconds)
-        self.displays = Counter(
-            "slotwise_displays", "Displays issued, by page and variant.", ["page", "variant"], **options
-        )
+        self.displays = DisplayCounter("slotwise_displays", "Displays issued, by page and variant.")
+        self.registry.register(self.displays)
         self.degraded = Counter(
             "slotwise_degraded_displays", "Displays issued while the store was down, which are not learnt.", **options
         )
@@ -90,14 +106,6 @@ class Metrics:
             "Growth of the most urgent page that waits, relative to the growth from which on it is due.",
             **options,
         )
-        self._display_counters: dict[tuple[str, str], Counter] = {}
-
-    def count_display(self, page: str, variant: str) -> None:
-        """Count a display. The counters are cached, because looking up the labels takes longer than counting."""
-        counter = self._display_counters.get((page, variant))
-        if counter is None:
-            counter = self._display_counters[page, variant] = self.displays.labels(page, variant)
-        counter.inc()
 
     def observe_group(self, size: int, seconds: float) -> None:
         self.group_size.observe(size)

@@ -15,6 +15,7 @@ from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.history import DEV, Author, differing
 from slotwise.service.metrics import Metrics
+from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.page_checks import check_limits
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
@@ -66,7 +67,8 @@ class PageCache:
         most_bytes: float = math.inf,
     ) -> None:
         self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
-        self._rng, self.seeded = np.random.default_rng(seed), seed is not None
+        self.seeded = seed is not None
+        self._shared_by_pages = np.random.default_rng(seed), self._ask_for_draws, ArrangementCache()
         self._compiler = Compiler()
         self._by_name: OrderedDict[str, PageModel] = OrderedDict()  # the page that was used last comes last
         self._by_number: dict[int, PageModel] = {}
@@ -166,7 +168,7 @@ class PageCache:
                 if not kernels.done():
                     await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not noted
                 elif found[1] is not None:
-                    return self._publish(PageModel(*found[1], self._rng, self._ask_for_draws))
+                    return self._publish(PageModel(*found[1], *self._shared_by_pages))
                 else:
                     model = await self._build(found[0])
                     if model is not None:
@@ -194,7 +196,7 @@ class PageCache:
 
     def _read_and_build(self, reader: Reader, name: str) -> PageModel | None:
         content = reader.read(lambda ledger: _read_content(ledger, name))
-        return None if content is None else PageModel(*content, self._rng, self._ask_for_draws)
+        return None if content is None else PageModel(*content, *self._shared_by_pages)
 
     def _publish(self, model: PageModel) -> PageModel:
         self._templates.add(model)

@@ -25,6 +25,11 @@ class RateLimit:
         self._due = due + self._interval
         return 0.0
 
+    def reserve(self, now: float, most: float) -> float:
+        """Count a request in any case. Returns the seconds, up to `most`, by which to delay its answer."""
+        self._due = min(max(self._due, now), now + self._tolerance + most) + self._interval
+        return max(0.0, self._due - self._interval - now - self._tolerance)
+
 
 class AddressLimits:
     """A rate limit for each address."""
@@ -35,6 +40,13 @@ class AddressLimits:
 
     def take(self, address: str, now: float) -> float:
         """Count a request from this address, as `RateLimit.take` does."""
+        return self._limit(address).take(now)
+
+    def reserve(self, address: str, now: float, most: float) -> float:
+        """Count a request from this address, as `RateLimit.reserve` does."""
+        return self._limit(address).reserve(now, most)
+
+    def _limit(self, address: str) -> RateLimit:
         limit = self._limits.get(address)
         if limit is None:
             limit = self._limits[address] = RateLimit(self._rate, self._burst)
@@ -42,7 +54,7 @@ class AddressLimits:
                 self._limits.popitem(last=False)
         else:
             self._limits.move_to_end(address)
-        return limit.take(now)
+        return limit
 
 
 def network_of(address: str) -> str:

@@ -88,6 +88,11 @@ class Registers(Struct, gc=False):
         return "accepted"
 
     @property
+    def count_at_once(self) -> bool:
+        """Whether the display counts from the moment it is issued, before any event."""
+        return self.counting is Counting.ISSUED and self.size > 0
+
+    @property
     def any_accepted(self) -> bool:
         """Whether any event was accepted."""
         return self.viewed or self.discarded or self.clicked > 0

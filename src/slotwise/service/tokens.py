@@ -3,15 +3,16 @@
 import hmac
 import math
 import secrets
+from binascii import b2a_base64
 from hashlib import sha256
 from typing import NamedTuple
 
 from itsdangerous import Signer
-from itsdangerous.encoding import base64_encode
 
 ROTATE_SECONDS = 86400.0
 KEEP_SECONDS = 32 * 86400.0  # longer than any click window plus the time in which a secret signs tokens
 _BLOCK = 64  # bytes: the block size of SHA-256
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 Secrets = list[tuple[float, str]]  # (time of creation, secret), oldest first
 
 
@@ -32,7 +33,8 @@ class Tokens:
     def sign(self, claims: TokenClaims, until: float) -> str:
         """A token for this display that expires at `until`."""
         display, nonce, page = claims
-        return self._signers[0].sign(f"{display}.{nonce:x}.{page:x}.{math.ceil(until):x}").decode()
+        payload = f"{display}.{nonce:x}.{page:x}.{math.ceil(until):x}".encode()
+        return (payload + b"." + self._signers[0].get_signature(payload)).decode()
 
     def read(self, token: str, now: float) -> TokenClaims | str:
         """The claims of a valid token, or the reason why it is not valid."""
@@ -58,7 +60,7 @@ class _Signer(Signer):
         inner, outer = self._inner.copy(), self._outer.copy()
         inner.update(value if isinstance(value, bytes) else value.encode())
         outer.update(inner.digest())
-        return base64_encode(outer.digest())
+        return b2a_base64(outer.digest(), newline=False).translate(_URL_SAFE, b"=")  # as the library encodes it
 
 
 def rotate(known: Secrets, now: float) -> Secrets:

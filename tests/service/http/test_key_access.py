@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 from slotwise.service.api.route import Route
+from slotwise.service.http import key_access
 from slotwise.service.http.app import all_routes
 from slotwise.service.keys import SCOPES, NewKey, make_secret, revoked
 from tests.service.running_service import Client, run_scenario
@@ -124,8 +126,11 @@ async def content(client: Client) -> Any:
     )
 
 
-def test_every_route_with_every_kind_of_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_route_with_every_kind_of_key(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(key_access, "GUESS_BURST", 1e6)  # no answer is delayed
     texts: list[str] = []
 
     async def scenario(client: Client) -> None:
@@ -270,6 +275,28 @@ def test_one_address_gets_a_share_of_the_rate_of_a_browser_key(tmp_path: Path) -
         client.clock.now += 1.0
         assert await allowed("10.0.0.1", 15) == 1  # a tenth of the rate
         assert await allowed("10.0.0.2", 15) == 9
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
+def test_answers_to_many_wrong_keys_of_one_address_are_delayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_access, "GUESS_BURST", 3.0)
+    monkeypatch.setattr(key_access, "GUESS_RATE", 1e-3)
+    monkeypatch.setattr(key_access, "LONGEST_DELAY", 0.2)
+
+    async def scenario(client: Client) -> None:
+        key = await client.create_key("read")
+
+        async def seconds(secret: str) -> float:
+            started = time.perf_counter()
+            await client.http.get("/v1/version", headers=bearer(secret))
+            return time.perf_counter() - started
+
+        for _ in range(3):
+            await seconds(make_secret())
+        assert await seconds(make_secret()) >= 0.2
+        assert await seconds("sw_guess") >= 0.2
+        assert min([await seconds(key.secret) for _ in range(5)]) < 0.2  # a right key never waits
 
     run_scenario(tmp_path, scenario, with_keys=True)
 

@@ -2,6 +2,7 @@
 
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -54,6 +55,20 @@ def test_changes_are_applied_in_order() -> None:
     assert counts.counts(n_items=2).clicks.shape == (2 * SEGMENTS, COLUMNS)
     assert CellCounts(1, 1, 0, 0.5, 1.0) in counts.cells()
     assert all(cell.column >= 0 for cell in counts.cells())
+
+
+def test_displays_with_the_same_entries_are_counted_together_and_before_their_clicks() -> None:
+    counts = matrix(None, None, None)
+    first, other = display(0, 1), display(0, 2)
+    equal = [first, msgspec.structs.replace(first), msgspec.structs.replace(first, segment=1), other]
+    for shown in equal:
+        counts.append_skips(shown)
+        counts.append_changes([DisplayChange(shown, [EntryChange(0, 1, -1)], 0)], 0)
+    result = counts.counts()
+    assert result.clicks[[0, 1], 1].tolist() == [3.0, 1.0]  # item 0 at position 0, in both segments
+    assert result.skips[[0, 1], 1].tolist() == [0.0, 0.0]
+    assert result.skips[[2, 3, 4], 2].tolist() == [2.0, 1.0, 1.0]
+    assert result.displays == 24.0
 
 
 def test_the_sums_agree_with_the_cells() -> None:

@@ -2,10 +2,13 @@
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Raw, Struct, json
 
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.store.interface import Arrangement
+
+_encode = json.Encoder().encode
 
 
 class RecommendedItem(Struct):
@@ -42,19 +45,28 @@ async def post(call: Call[RecommendationRequest]) -> Response:
     """A display for one page view."""
     page, fill_all = call.path["page"], call.query.get("on_shortage") == "error"
     model, display, is_new = await call.service.recommend(page, call.body, fill_all)
-    names = model.names
+    arrangement = display.arrangement
+    if arrangement is None or not is_new:
+        arrangement = Arrangement(display.entries, model.left_out(display))
+    if arrangement.encoded is None:
+        arrangement.encoded = _encode_items(arrangement, model.names)
     recommendation = Recommendation(
         display.id,
         call.service.token(display),
         page,
         display.layout,
         display.variant,  # type: ignore[arg-type]
-        [RecommendedItem(entry.position, names[entry.item], entry.reason) for entry in display.entries],  # type: ignore[arg-type]
-        model.left_out(display),
+        arrangement.encoded,  # type: ignore[arg-type]
+        arrangement.left_out,
         display.degraded,
         is_new and display.warming,  # the store does not keep it, so a repeated answer never has it
     )
-    return Response(201 if is_new else 200, recommendation)
+    return Response(201 if is_new else 200, _encode(recommendation))
+
+
+def _encode_items(arrangement: Arrangement, names: list[str]) -> Raw:
+    items = [RecommendedItem(entry.position, names[entry.item], entry.reason) for entry in arrangement.entries]  # type: ignore[arg-type]
+    return Raw(_encode(items))
 
 
 ROUTES = [

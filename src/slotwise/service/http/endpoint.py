@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope
 
 from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background_threads import run_in_background
-from slotwise.service.errors import Refused
+from slotwise.service.errors import Refused, Unauthorized
 from slotwise.service.http.access import Access
 from slotwise.service.http.encoding import encode
 from slotwise.service.http.headers import header_values
@@ -66,6 +66,8 @@ class Endpoint:
             id = request_id(headers)
             problem = problem_of(error, id)
             detail, response = problem.detail, problem.response()
+            if isinstance(error, Unauthorized) and error.delay > 0.0:
+                await asyncio.sleep(error.delay)
             if isinstance(error, Refused):
                 self._service.metrics.refused.labels(error.key, str(response.status)).inc()
         if b"origin" in headers:

@@ -15,10 +15,12 @@ from slotwise.service.errors import Forbidden, Refused, TooManyRequests, Unautho
 from slotwise.service.http.access import Caller
 from slotwise.service.key_cache import KeyCache, LoadedKey
 from slotwise.service.keys import is_well_formed
-from slotwise.service.rate_limits import network_of
+from slotwise.service.rate_limits import AddressLimits, network_of
 from slotwise.service.service import Service
 
 PREFLIGHT_SECONDS = 600  # how long browsers may keep the answer to a preflight request
+GUESS_RATE, GUESS_BURST = 500.0, 100.0  # wrong keys per second of one address; answers to more are delayed
+LONGEST_DELAY = 1.0  # seconds
 _ANYBODY = Caller()
 _MOST_LISTED = 5  # pages in an error message
 
@@ -30,12 +32,13 @@ class KeyAccess:
 
     def __init__(self, keys: KeyCache, clock: Clock, timer: Callable[[], float] = time.monotonic) -> None:
         self._keys, self._clock, self._timer = keys, clock, timer
+        self._guesses = AddressLimits(GUESS_RATE, GUESS_BURST)
 
     def authorize(self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes]) -> Caller:
         if route.needs == "open":
             return _ANYBODY
         try:
-            found = self._identify(headers)
+            found = self._identify(headers, scope)
             self._check_rate(found, scope)
             self._check_rights(found, route, scope, headers)
         except Refused as refusal:
@@ -56,7 +59,7 @@ class KeyAccess:
                 added["access-control-max-age"] = str(PREFLIGHT_SECONDS)
         return response._replace(headers={**response.headers, **added})
 
-    def _identify(self, headers: dict[bytes, bytes]) -> LoadedKey:
+    def _identify(self, headers: dict[bytes, bytes], scope: Scope) -> LoadedKey:
         """The key of a request. Raises `Unauthorized` if there is none, or if it is not valid."""
         value = headers.get(b"authorization")
         if value is None:
@@ -66,9 +69,7 @@ class KeyAccess:
             raise Unauthorized("the Authorization header does not have the form `Bearer KEY`", "malformed")
         found = self._keys.find(secret)
         if found is None:
-            if is_well_formed(secret):
-                raise Unauthorized("there is no such key", "unknown")
-            raise Unauthorized("this is not a key: it is incomplete, or mistyped", "malformed")
+            raise self._wrong_key(secret, scope)
         now = self._clock()
         if now >= found.ends:
             raise Unauthorized(f"the key {found.key.id} is {found.key.status(now)}", found.key.id)
@@ -76,14 +77,22 @@ class KeyAccess:
             self._keys.mark_used(found, now)
         return found
 
+    def _wrong_key(self, secret: bytes, scope: Scope) -> Unauthorized:
+        """The error for a key that does not exist. Above a rate, its answer is late: guessing must not cost others."""
+        if is_well_formed(secret):
+            error = Unauthorized("there is no such key", "unknown")
+        else:
+            error = Unauthorized("this is not a key: it is incomplete, or mistyped", "malformed")
+        error.delay = self._guesses.reserve(_address(scope), self._timer(), LONGEST_DELAY)
+        return error
+
     def _check_rate(self, found: LoadedKey, scope: Scope) -> None:
         """Count the request, also if the key does not allow it. Raises `TooManyRequests` above the rate."""
         if found.limit is None:
             return
         now, wait = self._timer(), 0.0
         if found.addresses is not None:
-            address = network_of((scope.get("client") or ("", 0))[0])
-            wait = found.addresses.take(address, now)
+            wait = found.addresses.take(_address(scope), now)
         wait = wait or found.limit.take(now)
         if wait > 0.0:
             detail = f"the key {found.key.id} may be used for {found.key.rate:g} requests per second"
@@ -103,6 +112,10 @@ class KeyAccess:
                 raise Forbidden(f"this call needs a key for all pages; the key {id} is for {listed} only", id)
         if found.is_public and headers.get(b"origin") not in found.origins:
             raise Forbidden(f"the key {id} is not for web pages of this origin", id)
+
+
+def _address(scope: Scope) -> str:
+    return network_of((scope.get("client") or ("", 0))[0])
 
 
 @asynccontextmanager

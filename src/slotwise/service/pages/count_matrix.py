@@ -42,13 +42,14 @@ class _Cells:
         self.skips: list[float] = []
         self.displays = 0.0
 
-    def add_skips(self, cells: tuple[int, ...]) -> None:
-        size = len(cells) // 2
-        self.rows += cells[:size]
-        self.columns += cells[size:]
-        self.clicks += [0.0] * size
-        self.skips += [1.0] * size
-        self.displays += 1.0
+    def add_skips(self, display: Display, number: int, n_segments: int) -> None:
+        """Add the skips of this many equal displays."""
+        entries, segment = display.entries, display.segment
+        self.rows += [entry.item * n_segments + segment for entry in entries]
+        self.columns += [entry.column + 1 for entry in entries]
+        self.clicks += [0.0] * len(entries)
+        self.skips += [float(number)] * len(entries)
+        self.displays += number
 
     def add_changes(self, batch: _Changes, n_segments: int) -> None:
         for display, changes, counted in batch.changes:
@@ -62,6 +63,25 @@ class _Cells:
                 self.skips.append(faded * skips)
 
 
+class _EqualDisplays:
+    """Counts displays with the same entries, because many displays share one list of entries."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[int, int], Display] = {}  # holds the lists of entries, so their ids stay unique
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def add(self, display: Display) -> None:
+        key = id(display.entries), display.segment
+        self._first.setdefault(key, display)
+        self._numbers[key] = self._numbers.get(key, 0) + 1
+
+    def cells(self, n_segments: int) -> _Cells:
+        cells = _Cells()
+        for key, number in self._numbers.items():
+            cells.add_skips(self._first[key], number, n_segments)
+        return cells
+
+
 class CountMatrix:
     """The counts of a page. Methods that begin with `append` are for the event loop, all others for any thread."""
 
@@ -70,7 +90,7 @@ class CountMatrix:
     ) -> None:
         self._n_segments, self._n_columns = n_segments, n_columns
         self._lock = threading.Lock()
-        self._pending: deque[tuple[int, ...] | _Changes | Callable[[], None]] = deque()  # a display has rows, columns
+        self._pending: deque[Display | _Changes | Callable[[], None]] = deque()
         self._arrays = self._initial(specs, counts)
 
     # changes
@@ -82,9 +102,7 @@ class CountMatrix:
 
     def append_skips(self, display: Display) -> None:
         """Count the skips of a display of the current epoch."""
-        entries, segment, size = display.entries, display.segment, self._n_segments
-        rows, columns = (entry.item * size + segment for entry in entries), (entry.column + 1 for entry in entries)
-        self._pending.append((*rows, *columns))  # numbers take less memory than the display
+        self._pending.append(display)
 
     def append_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes that the store has committed. Their weights are those of this epoch."""
@@ -153,28 +171,30 @@ class CountMatrix:
         return arrays
 
     def _apply_pending(self) -> None:
-        cells = _Cells()
+        skipped, changed = _EqualDisplays(), _Cells()
         while self._pending:
             change = self._pending.popleft()
-            if isinstance(change, _Changes):
-                cells.add_changes(change, self._n_segments)
-            elif callable(change):
-                self._shift(cells)
-                cells = _Cells()
+            if isinstance(change, Display):
+                skipped.add(change)
+            elif isinstance(change, _Changes):
+                changed.add_changes(change, self._n_segments)
+            else:
+                self._shift(skipped, changed)
+                skipped, changed = _EqualDisplays(), _Cells()
                 try:
                     change()
                 except BaseException:  # such as too little memory; all later changes need this one
                     self._pending.appendleft(change)
                     raise
-            else:
-                cells.add_skips(change)
-        self._shift(cells)
+        self._shift(skipped, changed)
 
-    def _shift(self, cells: _Cells) -> None:
-        if cells.rows or cells.displays:
-            rows, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
-            clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
-            shift_many(self._arrays, rows, columns, clicks, skips, cells.displays)
+    def _shift(self, skipped: _EqualDisplays, changed: _Cells) -> None:
+        """Add the skips first: a click takes back a skip of its display, and no count is ever below zero."""
+        for cells in (skipped.cells(self._n_segments), changed):
+            if cells.rows or cells.displays:
+                rows, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
+                clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
+                shift_many(self._arrays, rows, columns, clicks, skips, cells.displays)
 
     def _fade(self, factor: float) -> None:
         arrays = self._arrays

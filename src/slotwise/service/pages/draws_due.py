@@ -20,22 +20,46 @@ NO_COUNTS = CountsVersion(0.0, 0.0, 0)
 
 
 class Growth:
-    """The counts of a page now, and those that its draws were made from."""
+    """The counts of a page now, and those that its draws were made from.
+
+    Every display changes the counts and asks for the level. So the counts are plain numbers, and the changes from which
+    on draws are due are computed only once.
+    """
 
     def __init__(self, displays: float, clicks: float, share: float) -> None:
-        self.now = self.drawn_from = CountsVersion(displays, clicks, 0)
         self._share = share
+        self.now = self.drawn_from = CountsVersion(displays, clicks, 0)
+
+    @property
+    def now(self) -> CountsVersion:
+        return CountsVersion(self._displays, self._clicks, self._changes)
+
+    @now.setter
+    def now(self, version: CountsVersion) -> None:
+        self._displays, self._clicks, self._changes = version
+
+    @property
+    def drawn_from(self) -> CountsVersion:
+        return self._drawn_from
+
+    @drawn_from.setter
+    def drawn_from(self, version: CountsVersion) -> None:
+        self._drawn_from = version
+        self._due_displays = max(1.0, self._share * version.displays)
+        self._due_clicks = max(1.0, self._share * version.clicks)
 
     def add(self, displays: float, clicks: float) -> None:
         """Count displays and clicks. The numbers may be negative."""
-        self.now = CountsVersion(self.now.displays + displays, self.now.clicks + clicks, self.now.changes)
+        self._displays += displays
+        self._clicks += clicks
 
     def fade(self, factor: float) -> None:
-        self.now = CountsVersion(self.now.displays * factor, self.now.clicks * factor, self.now.changes)
+        self._displays *= factor
+        self._clicks *= factor
 
     def change(self) -> None:
         """Note a change of the items or their priors, or of the pages of a template."""
-        self.now = self.now._replace(changes=self.now.changes + 1)
+        self._changes += 1
 
     def restart(self, noted: CountsVersion, drawn_from: CountsVersion) -> None:
         """Draws were made from other counts than those `noted` here. Continue from there with what was added since."""
@@ -50,15 +74,12 @@ class Growth:
 
     def relative(self) -> float:
         """The change since the draws were made, divided by the change at which new draws are due."""
-        now, before = self.now, self.drawn_from
-        return max(
-            abs(now.displays - before.displays) / max(1.0, self._share * before.displays),
-            abs(now.clicks - before.clicks) / max(1.0, self._share * before.clicks),
-        )
+        displays, clicks, _ = self._drawn_from
+        return max(abs(self._displays - displays) / self._due_displays, abs(self._clicks - clicks) / self._due_clicks)
 
     def level(self) -> int:
         """How urgent new draws are, from 0 to MOST_LEVEL, or -1 if not due. Each level means twice the change."""
         change = self.relative()
         if change < 1.0:
-            return 0 if self.now.changes != self.drawn_from.changes else -1
+            return 0 if self._changes != self._drawn_from.changes else -1
         return min(int(math.log2(change)), MOST_LEVEL)

@@ -25,6 +25,7 @@ from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier
 MOST_LATER = 2_000  # items without draws that take part in one display
 _NOTHING_LATER = np.empty(0)
+_BLOCK = 16  # random numbers drawn at once
 
 
 class PageLearner:
@@ -54,6 +55,7 @@ class PageLearner:
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
         self._later = np.empty((2, 0))  # clicks and skips in the priors of items that the ensemble does not have
         self._arrange = direct(arrange_draw)
+        self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
 
     @property
     def uses_template(self) -> bool:
@@ -67,29 +69,53 @@ class PageLearner:
         """Whether displays come from point estimates, because no draws are made yet."""
         return self._ensemble.warming
 
-    def fill(self, layout: Layout, segment: int, allowed: NDArray[np.bool_], pins: Ints) -> None:
-        """Fill the display of the layout from a random draw, or with a display that the policy planned."""
+    @property
+    def has_later_items(self) -> bool:
+        """Whether some items were added after the ensemble was made. They are drawn for every display."""
+        return self._later.size > 0
+
+    def pick(self, layout: Layout, segment: int) -> int:
+        """Pick a draw at random, or a display that the policy planned. Planned displays are numbered after the draws.
+
+        Until the ensemble or the constraints change, the same pick gives the same display, unless items were added
+        later.
+        """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
             if self.template is not None and self.uses_template:
                 self.template.is_wanted = True
         ensemble = self._ensemble
-        plan = ensemble.plans.get((segment, layout.name)) if ensemble.plans else None
-        draw = int(self._rng.random() * len(ensemble.beta))
-        if plan is not None and plan.layout is layout and self._rng.random() >= plan.draw_chances[draw]:
-            row = min(bisect_right(plan.until, self._rng.random()), len(plan.until) - 1)
-            place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[row])
+        n_draws = len(ensemble.beta)
+        draw = int(self._random() * n_draws)
+        if not ensemble.plans:
+            return draw
+        plan = ensemble.plans.get((segment, layout.name))
+        if plan is None or plan.layout is not layout or self._random() < plan.draw_chances[draw]:
+            return draw
+        return n_draws + min(bisect_right(plan.until, self._random()), len(plan.until) - 1)
+
+    def fill(self, pick: int, layout: Layout, segment: int, allowed: NDArray[np.bool_], pins: Ints) -> None:
+        """Fill the display of the layout as the pick says."""
+        ensemble, planned = self._ensemble, pick - len(self._ensemble.beta)
+        if planned >= 0:
+            plan = ensemble.plans[segment, layout.name]
+            place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[planned])
             later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
             self._arrange(plan.scores, 0, later, place, rules, layout.display)
             return
         self._arrange(
             ensemble.scores,
-            draw,
-            self._later_thetas(draw),
+            pick,
+            self._later_thetas(pick),
             DisplayPlace(segment, self._n_segments, layout.columns),
             DisplayRules(allowed, pins, layout.no_pins),
             layout.display,
         )
+
+    def _random(self) -> float:
+        if not self._uniforms:
+            self._uniforms = self._rng.random(_BLOCK).tolist()
+        return self._uniforms.pop()
 
     def _later_thetas(self, draw: int) -> Floats:
         """Draws for items that were added after the ensemble was made: from the law of the draw and their own prior.
@@ -165,7 +191,8 @@ class PageLearner:
 
     def urgency(self) -> int:
         """How urgent a refresh is. It is not due if this is negative."""
-        return max(0 if self.matrix.n_pending > MOST_PENDING else -1, self._urgency_of_draws())
+        level = self._urgency_of_draws()
+        return 0 if level < 0 and self.matrix.n_pending > MOST_PENDING else level
 
     def _urgency_of_draws(self) -> int:
         """How urgent new draws are. They are not due if this is negative."""

@@ -13,6 +13,7 @@ from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
+from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
@@ -20,6 +21,7 @@ from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
+    Arrangement,
     CellCounts,
     CountRows,
     Display,
@@ -44,6 +46,7 @@ class _Constraints(NamedTuple):
     allowed: NDArray[np.bool_]
     pins: Ints
     pinned: Mapping[int, int]
+    of_page: bool = False  # these are the constraints of the page; the request adds none
 
 
 class PageModel:
@@ -59,8 +62,10 @@ class PageModel:
         counts: PageCounts | CountRows,
         rng: np.random.Generator,
         on_change: Callable[["PageModel"], None] = lambda _: None,
+        arrangements: ArrangementCache | None = None,
     ) -> None:
         self._rng = rng
+        self._kept_arrangements = ArrangementCache() if arrangements is None else arrangements
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
@@ -75,11 +80,13 @@ class PageModel:
         spec = page.body.spec
         self.page = page
         self._counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
-        self._keep_seconds = max(spec.click_window, spec.keep_seconds())
+        self._until_seconds = spec.click_window
+        self._drop_seconds = max(spec.click_window, spec.keep_seconds()) + DROP_MARGIN
         self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
         self._default_order: Floats | None = None
+        self._forget_arrangements()
 
     def redefine(self, page: StoredPage) -> bool:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
@@ -110,10 +117,10 @@ class PageModel:
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
-        counting = Counting.NEVER if degraded else self._counting
         variant = self._draw_variant()
-        self._fill(layout, segment, variant, constraints)
-        entries = self._entries(layout, constraints.pinned, self._reason(variant, request.eligible is not None))
+        arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
+        entries = arrangement.entries
+        registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
         display = Display(
             id,
             nonce,
@@ -121,16 +128,17 @@ class PageModel:
             layout.name,
             segment,
             now,
-            now + self.page.body.spec.click_window,
-            now + self._keep_seconds + DROP_MARGIN,
+            now + self._until_seconds,
+            now + self._drop_seconds,
             variant,
             self.page.epoch,
-            Registers(len(entries), counting),
+            registers,
             entries,
             degraded=degraded,
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
+            arrangement=arrangement,
         )
-        if counting is Counting.ISSUED and entries:
+        if registers.count_at_once:
             self._learner.count_skips(display)
         self._on_change(self)
         return display
@@ -138,7 +146,7 @@ class PageModel:
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
         """Raise TooFewItems if a display for this request would not fill all positions."""
         layout = self._layout(request.layout)
-        allowed, _, pinned = self._constraints(layout, request, now)
+        allowed, _, pinned, _ = self._constraints(layout, request, now)
         available = int(allowed.sum()) - sum(bool(allowed[item]) for item in pinned.values()) + len(pinned)
         if available < len(layout.positions):
             line = f"{available} items are too few for {len(layout.positions)} positions"
@@ -147,10 +155,7 @@ class PageModel:
     def left_out(self, display: Display) -> list[str]:
         """The positions for which the display has no item. The layout is that of the current definition."""
         layout = self._layouts.get(display.layout)
-        shown = [entry.position for entry in display.entries]
-        if layout is None or shown == layout.positions:
-            return []
-        return [position for position in layout.positions if position not in shown]
+        return [] if layout is None else _positions_left_out(layout, display.entries)
 
     def effective_pins(self, layout: str, now: float) -> dict[str, str]:
         """The pins that apply now in a layout, as {position: item}. A pin applies if its item may be shown."""
@@ -162,7 +167,7 @@ class PageModel:
         """The display in default order, as {position: item}. The page's pins stay in place."""
         known = self._layouts[layout]
         constraints = self._constraints(known, _ANY_DISPLAY, now)
-        self._fill(known, 0, "default", constraints)
+        self._fill(known, "default", constraints)
         return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
@@ -180,13 +185,42 @@ class PageModel:
             return "eligible" if restricted else "learnt"
         return self.page.body.spec.holdout_order if variant == "holdout" else "default"
 
-    def _fill(self, layout: Layout, segment: int, variant: str, constraints: _Constraints) -> None:
-        """Fill the display of the layout by the rule of the variant."""
-        allowed, pins, _ = constraints
+    def _arrangement(
+        self, layout: Layout, segment: int, variant: str, constraints: _Constraints, restricted: bool
+    ) -> Arrangement:
+        """Arrange items by the rule of the variant. If possible, this is the arrangement of an earlier display."""
+        learner = self._learner
+        if variant != "learnt" or not learner.learns or not self.specs:
+            self._fill(layout, variant, constraints)
+            return self._filled(layout, constraints, self._reason(variant, restricted))
+        pick, arranged = learner.pick(layout, segment), None
+        if constraints.of_page and not learner.has_later_items:
+            arranged = self._arranged.get((layout.name, segment))
+            if arranged is None:
+                arranged = self._arranged[layout.name, segment] = {}
+            if (known := arranged.get(pick)) is not None:
+                return known
+        learner.fill(pick, layout, segment, constraints.allowed, constraints.pins)
+        arrangement = self._filled(layout, constraints, self._reason(variant, restricted))
+        if arranged is not None:
+            self._kept_arrangements.add(arranged, pick, arrangement)
+        return arrangement
+
+    def _filled(self, layout: Layout, constraints: _Constraints, reason: str) -> Arrangement:
+        """The display that was just filled for the layout."""
+        entries = self._entries(layout, constraints.pinned, reason)
+        return Arrangement(entries, _positions_left_out(layout, entries))
+
+    def _forget_arrangements(self) -> None:
+        """Call this when the ensemble, the items or the definition of the page have changed."""
+        self._page_constraints: dict[str, _Constraints] = {}  # by layout
+        self._arranged: dict[tuple[str, int], dict[int, Arrangement]] = {}  # (layout, segment) -> pick -> arrangement
+
+    def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> None:
+        """Fill the display of the layout without what was learnt."""
+        allowed, pins = constraints.allowed, constraints.pins
         if not self.specs:
             layout.display.fill(EMPTY)
-        elif variant == "learnt" and self._learner.learns:
-            self._learner.fill(layout, segment, allowed, pins)
         else:  # a policy that does not learn shows items at random
             at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
             scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
@@ -227,7 +261,21 @@ class PageModel:
             raise DoesNotFit.at("/segment", _unknown("segment", name, names)) from None
 
     def _constraints(self, layout: Layout, request: RecommendationRequest, now: float) -> _Constraints:
-        active = self.active_items(now)
+        active = self._active.at(now)
+        if request.eligible is None and not request.excluded and not request.pinned:
+            known = self._page_constraints.get(layout.name)
+            if known is not None:
+                if known.allowed is active:
+                    return known
+                self._forget_arrangements()  # the items that may be shown have changed
+            constraints = self._new_constraints(layout, request, active)._replace(of_page=True)
+            self._page_constraints[layout.name] = constraints
+            return constraints
+        return self._new_constraints(layout, request, active)
+
+    def _new_constraints(
+        self, layout: Layout, request: RecommendationRequest, active: NDArray[np.bool_]
+    ) -> _Constraints:
         page_pins = self.page.body.pins.get(layout.name)
         if request.eligible is None and not request.excluded and not request.pinned and not page_pins:
             return _Constraints(active, layout.no_pins, NO_PINS)
@@ -341,6 +389,7 @@ class PageModel:
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Choose displays from this ensemble from now on."""
         self._learner.install(ensemble)
+        self._forget_arrangements()
         self._on_change(self)
 
     # items
@@ -359,8 +408,14 @@ class PageModel:
                 self.specs[number] = _shared(spec)
         self._active.change(((number, self.specs[number]) for number in before), len(self.specs))
         self._default_order = None
+        self._forget_arrangements()
         self._learner.items_changed(size_before, before.items())
         self._on_change(self)
+
+
+def _positions_left_out(layout: Layout, entries: list[DisplayEntry]) -> list[str]:
+    shown = [entry.position for entry in entries]
+    return [] if shown == layout.positions else [position for position in layout.positions if position not in shown]
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:

@@ -1,6 +1,6 @@
 """Sum the changes that the displays and events of one group make to the counts, before the sums are written."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from sqlite3 import Connection
 
 from slotwise.service.registers import EntryChange
@@ -27,15 +27,24 @@ class Deltas:
         self.epochs: dict[tuple[int, int], int] = defaultdict(int)
         self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
-    def issue(self, display: Display) -> None:
-        """Add a skip for every entry of a display whose page counts displays when they are issued."""
-        page, epoch, segment, cells = display.page, display.epoch, display.segment, self.cells
-        for entry in display.entries:
-            cells[page, epoch, entry.item, segment, entry.column][1] += 1
-        self.epochs[page, epoch] += 1
-        rate = self.rates[page, int(display.issued // HOUR), display.variant]
-        rate[0] += 1
-        rate[1] += len(display.entries)
+    def issue(self, displays: list[Display]) -> None:
+        """Add a skip for every entry of displays whose pages count displays when they are issued.
+
+        Many displays share one list of entries, and such displays are added together.
+        """
+        equal = Counter(
+            (shown.page, shown.epoch, shown.segment, int(shown.issued // HOUR), shown.variant, id(shown.entries))
+            for shown in displays
+        )
+        entries_of = {id(display.entries): display.entries for display in displays}
+        for (page, epoch, segment, hour, variant, entries_id), number in equal.items():
+            entries = entries_of[entries_id]
+            for entry in entries:
+                self.cells[page, epoch, entry.item, segment, entry.column][1] += number
+            self.epochs[page, epoch] += number
+            rate = self.rates[page, hour, variant]
+            rate[0] += number
+            rate[1] += number * len(entries)
 
     def change(self, display: Display, changes: list[EntryChange], displays: int, rated: bool = True) -> None:
         """Add the changes of one display.

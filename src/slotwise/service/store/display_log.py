@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from slotwise.service.registers import NOTHING, Counting, EventKind, EventStatus, Registers, changes
+from slotwise.service.registers import Counting, EventKind, EventStatus, Registers, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
@@ -97,8 +97,7 @@ class DisplayLog(Definitions):
         self._last = last
         for display in displays:
             self._cache(display)
-            if display.registers.totals() is not NOTHING:
-                self._deltas.issue(display)
+        self._deltas.issue([display for display in displays if display.registers.count_at_once])
 
     def take_dropped(self) -> list[Display]:
         """The displays that `add` has dropped since the last call of this method."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from slotwise.checks import Floats
 from slotwise.service.history import Action, Author, Change
@@ -31,6 +31,14 @@ class DisplayEntry(Struct, array_like=True, gc=False):
     reason: str
 
 
+class Arrangement(Struct, gc=False):
+    """The entries of a display. Displays that come from the same draw share them, so they must not be changed."""
+
+    entries: list[DisplayEntry]
+    left_out: list[str]  # the positions without an item
+    encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
+
+
 class Display(Struct, gc=False):  # no reference cycles, so the garbage collector can skip the thousands in caches
     """A display that was issued, and its registers. The store assigns `number` when the display is added."""
 
@@ -49,6 +57,7 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     number: int = -1
     degraded: bool = False  # issued while the store was down, so the store does not know this display
     warming: bool = False  # chosen by point estimates, because the page had no draws yet
+    arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""

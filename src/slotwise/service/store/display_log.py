@@ -92,9 +92,8 @@ class DisplayLog(Definitions):
             displays = [display for display in displays if display.number in added]
             rows = [row for row in rows if row[0] in added]
         self._checksums.add("displays", rows)
-        last = displays[-1].number if displays else first - 1
-        self._checksums.replace("last_number", [(first - 1,)], [(last,)])
-        self._last = last
+        self._last = None  # SQLite may have counted the numbers of dropped displays too
+        self._checksums.replace("last_number", [(first - 1,)], [(self._last_number(),)])
         for display in displays:
             self._cache(display)
         self._deltas.issue([display for display in displays if display.registers.count_at_once])

@@ -10,6 +10,7 @@ import typer
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import (  # noqa: F401 - each file registers its command
+    backup,
     demo,
     diagnose,
     fit,
@@ -17,6 +18,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     load,
     logs,
     page_edits,
+    page_history,
     pages,
     policies,
     reproduce,

@@ -226,7 +226,7 @@ def test_a_failing_write_is_reported_and_the_store_recovers(tmp_path: Path) -> N
             store.add(display(f"d{k}"))
         with pytest.raises(StoreDown):
             await statuses(store, click())
-        assert states == ["down"]
+        assert states[0] == "down"  # a test write needs no new page, so the store may be up again
         await store.do(_limit_pages(1_000_000))
         assert states == ["down", "up"]
         assert await statuses(store, Event(EventKind.CLICK, "d1", None, None, "hero", None)) == ["unknown"]

@@ -55,7 +55,9 @@ async def put(call: Call[PageSpec]) -> Response:
     name, spec = call.path["page"], call.body
     _check(spec)
     await call.service.prepare(spec)  # until this returns, the old definition of the page is used
-    saved, is_new = await call.service.save_page(name, lambda page: _body(page).with_spec(spec), call.if_match())
+    saved, is_new = await call.service.save_page(
+        name, lambda page: _body(page).with_spec(spec), call.if_match(), author=call.author
+    )
     return await _page_response(call, saved, 201 if is_new else 200)
 
 
@@ -72,7 +74,7 @@ async def patch(call: Call[PagePatch]) -> Response:
         _check(spec)  # check again, because another request may have changed the page meanwhile
         return body.with_spec(spec)
 
-    saved, _ = await call.service.save_page(model.page.name, change, call.if_match())
+    saved, _ = await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return await _page_response(call, saved, 200)
 
 
@@ -85,7 +87,7 @@ async def get(call: Call[None]) -> Response:
 async def delete(call: Call[None]) -> Response:
     """Archive a page: it is no longer served. Defining it again brings it back with its counts."""
     model = await call.service.model(call.path["page"])
-    await call.service.save_page(model.page.name, _current_body, call.if_match(), archived=True)
+    await call.service.save_page(model.page.name, _current_body, call.if_match(), archived=True, author=call.author)
     return Response(204)
 
 
@@ -113,7 +115,7 @@ async def put_pin(call: Call[Pin]) -> Response:
             raise Conflict(f"item {item!r} is already pinned to {elsewhere[0]!r}; unpin it there first")
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins | {position: item}})
 
-    saved, _ = await call.service.save_page(model.page.name, change, call.if_match())
+    saved, _ = await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return await _page_response(call, saved, 200)
 
 
@@ -128,7 +130,7 @@ async def delete_pin(call: Call[None]) -> Response:
         pins = {other: pinned for other, pinned in body.pins[layout].items() if other != position}
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins})
 
-    await call.service.save_page(model.page.name, change, call.if_match())
+    await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return Response(204)
 
 

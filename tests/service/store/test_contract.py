@@ -499,6 +499,7 @@ def test_a_reader_sees_what_was_added_before_it_and_nothing_later(run: Callable[
             future.add_done_callback(lambda _, name=name: delivered.append(name))  # type: ignore[misc]
         reader = await opening
         await second
+        await asyncio.sleep(0)  # a future that is done calls its callbacks in the next iteration of the loop
         assert delivered == ["first", "reader", "second"]
         assert [outcome.status for outcome in (await second).outcomes] == ["accepted"]
         seen = await asyncio.to_thread(reader.read, lambda ledger: ledger.counts(1))

@@ -17,6 +17,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     keys,
     load,
     logs,
+    logs_export,
     page_edits,
     page_history,
     pages,

@@ -21,8 +21,11 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 @contextmanager
-def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file next to `path`, and finally rename it to `path`. So readers never see a partial file."""
+def beside(path: str | os.PathLike[str], private: bool = False) -> Iterator[Path]:
+    """Yield a temporary file next to `path`, and finally rename it to `path`. So readers never see a partial file.
+
+    If `private` is set, only the user who creates the file can read it.
+    """
     target = _path(path)
     if not target.parent.is_dir():
         raise BadInput(f"cannot write {str(target)!r}: the folder {str(target.parent)!r} does not exist")
@@ -34,8 +37,10 @@ def beside(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield draft
         os.fsync(handle)
-        draft.chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file has the usual permissions
+        if not private:
+            draft.chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file has the usual permissions
         draft.replace(target)
+        _flush_folder(target.parent)
     except OSError as error:
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
     finally:
@@ -87,6 +92,15 @@ class _Header(msgspec.Struct):
     format: str
     version: int
     body: msgspec.Raw
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush a folder to the disk, so that a new name of a file survives a loss of power."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

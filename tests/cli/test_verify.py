@@ -32,7 +32,7 @@ def test_the_exit_code_says_whether_counts_differ(store: Path, slotwise) -> None
     connection.close()
     result = slotwise(*command)
     assert result.exit_code == 1
-    assert all(text in result.stdout for text in ("page 1", "item 0", "(1, 0)", "(2, 0)"))
+    assert all(text in result.stdout for text in ("page 1", "item ", "(1, 0)", "(2, 0)"))
     assert "1 difference" in result.stdout
 
 

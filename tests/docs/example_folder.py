@@ -107,7 +107,7 @@ class ExampleFolder:
             words = [self._new_key() if word == EXAMPLE_KEY else word for word in words]
         elif "--url" in command.options:
             words += ["--url", self._service.address]
-        if command.name == "verify":
+        if command.name in ("verify", "logs export"):
             words += ["--store", f"sqlite:///{self._service.store}"]
         if command.name == "serve":
             return self._serve(words)

@@ -10,13 +10,16 @@ import typer
 from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import (  # noqa: F401 - each file registers its command
+    backup,
     demo,
     diagnose,
     fit,
     keys,
     load,
     logs,
+    logs_export,
     page_edits,
+    page_history,
     pages,
     policies,
     reproduce,

@@ -22,7 +22,6 @@ _BAR_TOTAL = 1000
 
 @app.command(
     epilog=options.examples(
-        "curl -s http://127.0.0.1:8000/v1/pages/shop/log > log.ndjson",
         "slotwise uplift log.ndjson",
         "slotwise uplift log.ndjson --baseline holdout --json",
     )

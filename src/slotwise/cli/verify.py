@@ -1,4 +1,4 @@
-"""`slotwise verify`: recompute all counts of a store from its log."""
+"""`slotwise verify`: check a store, and recompute all counts from its log."""
 
 import json
 
@@ -11,7 +11,10 @@ from slotwise.cli._app import app
 
 @app.command(epilog=options.examples("slotwise verify --store sqlite:///shop.db"))
 def verify(store: options.Store = "sqlite:///slotwise.db", as_json: options.Json = False) -> None:
-    """Recompute all counts of a store from its log and compare them. The exit code is 1 if any count differs."""
+    """Check a store, recompute all counts from its log, and compare them.
+
+    The exit code is 0 if nothing differs, 1 if anything differs, and 2 if the store cannot be read.
+    """
     from slotwise.service.store.sqlite import path_of
     from slotwise.service.verify import verify as recompute
 

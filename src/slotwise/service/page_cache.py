@@ -6,12 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.ensemble_refresher import Refresher
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
+from slotwise.service.history import DEV, Author, differing
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.compiler import TRIAL, Compiler
@@ -260,6 +262,7 @@ class PageCache:
         change: Callable[[StoredPage | None], PageBody],
         expected: Precondition | None,
         archived: bool = False,
+        author: Author = DEV,
     ) -> tuple[StoredPage, bool]:
         """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before."""
         now, templates = self._clock(), set[str]()
@@ -280,6 +283,8 @@ class PageCache:
                 _check_template(ledger, name, body.spec)
             templates.update(_changed_templates(before, None if archived else body))
             saved = ledger.save_page(name, body, before and before.version, now, archived)
+            sides = differing(_described(before.body) if before is not None and exists else None, _described(body))
+            ledger.record_change(saved.number, author, now, "archive" if archived else "page", name, sides)
             return saved, not exists
 
         def apply(result: tuple[StoredPage, bool]) -> None:
@@ -298,13 +303,21 @@ class PageCache:
             raise _unknown_item(item)
         return stored
 
-    async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
+    async def save_items(
+        self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
+    ) -> list[bool | str]:
         """Add or change items. For each item, returns whether it is new, or the reason why the page cannot take it."""
-        name, number = model.page.name, model.page.number
+        name, number, now = model.page.name, model.page.number, self._clock()
 
         def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
             body = _served_page(ledger, name).body
-            return ledger.save_items(number, items, body.most_items), _why_full(body)
+            names = [item for item, _ in items]
+            before = ledger.specs(number, names)
+            saved = ledger.save_items(number, items, body.most_items), _why_full(body)
+            sides = differing(before, ledger.specs(number, names))
+            if sides[0] != sides[1]:
+                ledger.record_change(number, author, now, "items", f"{len(sides[1]):,} items", sides)
+            return saved
 
         def apply(result: tuple[list[tuple[int, bool] | None], str]) -> None:
             saved = [(row[0], *item) for row, item in zip(result[0], items, strict=True) if row is not None]
@@ -320,6 +333,7 @@ class PageCache:
         change: Callable[[ItemSpec], ItemSpec],
         expected: Precondition | None,
         create: bool = False,
+        author: Author = DEV,
     ) -> tuple[StoredItem, bool]:
         """Replace the definition of an item by the result of `change`. Returns the item, and whether it is new.
 
@@ -327,7 +341,7 @@ class PageCache:
         If the item does not exist and `create` is set, `change` gets a default definition. If `create` is not set,
         NotFound is raised.
         """
-        name, number = model.page.name, model.page.number
+        name, number, now = model.page.name, model.page.number, self._clock()
 
         def operation(ledger: Ledger) -> tuple[StoredItem, bool]:
             body = _served_page(ledger, name).body
@@ -342,6 +356,9 @@ class PageCache:
                 raise DoesNotFit.at("", _why_full(body))
             saved = ledger.item(number, item)
             assert saved is not None
+            if before is None or before.version != saved.version:
+                sides = differing(before and before.spec, saved.spec)
+                ledger.record_change(number, author, now, "item", item, sides)
             return saved, before is None
 
         def apply(result: tuple[StoredItem, bool]) -> None:
@@ -355,19 +372,28 @@ class PageCache:
         self._apply(page, lambda model: model.apply_changes(changes))
 
     async def import_counts(
-        self, model: PageModel, cells: list[CellCounts], displays: float, expected: Precondition | None
+        self,
+        model: PageModel,
+        cells: list[CellCounts],
+        displays: float,
+        expected: Precondition | None,
+        author: Author = DEV,
     ) -> int:
         """Replace everything that a page has learnt. Returns the new revision."""
-        name, number = model.page.name, model.page.number
+        name, number, now = model.page.name, model.page.number, self._clock()
+
+        def operation(ledger: Ledger) -> int:
+            revision = ledger.import_counts(number, cells, displays, expected)
+            after = {"revision": revision, "displays": displays, "counts": len(cells)}
+            ledger.record_change(number, author, now, "state", name, ({"revision": revision - 1}, after))
+            return revision
 
         def apply(_: int) -> None:
             self.evict(name)
             if model.template is not None:
                 self._templates.pages_changed({model.template.name})
 
-        return await commit_and_apply(
-            self._store, lambda ledger: ledger.import_counts(number, cells, displays, expected), apply
-        )
+        return await commit_and_apply(self._store, operation, apply)
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
         """Fade the counts of a page if an epoch has passed."""
@@ -391,6 +417,11 @@ def _served_page(ledger: Ledger, name: str) -> StoredPage:
     if page.archived:
         raise NotFound(PAGE_ARCHIVED)
     return page
+
+
+def _described(body: PageBody) -> dict[str, object]:
+    """What the history keeps of a page: its settings and its pins."""
+    return {**msgspec.to_builtins(body.spec), "pins": body.pins}
 
 
 def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:

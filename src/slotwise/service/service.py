@@ -15,6 +15,7 @@ from slotwise.compilation_progress import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.ensemble_refresher import SHARE, Refresher
+from slotwise.service.history import DEV, Author
 from slotwise.service.housekeeping import Housekeeping
 from slotwise.service.insights_cache import InsightsCache
 from slotwise.service.key_cache import KeyCache
@@ -161,13 +162,16 @@ class Service:
         change: Callable[[StoredPage | None], PageBody],
         expected: Precondition | None,
         archived: bool = False,
+        author: Author = DEV,
     ) -> tuple[StoredPage, bool]:
         """Replace a page; see `PageCache.save_page`."""
-        return await self._pages.save_page(name, change, expected, archived)
+        return await self._pages.save_page(name, change, expected, archived, author)
 
-    async def save_items(self, model: PageModel, items: list[tuple[str, ItemSpec]]) -> list[bool | str]:
+    async def save_items(
+        self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
+    ) -> list[bool | str]:
         """Add or change items; see `PageCache.save_items`."""
-        return await self._pages.save_items(model, items)
+        return await self._pages.save_items(model, items, author)
 
     async def item(self, model: PageModel, item: str) -> StoredItem:
         """An item with its version. Raises NotFound if it does not exist."""
@@ -180,15 +184,21 @@ class Service:
         change: Callable[[ItemSpec], ItemSpec],
         expected: Precondition | None,
         create: bool = False,
+        author: Author = DEV,
     ) -> tuple[StoredItem, bool]:
         """Replace one item; see `PageCache.change_item`."""
-        return await self._pages.change_item(model, item, change, expected, create)
+        return await self._pages.change_item(model, item, change, expected, create, author)
 
     async def import_counts(
-        self, model: PageModel, cells: list[CellCounts], displays: float, expected: Precondition | None
+        self,
+        model: PageModel,
+        cells: list[CellCounts],
+        displays: float,
+        expected: Precondition | None,
+        author: Author = DEV,
     ) -> int:
         """Replace everything that a page has learnt. Returns the new revision."""
-        return await self._pages.import_counts(model, cells, displays, expected)
+        return await self._pages.import_counts(model, cells, displays, expected, author)
 
     async def insights(self, model: PageModel) -> Insights:
         """What a page has learnt. The result is at most a few seconds old."""

@@ -1,24 +1,38 @@
-"""Recompute all counts from the log, and compare them with the counts in the store."""
+"""Check a store: its file, its tables and its checksums. Recompute all counts from the log, and compare them."""
 
 import sqlite3
-from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from slotwise.checks import BadInput
+from slotwise.service.pages.limits import MOST_POSITIONS
 from slotwise.service.registers import NOTHING, changes
+from slotwise.service.store.checksums import QUERIES, compute_checksum
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.file_lock import check_file
-from slotwise.service.store.migrations import check_current, check_ours
+from slotwise.service.store.migrations import check_current, check_ours, current_schema, schema
 from slotwise.service.store.sqlite import connect_to_read
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CHUNK = 5_000  # displays read at a time, so that memory does not grow with the log
 _MOST_LISTED = 20
+_CONTRADICTIONS = {  # what is wrong, and a query that counts the rows
+    "events without a display": "SELECT count(*) FROM events WHERE display NOT IN (SELECT number FROM displays)",
+    "event ids without a display": "SELECT count(*) FROM event_ids WHERE display NOT IN (SELECT number FROM displays)",
+    "counts below zero": "SELECT count(*) FROM counts WHERE clicks < 0 OR skips < 0",
+    "snapshots below zero": "SELECT count(*) FROM base WHERE clicks < 0 OR skips < 0",
+}
+_INVALID_EVENTS = (
+    "SELECT count(*) FROM events WHERE kind NOT IN (0, 1, 2) OR typeof(entry) <> 'integer' OR entry < -1 OR entry >= ?"
+)
+_DECODING_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
 
 class Verification(NamedTuple):
-    """How much was recomputed, and every difference between the log and the counts."""
+    """How much was recomputed, and every difference between what the store has and what it should have."""
 
     displays: int
     events: int
@@ -27,68 +41,109 @@ class Verification(NamedTuple):
 
 
 def verify(path: Path) -> Verification:
-    """Recompute the counts of a store from its log. Meanwhile, a service may be running on the store."""
+    """Check a store, and recompute its counts from its log. Meanwhile, a service may be running on the store.
+
+    Raises BadInput if the file cannot be read, or has another version of the tables.
+    """
     if not path.is_file():
         raise BadInput(f"there is no store {str(path)!r}")
     check_file(path)
     connection = connect_to_read(path)
+    connection.text_factory = lambda text: text.decode(errors="backslashreplace")  # damaged text fails later
     try:
         check_ours(connection, str(path))
         check_current(connection, str(path))
         connection.execute("BEGIN")  # one consistent snapshot, even if other groups are committed meanwhile
         return _verify(connection)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:  # SQLite quotes damaged text
         raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None
     finally:
         connection.close()
 
 
 def _verify(connection: sqlite3.Connection) -> Verification:
-    folded, displays = _fold(connection)
-    differences = _differences(
-        "counts of page {}, epoch {}, item {}, segment {}, column {}",
-        {key: tuple(change) for key, change in folded.cells.items() if any(change)},
-        {tuple(row[:5]): tuple(row[5:]) for row in connection.execute("SELECT * FROM counts") if any(row[5:])},
-    )
-    differences += _differences(
-        "displays of page {}, epoch {}",
-        {key: number for key, number in folded.epochs.items() if number},
-        {tuple(row[:2]): row[2] for row in connection.execute("SELECT * FROM epochs WHERE displays")},
-    )
-    differences += _inconsistencies(connection)
-    (events,) = connection.execute("SELECT count(*) FROM events").fetchone()
-    return Verification(displays, events, len(folded.cells), differences)
+    lines = [*_damage(connection)]
+    lines += [f"{what}: {number:,}" for what, query in _CONTRADICTIONS.items() if (number := _count(connection, query))]
+    displays, events = (_count(connection, f"SELECT count(*) FROM {table}") for table in ("displays", "events"))
+    folded = Deltas()
+    if invalid := _count(connection, _INVALID_EVENTS, (MOST_POSITIONS,)):
+        lines.append(f"invalid events, so the counts cannot be recomputed: {invalid:,}")
+    else:
+        try:
+            _fold(connection, folded)
+            lines += _count_differences(connection, folded)
+        except _DECODING_ERRORS as error:
+            lines.append(f"the log cannot be decoded, so the counts cannot be recomputed: {error}")
+    return Verification(displays, events, len(folded.cells), lines)
 
 
-def _fold(connection: sqlite3.Connection) -> tuple[Deltas, int]:
-    ledger, folded, last, displays = SqliteLedger(connection), Deltas(), 0, 0
+def _damage(connection: sqlite3.Connection) -> Iterator[str]:
+    """Find damage of the file, changes of the schema, and tables that were changed by anything but a ledger."""
+    for (line,) in connection.execute(f"PRAGMA integrity_check({_MOST_LISTED})"):
+        if line != "ok":
+            yield f"the file is damaged: {line}"
+    for kind, name in sorted({row[:2] for row in schema(connection) ^ current_schema()}, key=str):
+        yield f"the {kind} {name} is not defined as this version of the tables defines it"
+    stored = dict(connection.execute("SELECT name, sum FROM checksums"))
+    for name in sorted(stored.keys() | QUERIES.keys(), key=str):
+        if name not in QUERIES:
+            yield f"there is a checksum for {name}, which is not a table"
+        elif compute_checksum(connection, name) != stored.get(name):
+            yield f"the table {name} has rows that were not written by slotwise, or lacks rows: its checksum differs"
+
+
+def _fold(connection: sqlite3.Connection, folded: Deltas) -> None:
+    """Count the log."""
+    ledger, last = SqliteLedger(connection), 0
     while chunk := ledger.load("WHERE number > ? ORDER BY number LIMIT ?", (last, CHUNK)):
         for display in chunk:
             totals = display.registers.totals()
             if totals is not NOTHING:
                 folded.change(display, changes(NOTHING, totals), totals.displays)
-        last, displays = chunk[-1].number, displays + len(chunk)
-    return folded, displays
+        last = chunk[-1].number
 
 
-def _differences(what: str, folded: dict[tuple[int, ...], object], stored: dict[tuple[int, ...], object]) -> list[str]:
-    keys = sorted(key for key in folded.keys() | stored.keys() if folded.get(key) != stored.get(key))
+def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[str]:
+    rates = {key: tuple(change) for key, change in folded.rates.items()}
+    for *key, displays, shown, clicks in connection.execute("SELECT * FROM base_rates"):
+        before = rates.get((key[0], key[1], key[2]), (0, 0, 0))
+        rates[key[0], key[1], key[2]] = (before[0] + displays, before[1] + shown, before[2] + clicks)
+    rates_from = dict(connection.execute("SELECT page, rates_from FROM pages"))
+    kept = {key: rate for key, rate in rates.items() if any(rate) and key[1] >= rates_from.get(key[0], 0)}
+    return [
+        *_differences(
+            "counts of page {}, epoch {}, item {}, segment {}, column {}",
+            {key: tuple(change) for key, change in folded.cells.items() if any(change)},
+            _rows(connection, "SELECT * FROM counts WHERE clicks <> 0 OR skips <> 0", 5),
+        ),
+        *_differences(
+            "displays of page {}, epoch {}",
+            {key: (number,) for key, number in folded.epochs.items() if number},
+            _rows(connection, "SELECT * FROM epochs WHERE displays <> 0", 2),
+        ),
+        *_differences(
+            "rates of page {}, hour {}, variant {}",
+            kept,
+            _rows(
+                connection,
+                "SELECT rates.* FROM rates LEFT JOIN pages USING (page) WHERE hour >= coalesce(rates_from, 0) "
+                "AND (displays <> 0 OR shown <> 0 OR clicks <> 0)",
+                3,
+            ),
+        ),
+    ]
+
+
+def _rows(connection: sqlite3.Connection, query: str, n_keys: int) -> dict[Any, tuple[Any, ...]]:
+    return {tuple(row[:n_keys]): tuple(row[n_keys:]) for row in connection.execute(query)}
+
+
+def _differences(what: str, folded: dict[Any, Any], stored: dict[Any, Any]) -> list[str]:
+    keys = sorted((key for key in folded.keys() | stored.keys() if folded.get(key) != stored.get(key)), key=repr)
     listed = keys[:_MOST_LISTED]
     lines = [f"{what.format(*key)}: the log says {folded.get(key)}, the store has {stored.get(key)}" for key in listed]
     return lines + ([f"and {len(keys) - len(listed):,} more"] if len(keys) > len(listed) else [])
 
 
-def _inconsistencies(connection: sqlite3.Connection) -> list[str]:
-    """Find rows that contradict each other."""
-    numbers: dict[str, int] = defaultdict(int)
-    for what, query in (
-        ("events without a display", "SELECT count(*) FROM events WHERE display NOT IN (SELECT number FROM displays)"),
-        (
-            "event ids without a display",
-            "SELECT count(*) FROM event_ids WHERE display NOT IN (SELECT number FROM displays)",
-        ),
-        ("counts below zero", "SELECT count(*) FROM counts WHERE clicks < 0 OR skips < 0"),
-        ("snapshots below zero", "SELECT count(*) FROM base WHERE clicks < 0 OR skips < 0"),
-    ):
-        (numbers[what],) = connection.execute(query).fetchone()
-    return [f"{number:,} {what}" for what, number in numbers.items() if number]
+def _count(connection: sqlite3.Connection, query: str, arguments: Sequence[Any] = ()) -> int:
+    return int(connection.execute(query, arguments).fetchone()[0])

@@ -226,7 +226,7 @@ def test_a_failing_write_is_reported_and_the_store_recovers(tmp_path: Path) -> N
             store.add(display(f"d{k}"))
         with pytest.raises(StoreDown):
             await statuses(store, click())
-        assert states == ["down"]
+        assert states[0] == "down"  # a test write needs no new page, so the store may be up again
         await store.do(_limit_pages(1_000_000))
         assert states == ["down", "up"]
         assert await statuses(store, Event(EventKind.CLICK, "d1", None, None, "hero", None)) == ["unknown"]
@@ -499,6 +499,7 @@ def test_a_reader_sees_what_was_added_before_it_and_nothing_later(run: Callable[
             future.add_done_callback(lambda _, name=name: delivered.append(name))  # type: ignore[misc]
         reader = await opening
         await second
+        await asyncio.sleep(0)  # a future that is done calls its callbacks in the next iteration of the loop
         assert delivered == ["first", "reader", "second"]
         assert [outcome.status for outcome in (await second).outcomes] == ["accepted"]
         seen = await asyncio.to_thread(reader.read, lambda ledger: ledger.counts(1))

@@ -1,5 +1,6 @@
 """Stores of an older slotwise are migrated when they are opened, without loss."""
 
+import asyncio
 import contextlib
 import json
 import sqlite3
@@ -11,10 +12,14 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.service.pages.page_definition import NO_PAGE, PageSpec
+from slotwise.service.registers import EventKind
+from slotwise.service.store.interface import Event
 from slotwise.service.store.migrations import APPLICATION, MIGRATIONS, migrate
+from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
 from tests.service.running_service import START, Client, run_scenario
 
+WRITTEN_BY = Path(__file__).parent / "written_by"
 ISSUED = START - 100.0
 DISPLAYS = [  # number, id, arm, items at hero and left, entries that were clicked
     (1, "first", "learnt", (0, 1), [0]),
@@ -123,3 +128,50 @@ def test_verify_does_not_write_to_an_older_store(store: Path, version: int) -> N
     with pytest.raises(BadInput, match=f"version {version} of the tables"):
         verify(store)
     assert store.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_stores_that_older_versions_wrote_are_migrated(tmp_path: Path, version: int) -> None:
+    """`written_by` has a dump of a store for each version of the tables, made by `slotwise serve` of that version."""
+    path = tmp_path / "store.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript((WRITTEN_BY / f"version_{version}.sql").read_text())
+        assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+
+    async def open_store() -> None:
+        store = SqliteStore(path)
+        pages = await store.read(lambda ledger: [ledger.page(name) for name in ledger.page_names()])
+        shop = pages[0]
+        assert shop is not None
+        assert [page and page.name for page in pages] == ["shop", "viewed"]
+        assert (shop.body.pins, shop.body.spec.half_life) == ({"default": {"left": "bag"}}, 86400.0)
+        items = await store.read(lambda ledger: ledger.items(shop.number))
+        assert [name for name, _ in items] == ["hat", "tie", "bag"]
+        assert items[1][1].prior is not None
+        log = await store.read(lambda ledger: ledger.log(shop.number, 0, 100))
+        assert {row.display for row in log if row.clicked} == {"shop-0", "shop-1", "shop-2"}
+        assert {row.display for row in log if row.discarded} == {"shop-7"}
+        counts = await store.do(lambda ledger: ledger.counts(shop.number))
+        assert sum(cell.clicks for cell in counts.cells) == 5 + 3, "imported and recorded"
+        again = Event(EventKind.CLICK, "shop-3", None, None, "hero", "event-0")
+        recorded = await store.do(lambda ledger: ledger.record_events([again], 0.0))
+        assert recorded.outcomes[0].status == "conflict", "the id belongs to another event"
+        await store.close()
+
+    asyncio.run(open_store())
+    verdict = verify(path)
+    assert (verdict.displays, verdict.events, verdict.differences) == (12, 6, [])
+
+
+def test_a_store_of_a_newer_version_is_refused(tmp_path: Path, slotwise) -> None:
+    path = tmp_path / "store.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(f"PRAGMA user_version = {len(MIGRATIONS) + 1}; CREATE TABLE meta (key); ")
+        connection.executescript(f"PRAGMA application_id = {APPLICATION};")
+    before = path.read_bytes()
+    for command in (["serve", "--dev", "--port", "0"], ["verify"]):
+        refused = slotwise(*command, "--store", f"sqlite:///{path}")
+        refused.assert_refused(f"version {len(MIGRATIONS) + 1} of the tables", "a newer one")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("meta",)]
+    assert len(path.read_bytes()) == len(before)

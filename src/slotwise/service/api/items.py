@@ -50,7 +50,9 @@ async def put(call: Call[ItemSpec]) -> Response:
     model, spec = await call.service.model(call.path["page"]), call.body
     raise_field_errors(check_item(spec))
     name, condition = call.path["item"], call.if_match()
-    saved, is_new = await call.service.change_item(model, name, lambda _: spec, condition, create=True)
+    saved, is_new = await call.service.change_item(
+        model, name, lambda _: spec, condition, create=True, author=call.author
+    )
     return Response(201 if is_new else 200, _result(saved.name, is_new), etag(saved.version))
 
 
@@ -63,7 +65,7 @@ async def patch(call: Call[ItemPatch]) -> Response:
         raise_field_errors(check_item(spec, given_fields(changes)))
         return spec
 
-    saved, _ = await call.service.change_item(model, call.path["item"], change, call.if_match())
+    saved, _ = await call.service.change_item(model, call.path["item"], change, call.if_match(), author=call.author)
     return _item_response(saved)
 
 
@@ -74,7 +76,7 @@ async def delete(call: Call[None]) -> Response:
     def change(before: ItemSpec) -> ItemSpec:
         return msgspec.structs.replace(before, state="retired")
 
-    saved, _ = await call.service.change_item(model, call.path["item"], change, call.if_match())
+    saved, _ = await call.service.change_item(model, call.path["item"], change, call.if_match(), author=call.author)
     return Response(204, headers=etag(saved.version))
 
 
@@ -84,7 +86,7 @@ async def put_batch(call: Call[ItemBatch]) -> Response:
     rows = call.body.items
     invalid = {k: problems[0].detail for k, row in enumerate(rows) if (problems := check_item(row))}
     valid = [(row.item, _spec(row)) for k, row in enumerate(rows) if k not in invalid]
-    saved = iter(await call.service.save_items(model, valid) if valid else [])
+    saved = iter(await call.service.save_items(model, valid, call.author) if valid else [])
     results = [_result(row.item, invalid[k] if k in invalid else next(saved)) for k, row in enumerate(rows)]
     return Response(200, ItemResults(results))
 

@@ -7,34 +7,19 @@ from collections.abc import AsyncIterator
 from typing import Any, BinaryIO, Literal
 
 import msgspec
-from msgspec import Struct
 
 from slotwise.extras import MissingExtra, require
 from slotwise.service.api.file_stream import stream_file
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.errors import FormatNotAvailable, StoreDown
+from slotwise.service.log_lines import LogLine, log_line, parquet_schema
 from slotwise.service.service import Service
-from slotwise.service.store.interface import Ledger, LogRow
+from slotwise.service.store.interface import Ledger
 
 CHUNK = 200  # displays read at a time, so that memory does not grow with the log
 _LINES = 500  # encoded at once
 _encode = msgspec.json.Encoder().encode
 _FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is the default")
-
-
-class LogLine(Struct):
-    """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1."""
-
-    display: str
-    issued: float
-    page: str
-    segment: str
-    layout: str
-    position: str
-    item: str
-    shown: int
-    clicked: int
-    variant: str
 
 
 async def get(call: Call[None]) -> Response:
@@ -66,17 +51,9 @@ async def _read_lines(service: Service, name: str, page: int, after: int) -> tup
 
     def operation(ledger: Ledger) -> tuple[int, list[LogLine]]:
         rows = ledger.log(page, after, CHUNK)
-        return rows[-1].number if rows else after, [_line(name, row) for row in rows]
+        return rows[-1].number if rows else after, [log_line(name, row) for row in rows]
 
     return await service.store.read(operation)
-
-
-def _line(page: str, row: LogRow) -> LogLine:
-    shown = int(row.counted)
-    clicked = shown * row.clicked
-    return LogLine(
-        row.display, row.issued, page, row.segment, row.layout, row.position, row.item, shown, clicked, row.variant
-    )
 
 
 async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
@@ -104,12 +81,9 @@ async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
 
 
 def _open_writer(file: BinaryIO) -> Any:
-    import pyarrow
     from pyarrow import parquet
 
-    types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
-    schema = pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])
-    return parquet.ParquetWriter(file, schema)
+    return parquet.ParquetWriter(file, parquet_schema())
 
 
 def _write_lines(writer: Any, lines: list[LogLine]) -> None:

@@ -70,7 +70,7 @@ async def put(call: Call[PageSpec]) -> Response:
         _check_template(call.key, body.spec, spec)
         return body.with_spec(spec)
 
-    saved, is_new = await call.service.save_page(name, change, call.if_match())
+    saved, is_new = await call.service.save_page(name, change, call.if_match(), author=call.author)
     return await _page_response(call, saved, 201 if is_new else 200)
 
 
@@ -88,7 +88,7 @@ async def patch(call: Call[PagePatch]) -> Response:
         _check_template(call.key, body.spec, spec)
         return body.with_spec(spec)
 
-    saved, _ = await call.service.save_page(model.page.name, change, call.if_match())
+    saved, _ = await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return await _page_response(call, saved, 200)
 
 
@@ -101,7 +101,7 @@ async def get(call: Call[None]) -> Response:
 async def delete(call: Call[None]) -> Response:
     """Archive a page: it is no longer served. Defining it again brings it back with its counts."""
     model = await call.service.model(call.path["page"])
-    await call.service.save_page(model.page.name, _current_body, call.if_match(), archived=True)
+    await call.service.save_page(model.page.name, _current_body, call.if_match(), archived=True, author=call.author)
     return Response(204)
 
 
@@ -129,7 +129,7 @@ async def put_pin(call: Call[Pin]) -> Response:
             raise Conflict(f"item {item!r} is already pinned to {elsewhere[0]!r}; unpin it there first")
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins | {position: item}})
 
-    saved, _ = await call.service.save_page(model.page.name, change, call.if_match())
+    saved, _ = await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return await _page_response(call, saved, 200)
 
 
@@ -144,7 +144,7 @@ async def delete_pin(call: Call[None]) -> Response:
         pins = {other: pinned for other, pinned in body.pins[layout].items() if other != position}
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins})
 
-    await call.service.save_page(model.page.name, change, call.if_match())
+    await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return Response(204)
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from slotwise.service.errors import Refused
+from slotwise.service.history import Author, author_of
 from slotwise.service.keys import ApiKey, Scope
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.preconditions import EXISTS, Precondition
@@ -55,6 +56,11 @@ class Call(NamedTuple, Generic[Body]):
     body: Body
     key: ApiKey | None = None
     refusal: Refused | None = None
+
+    @property
+    def author(self) -> Author:
+        """The author of a change that the call makes."""
+        return author_of(self.key)
 
     def if_match(self) -> Precondition | None:
         """The If-Match header, if there is one. An entry that is not one of our ETags matches no version.

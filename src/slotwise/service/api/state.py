@@ -70,7 +70,7 @@ async def put(call: Call[PageState]) -> Response:
     """Replace all counts. Displays that were issued before the import no longer count."""
     model, state = await call.service.model(call.path["page"]), call.body
     cells = await run_in_background(_cells, state, model.page.body, model.items)
-    revision = await call.service.import_counts(model, cells, state.displays, call.if_match())
+    revision = await call.service.import_counts(model, cells, state.displays, call.if_match(), call.author)
     return Response(204, headers=etag(revision))
 
 

@@ -5,9 +5,14 @@ from sqlite3 import Connection
 
 from slotwise.service.registers import EntryChange
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
 
 HOUR = 3600
+_ADD_RATES = (
+    "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown, "
+    "clicks = clicks + excluded.clicks"
+)
 CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
 
 
@@ -62,7 +67,7 @@ class Deltas:
             rate[1] += shown
             rate[2] += clicked
 
-    def write(self, connection: Connection) -> None:
+    def write(self, connection: Connection, checksums: Checksums) -> None:
         """Add the sums to the tables, and increase the revision of every changed page."""
         if not self.epochs:
             return
@@ -82,9 +87,18 @@ class Deltas:
             connection,
             "rates",
             [(*key, *change) for key, change in self.rates.items()],
-            "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown, "
-            "clicks = clicks + excluded.clicks",
+            _ADD_RATES,
         )
         pages = {page for page, _ in self.epochs}
-        connection.executemany("UPDATE pages SET revision = revision + 1 WHERE page = ?", [(page,) for page in pages])
+        marks = ", ".join("?" * len(pages))
+        update = f"UPDATE pages SET revision = revision + 1 WHERE page IN ({marks}) RETURNING page, revision"
+        revisions = connection.execute(update, list(pages)).fetchall()
+        checksums.replace("revisions", [(page, revision - 1) for page, revision in revisions], revisions)
         self.clear()
+
+    def write_base_rates(self, connection: Connection, checksums: Checksums) -> None:
+        """Add the sums of displays that leave the log to the rates of the snapshot."""
+        for (page, hour, variant), change in self.rates.items():
+            key = (page, hour, variant)
+            with checksums.changing("base_rates", "page = ? AND hour = ? AND variant = ?", key):
+                insert(connection, "base_rates", [(*key, *change)], _ADD_RATES)

@@ -1,6 +1,7 @@
 """The definitions in the SQLite store: pages, their items, and the secrets that sign tokens."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -8,8 +9,8 @@ from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.change_history import ChangeHistory
 from slotwise.service.store.interface import StoredItem, StoredPage
-from slotwise.service.store.key_table import KeyTable
 
 decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
@@ -17,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
 
 
-class Definitions(KeyTable):
+class Definitions(ChangeHistory):
     """The operations of a ledger that do not depend on traffic. `Ledger` describes them."""
 
     def page(self, name: str) -> StoredPage | None:
@@ -42,18 +43,15 @@ class Definitions(KeyTable):
         before = self.page(name)
         if (before and before.version) != expected:
             raise StaleVersion
-        text = _encode(body).decode()
-        if before is None:
+        text, began = _encode(body).decode(), now
+        if before is not None and before.body.spec.half_life == body.spec.half_life:
+            began = before.epoch_began
+        with self._changing_page("name = ?", (name,)):
             self._run(
-                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?)",
-                (name, archived, text, now),
-            )
-        else:
-            same_half_life = before.body.spec.half_life == body.spec.half_life
-            began = before.epoch_began if same_half_life else now
-            self._run(
-                "UPDATE pages SET version = version + 1, archived = ?, body = ?, epoch_began = ? WHERE name = ?",
-                (archived, text, began, name),
+                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET version = version + 1, archived = excluded.archived, "
+                "body = excluded.body, epoch_began = excluded.epoch_began",
+                (name, archived, text, began),
             )
         saved = self.page(name)
         assert saved is not None
@@ -72,6 +70,11 @@ class Definitions(KeyTable):
         row = self._run("SELECT number, version, body FROM items WHERE page = ? AND name = ?", (page, name)).fetchone()
         return None if row is None else StoredItem(row[0], name, row[1], _item.decode(row[2]))
 
+    def specs(self, page: int, names: Sequence[str]) -> dict[str, ItemSpec]:
+        marks = ", ".join("?" * len(names))
+        rows = self._run(f"SELECT name, body FROM items WHERE page = ? AND name IN ({marks})", (page, *names))
+        return {name: _item.decode(body) for name, body in rows}
+
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
@@ -87,7 +90,10 @@ class Definitions(KeyTable):
             results.append((number, is_new))
             rows.append((page, number, name, _encode(spec).decode(), 1))
         update = "ON CONFLICT DO UPDATE SET version = version + (body <> excluded.body), body = excluded.body"
-        insert(self._connection, "items", rows, update)
+        names = dict(items)  # without repetitions
+        marks = ", ".join("?" * len(names))
+        with self._checksums.changing("items", f"page = ? AND name IN ({marks})", (page, *names)):
+            insert(self._connection, "items", rows, update)
         return results
 
     def secrets(self) -> list[tuple[float, str]]:
@@ -95,4 +101,13 @@ class Definitions(KeyTable):
         return msgspec.json.decode(row[0], type=list[tuple[float, str]]) if row else []
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
-        self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))
+        with self._checksums.changing("meta", "key = 'secrets'"):
+            self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))
+
+    @contextmanager
+    def _changing_page(self, where: str, arguments: Sequence[object]) -> Iterator[None]:
+        with (
+            self._checksums.changing("pages", where, arguments),
+            self._checksums.changing("revisions", where, arguments),
+        ):
+            yield

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from slotwise.checks import BadInput
+from slotwise.service.store.file_lock import check_file
 from slotwise.service.store.interface import KeyLedger
 from slotwise.service.store.key_table import KeyTable
 from slotwise.service.store.migrations import check_current, check_ours
@@ -36,6 +37,7 @@ def change_keys(path: Path, operation: Callable[[KeyLedger], KeyResult]) -> KeyR
     """
     if not path.exists():
         raise BadInput(f"there is no store {str(path)!r}; `slotwise keys create` creates one")
+    check_file(path)
     try:
         return _in_transaction(path, operation)
     except sqlite3.OperationalError as error:

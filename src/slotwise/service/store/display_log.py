@@ -8,6 +8,7 @@ import msgspec
 
 from slotwise.service.registers import Counting, EventKind, EventStatus, Registers, changes
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.definitions import Definitions, decode_body
 from slotwise.service.store.event_ids import EventIds
@@ -23,9 +24,10 @@ from slotwise.service.store.interface import (
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
 IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard
-_DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, counting, entries"
 _entries = msgspec.json.Decoder(list[DisplayEntry])
 _encode = msgspec.json.Encoder().encode
+_EventRow = tuple[int, int, int, int, float]  # display, kind, entry, accepted, received
+_REPEATED = "ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), received = excluded.received"
 _TOO_MANY_IDS = "too many event ids for this display; repeat the event with the id it had first"
 
 
@@ -49,6 +51,7 @@ class DisplayLog(Definitions):
         """Drop all caches, so that everything is read from the tables again."""
         self._cached.clear()
         self._deltas.clear()
+        self._checksums.clear()
         self._dropped: list[Display] = []
         self._last: int | None = None
 
@@ -60,8 +63,9 @@ class DisplayLog(Definitions):
         return self._last
 
     def flush(self) -> None:
-        """Write the changes of counts that were summed so far."""
-        self._deltas.write(self._connection)
+        """Write the changes of counts and checksums that were summed so far."""
+        self._deltas.write(self._connection, self._checksums)
+        self._checksums.write()
 
     def add(self, displays: list[Display]) -> None:
         """Add displays to the log. Count those whose page counts displays when they are issued.
@@ -74,18 +78,22 @@ class DisplayLog(Definitions):
             display.number = number
             if display.registers.any_accepted:  # from a group that was rolled back and is tried again
                 display.registers = Registers(display.registers.size, display.registers.counting)
-        self._last = first + len(displays) - 1
+        rows = [_row(display) for display in displays]
         before = self._connection.total_changes
         insert(
             self._connection,
-            f"displays ({_DISPLAY})",
-            [_row(display) for display in displays],
+            f"displays ({DISPLAY})",
+            rows,
             "ON CONFLICT (id) DO NOTHING",
         )
         if self._connection.total_changes - before < len(displays):
             added = {number for (number,) in self._run("SELECT number FROM displays WHERE number >= ?", (first,))}
             self._dropped += [display for display in displays if display.number not in added]
             displays = [display for display in displays if display.number in added]
+            rows = [row for row in rows if row[0] in added]
+        self._checksums.add("displays", rows)
+        self._last = None  # SQLite may have counted the numbers of dropped displays too
+        self._checksums.replace("last_number", [(first - 1,)], [(self._last_number(),)])
         for display in displays:
             self._cache(display)
         self._deltas.issue([display for display in displays if display.registers.count_at_once])
@@ -109,11 +117,10 @@ class DisplayLog(Definitions):
     def record_events(self, events: list[Event], now: float) -> RecordedEvents:
         targets = [self._find_target(event) for event in events]
         pairs = list(zip(events, targets, strict=True))
-        ids = EventIds(
-            self._connection, [(event.id, target.display) for event, target in pairs if isinstance(target, _Target)]
-        )
+        known = [(event.id, target.display) for event, target in pairs if isinstance(target, _Target)]
+        ids = EventIds(self._connection, self._checksums, known)
         recorded = RecordedEvents([], [])
-        rows: list[tuple[int, int, int, bool, float]] = []
+        rows: list[_EventRow] = []
         for event, target in pairs:
             if isinstance(target, EventOutcome):
                 recorded.outcomes.append(target)
@@ -130,16 +137,22 @@ class DisplayLog(Definitions):
                 if event.id is not None and not ids.claim(event.id, key, most):
                     status, detail = "rejected", _TOO_MANY_IDS
                 elif status != "duplicate":
-                    rows.append((*key, status == "accepted", now))
+                    rows.append((*key, int(status == "accepted"), now))
             recorded.outcomes.append(EventOutcome(status, detail, display.page))
-        insert(  # if the clock is set back, a late event may be repeated in time; then it is accepted
-            self._connection,
-            "events",
-            rows,
-            "ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), received = excluded.received",
-        )
+        self._add_events(rows)
         ids.write()
         return recorded
+
+    def _add_events(self, rows: list[_EventRow]) -> None:
+        """Log events. A late event may be in the log already. It is accepted now if the clock was set back."""
+        new = set(insert(self._connection, "events", rows, "ON CONFLICT DO NOTHING RETURNING display, kind, entry"))
+        by_key = {row[:3]: row for row in reversed(rows)}  # the first row of a key is the one that was inserted
+        self._checksums.add("events", [by_key[key] for key in new])
+        for row in rows:
+            if row is by_key[row[:3]] and row[:3] in new:
+                continue
+            with self._checksums.changing("events", "display = ? AND kind = ? AND entry = ?", row[:3]):
+                insert(self._connection, "events", [row], _REPEATED)
 
     def _find_target(self, event: Event) -> _Target | EventOutcome:
         """The target of an event, or the outcome of the event if it has no target."""
@@ -179,7 +192,7 @@ class DisplayLog(Definitions):
 
     def load(self, where: str, arguments: tuple[object, ...]) -> list[Display]:
         """Load displays from the tables, and recompute their registers from the log."""
-        rows = self._run(f"SELECT {_DISPLAY} FROM displays {where}", arguments)
+        rows = self._run(f"SELECT {DISPLAY} FROM displays {where}", arguments)
         displays = {row[0]: _display(row) for row in rows}
         if not displays:
             return []
@@ -212,9 +225,9 @@ def _row(display: Display) -> tuple[object, ...]:
         display.page,
         display.layout,
         display.segment,
-        display.issued,
-        display.until,
-        display.drop_after,
+        float(display.issued),  # as SQLite returns it
+        float(display.until),
+        float(display.drop_after),
         display.variant,
         display.epoch,
         int(display.registers.counting),

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from sqlite3 import Connection, Cursor
 
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
 
 EventKey = tuple[int, int, int]  # the display's number, the kind of the event, and its entry or -1
@@ -13,8 +14,8 @@ EventKey = tuple[int, int, int]  # the display's number, the kind of the event, 
 class EventIds:
     """The ids in one batch of events. One statement looks them up. `write` stores the new ids."""
 
-    def __init__(self, connection: Connection, events: list[tuple[str | None, Display]]) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, checksums: Checksums, events: list[tuple[str | None, Display]]) -> None:
+        self._connection, self._checksums = connection, checksums
         known = [(id, display.number) for id, display in events if id is not None]
         self._displays = {display for _, display in known}
         self._ids_per_display: Counter[int] | None = None  # computed only when a limit has to be checked
@@ -44,7 +45,9 @@ class EventIds:
         return True
 
     def write(self) -> None:
-        insert(self._connection, "event_ids", [(id, *key) for id, key in self._new.items()])
+        rows = [(id, *key) for id, key in self._new.items()]
+        insert(self._connection, "event_ids", rows)
+        self._checksums.add("event_ids", rows)
 
     def _number_of_ids(self, display: int) -> int:
         if self._ids_per_display is None:

@@ -6,12 +6,13 @@ added before it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Raw, Struct
 
 from slotwise.checks import Floats
+from slotwise.service.history import Action, Author, Change
 from slotwise.service.keys import ApiKey
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
@@ -224,6 +225,9 @@ class Ledger(KeyLedger, Protocol):
     def item(self, page: int, name: str) -> StoredItem | None:
         """The item of a page with this name, or None."""
 
+    def specs(self, page: int, names: Sequence[str]) -> dict[str, ItemSpec]:
+        """The definitions of those items of a page that exist."""
+
     def save_items(
         self, page: int, items: list[tuple[str, ItemSpec]], most: int = MOST_ITEMS
     ) -> list[tuple[int, bool] | None]:
@@ -232,6 +236,14 @@ class Ledger(KeyLedger, Protocol):
         An item whose definition stays the same keeps its version. Items are numbered in the order in which they are
         added, and a number never changes. A new item beyond `most` is not added. Its result is None.
         """
+
+    def record_change(
+        self, page: int, author: Author, now: float, action: Action, subject: str, sides: tuple[Any, Any]
+    ) -> None:
+        """Add a change to the history of a page: what differs, before and after. The oldest changes are deleted."""
+
+    def history(self, page: int, before: int, most: int) -> list[Change]:
+        """The newest changes of a page whose numbers are below `before`, newest first."""
 
     def counts(self, page: int) -> PageCounts:
         """All counts of a page."""

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from slotwise.service.keys import ApiKey
+from slotwise.service.store.checksums import Checksums
 
 _COLUMNS = ("id", "digest", "name", "scopes", "pages", "origins", "rate", "created", "expires", "revoked", "last_used")
 _LISTS = ("scopes", "pages", "origins")
@@ -21,6 +22,7 @@ class KeyTable:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run, self._connection = connection.execute, connection
+        self._checksums = Checksums(connection)
 
     def keys_version(self) -> int:
         row = self._run("SELECT value FROM meta WHERE key = 'keys_version'").fetchone()
@@ -34,12 +36,15 @@ class KeyTable:
         return None if row is None else _key(row)
 
     def save_key(self, key: ApiKey) -> None:
-        self._run(_SAVE, [_stored(name, getattr(key, name)) for name in _COLUMNS])
-        self._run("UPDATE meta SET value = value + 1 WHERE key = 'keys_version'")
+        with self._checksums.changing("keys", "id = ?", (key.id,)):
+            self._run(_SAVE, [_stored(name, getattr(key, name)) for name in _COLUMNS])
+        with self._checksums.changing("meta", "key = 'keys_version'"):
+            self._run("UPDATE meta SET value = value + 1 WHERE key = 'keys_version'")
 
     def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
-        rows = [(when, id) for id, when in used]
-        self._connection.executemany("UPDATE keys SET last_used = max(coalesce(last_used, 0), ?) WHERE id = ?", rows)
+        for id, when in used:
+            with self._checksums.changing("keys", "id = ?", (id,)):
+                self._run("UPDATE keys SET last_used = max(coalesce(last_used, 0), ?) WHERE id = ?", (when, id))
 
 
 def _stored(name: str, value: Any) -> Any:

@@ -4,8 +4,10 @@ A migration is never edited after a release, because stores in use have already 
 """
 
 import sqlite3
+from contextlib import closing
 
 from slotwise.checks import BadInput
+from slotwise.service.store.checksums import rebuild_checksums
 
 APPLICATION = 0x534C4F54  # "SLOT", the application id in the file header: `file` and SQLite tools show it
 MIGRATIONS = [
@@ -80,6 +82,32 @@ MIGRATIONS = [
     """
     CREATE INDEX pages_by_template ON pages (json_extract(body, '$.spec.template'));
     """,
+    """
+    CREATE TABLE checksums (name TEXT PRIMARY KEY, sum INTEGER NOT NULL) WITHOUT ROWID;
+    ALTER TABLE pages ADD COLUMN rates_from INTEGER NOT NULL DEFAULT 0;  -- the rates of earlier hours are deleted
+    CREATE TABLE base_rates (  -- the snapshot, too: the part of the rates that does not follow from the log
+        page INTEGER NOT NULL, hour INTEGER NOT NULL, variant TEXT NOT NULL, displays INTEGER NOT NULL,
+        shown INTEGER NOT NULL, clicks INTEGER NOT NULL, PRIMARY KEY (page, hour, variant)
+    ) WITHOUT ROWID;
+    INSERT INTO base_rates SELECT * FROM rates;
+    INSERT INTO base_rates
+        SELECT page, CAST(issued / 3600 AS INTEGER), variant, -count(*), -sum(json_array_length(entries)), -sum(
+            (SELECT count(*) FROM events WHERE display = number AND kind = 1 AND accepted)
+        )
+        FROM displays JOIN pages USING (page)
+        WHERE number >= counted_from AND entries <> '[]' AND (counting = 1 OR (counting = 2 AND EXISTS (
+            SELECT 1 FROM events WHERE display = number AND kind IN (0, 1) AND accepted
+        ))) AND NOT EXISTS (SELECT 1 FROM events WHERE display = number AND kind = 2 AND accepted)
+        GROUP BY 1, 2, 3
+        ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown,
+            clicks = clicks + excluded.clicks;
+    DELETE FROM base_rates WHERE displays = 0 AND shown = 0 AND clicks = 0;
+    CREATE TABLE history (  -- changes of definitions; key is NULL in dev mode, before and after are JSON
+        page INTEGER NOT NULL, number INTEGER NOT NULL, time REAL NOT NULL, key TEXT, name TEXT NOT NULL,
+        action TEXT NOT NULL, subject TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+        PRIMARY KEY (page, number)
+    ) WITHOUT ROWID;
+    """,
 ]
 
 
@@ -106,15 +134,38 @@ def check_current(connection: sqlite3.Connection, where: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
-    """Migrate the tables to the current version. Each migration has its own transaction."""
-    for step in range(_version(connection, where), len(MIGRATIONS)):
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+    """Migrate the tables to the current version, in one transaction. The caller owns the store."""
+    version = _version(connection, where)
+    if version == len(MIGRATIONS):
+        return
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.executescript(f"BEGIN IMMEDIATE; {' '.join(MIGRATIONS[version:])}")
+    rebuild_checksums(connection)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    connection.execute("COMMIT")
+
+
+def schema(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    """The definitions of tables, indices and triggers. Versions of SQLite write them with different quotes."""
+    rows = connection.execute("SELECT type, name, tbl_name, CAST(coalesce(sql, '') AS TEXT) FROM sqlite_master")
+    return {(*names, sql.replace('"', "")) for *names, sql in rows}
+
+
+def current_schema() -> set[tuple[str, ...]]:
+    """The schema of a store that has the current version."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(" ".join(MIGRATIONS))
+        return schema(connection)
 
 
 def _version(connection: sqlite3.Connection, where: str) -> int:
-    """The version of the tables, or 0 if the database is empty. Raises BadInput for a newer version than ours."""
+    """The version of the tables, or 0 if the database is empty. Raises BadInput for a version that is not ours."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (is_empty,) = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()
+    if version < 0 or (version == 0 and not is_empty):
+        raise BadInput(
+            f"the store {where!r} has version {version} of the tables, which no slotwise writes: restore a backup"
+        )
     if version > len(MIGRATIONS):
         raise BadInput(
             f"the store {where!r} has version {version} of the tables; this slotwise knows up to {len(MIGRATIONS)}: "

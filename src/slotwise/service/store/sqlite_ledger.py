@@ -1,16 +1,20 @@
 """The operations of the SQLite store. They run in a group's transaction, on the thread that owns the connection."""
 
+from collections import defaultdict
+
 import numpy as np
 
 from slotwise.service.fading import weight, weights
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
+from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.count_deltas import HOUR, Deltas
 from slotwise.service.store.definitions import TEMPLATE
 from slotwise.service.store.display_log import DisplayLog
 from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts, StoredPage
 
 KEEP_RATES = 90 * 24  # hours
+CELLS_AT_ONCE = 250  # of the snapshot, in one statement
 _CHUNK = 2_000  # rows that are read at a time
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
@@ -65,24 +69,32 @@ class SqliteLedger(DisplayLog):
         return float(displays)
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
-        self._run(
-            "UPDATE pages SET epoch = ?2, epoch_began = ?3, revision = revision + 1 WHERE page = ?1 AND epoch < ?2",
-            (page, epoch, began),
-        )
+        with self._changing_page("page = ?", (page,)):
+            self._run(
+                "UPDATE pages SET epoch = ?2, epoch_began = ?3, revision = revision + 1 WHERE page = ?1 AND epoch < ?2",
+                (page, epoch, began),
+            )
 
     def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
         self.flush()
         (revision,) = self._run("SELECT revision FROM pages WHERE page = ?", (page,)).fetchone()
         if expected is not None:
             expected.check(revision)
-        for table in ("base", "counts", "epochs"):
+        for table in ("counts", "epochs"):
             self._run(f"DELETE FROM {table} WHERE page = ?", (page,))
-        self._connection.executemany("INSERT INTO base VALUES (?, ?, ?, ?, ?, ?)", [(page, *cell) for cell in cells])
-        self._run(
-            "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
-            "WHERE page = ?",
-            (displays, self._last_number() + 1, page),
-        )
+        with self._checksums.changing("base", "page = ?", (page,)):
+            self._run("DELETE FROM base WHERE page = ?", (page,))
+            rows = [(page, *cell) for cell in cells]
+            self._connection.executemany("INSERT INTO base VALUES (?, ?, ?, ?, ?, ?)", rows)
+        with self._checksums.changing("base_rates", "page = ?", (page,)):  # earlier displays no longer change the rates
+            self._run("DELETE FROM base_rates WHERE page = ?", (page,))
+            self._run("INSERT INTO base_rates SELECT * FROM rates WHERE page = ?", (page,))
+        with self._changing_page("page = ?", (page,)):
+            self._run(
+                "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
+                "WHERE page = ?",
+                (displays, self._last_number() + 1, page),
+            )
         self._cached.clear()  # the cached displays would still count
         return int(revision) + 1
 
@@ -93,47 +105,77 @@ class SqliteLedger(DisplayLog):
         for display in expired:
             totals = display.registers.totals()
             if totals is not NOTHING:
-                folded.change(display, changes(NOTHING, totals), totals.displays, rated=False)
+                folded.change(display, changes(NOTHING, totals), totals.displays)
                 self._deltas.change(display, changes(totals, NOTHING), -totals.displays, rated=False)
             self._cached.pop(display.id, None)
         self._fold(folded)
         self.flush()
-        numbers = [(display.number,) for display in expired]
-        for statement in (
-            "DELETE FROM events WHERE display = ?",
-            "DELETE FROM event_ids WHERE display = ?",
-            "DELETE FROM displays WHERE number = ?",
-        ):
-            self._connection.executemany(statement, numbers)
+        self._delete_displays([display.number for display in expired])
         for page in {display.page for display in expired}:
             self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (page,))
             self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
-            self._run("DELETE FROM rates WHERE page = ? AND hour < ?", (page, int(now // HOUR) - KEEP_RATES))
+            self._drop_rates(page, int(now // HOUR) - KEEP_RATES)
         return len(expired)
+
+    def _delete_displays(self, numbers: list[int]) -> None:
+        """Delete displays and their events from the log."""
+        for table, column in (("events", "display"), ("event_ids", "display"), ("displays", "number")):
+            self._checksums.remove_all(table, column, numbers)
+            rows = [(number,) for number in numbers]
+            self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
+
+    def _drop_rates(self, page: int, before: int) -> None:
+        """Delete the click rates of the hours before this one."""
+        (rates_from,) = self._run("SELECT rates_from FROM pages WHERE page = ?", (page,)).fetchone()
+        self._run("DELETE FROM rates WHERE page = ? AND hour < ?", (page, before))
+        if before > rates_from:
+            self._checksums.remove("base_rates", "page = ? AND hour < ?", (page, before))
+            self._run("DELETE FROM base_rates WHERE page = ? AND hour < ?", (page, before))
+            with self._checksums.changing("pages", "page = ?", (page,)):
+                self._run("UPDATE pages SET rates_from = ? WHERE page = ?", (before, page))
 
     def _fold(self, folded: Deltas) -> None:
         """Add counts to the snapshot. Their weights are those of the current epoch of each page."""
-        epochs: dict[int, int] = {}
-        for page in {page for page, _ in folded.epochs}:
-            epoch, base = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
-            epochs[page], faded = epoch, weight(epoch - base)
-            if faded != 1.0:
+        by_page: dict[int, dict[tuple[int, int, int], list[float]]] = defaultdict(dict)
+        epochs = {page: self._fade_base(page) for page in {page for page, _ in folded.epochs}}
+        for (page, epoch, *key), change in folded.cells.items():
+            cell = by_page[page].setdefault((key[0], key[1], key[2]), [0.0, 0.0])
+            for k, number in enumerate(change):
+                cell[k] += weight(epochs[page] - epoch) * number
+        for page, cells in by_page.items():
+            self._add_to_base(page, cells)
+        for (page, epoch), number in folded.epochs.items():
+            with self._checksums.changing("pages", "page = ?", (page,)):
+                added = weight(epochs[page] - epoch) * number
+                self._run("UPDATE pages SET base_displays = base_displays + ? WHERE page = ?", (added, page))
+        folded.write_base_rates(self._connection, self._checksums)
+
+    def _fade_base(self, page: int) -> int:
+        """Bring the weights of the snapshot to those of the current epoch, and return this epoch."""
+        epoch, base_epoch = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
+        faded = weight(epoch - base_epoch)
+        if faded != 1.0:
+            with self._checksums.changing("base", "page = ?", (page,)):
                 self._run("UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?", (faded, faded, page))
+            with self._checksums.changing("pages", "page = ?", (page,)):
                 self._run(
                     "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? WHERE page = ?",
                     (faded, page),
                 )
-        cells = [
-            (page, item, segment, column, *(weight(epochs[page] - epoch) * n for n in change))
-            for (page, epoch, item, segment, column), change in folded.cells.items()
-        ]
-        self._connection.executemany(
-            "INSERT INTO base VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, "
-            "skips = skips + excluded.skips",
-            cells,
-        )
-        displays = [(weight(epochs[page] - epoch) * n, page) for (page, epoch), n in folded.epochs.items()]
-        self._connection.executemany("UPDATE pages SET base_displays = base_displays + ? WHERE page = ?", displays)
+        return int(epoch)
+
+    def _add_to_base(self, page: int, cells: dict[tuple[int, int, int], list[float]]) -> None:
+        keys = list(cells)
+        for first in range(0, len(keys), CELLS_AT_ONCE):
+            chunk = keys[first : first + CELLS_AT_ONCE]
+            where = f'page = ? AND (item, segment, "column") IN (VALUES {", ".join(["(?, ?, ?)"] * len(chunk))})'
+            with self._checksums.changing("base", where, (page, *(number for key in chunk for number in key))):
+                insert(
+                    self._connection,
+                    "base",
+                    [(page, *key, *cells[key]) for key in chunk],
+                    "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
+                )
 
     def rates(self, page: int) -> list[HourlyRate]:
         self.flush()

@@ -1,0 +1,71 @@
+"""`slotwise backup` and `slotwise restore`: copy a store to a file, and back."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slotwise.cli import _console as console
+from slotwise.cli import _options as options
+from slotwise.cli._app import app
+
+if TYPE_CHECKING:
+    from slotwise.service.backup import Copied
+
+
+@app.command(epilog=options.examples("slotwise backup shop-backup.db --store sqlite:///shop.db"))
+def backup(
+    file: Annotated[Path, typer.Argument(help="File for the backup. It is replaced when the backup is complete.")],
+    store: options.Store = "sqlite:///slotwise.db",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Copy a store to a file, while a service may run on the store, and check the copy."""
+    from slotwise.service.backup import back_up
+    from slotwise.service.store.sqlite import path_of
+
+    with _progress("copying", quiet) as report:
+        copied = back_up(path_of(store), file, report)
+    _print(copied, as_json)
+
+
+@app.command(epilog=options.examples("slotwise restore shop-backup.db --store sqlite:///restored.db"))
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that slotwise backup wrote.")],
+    store: options.Store = "sqlite:///slotwise.db",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a store that exists.")] = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Check a backup, and make it the store. No service may run on the store."""
+    from slotwise.service.backup import restore as restore_store
+    from slotwise.service.store.sqlite import path_of
+
+    with _progress("restoring", quiet) as report:
+        copied = restore_store(file, path_of(store), replace, report)
+    _print(copied, as_json)
+
+
+@contextmanager
+def _progress(label: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    with console.progress_bars(1, quiet) as add_bar:
+        bars: list[Callable[[int], None]] = []
+
+        def report(done: int, total: int) -> None:
+            if not bars:
+                bars.append(add_bar(label, total))
+            bars[0](done)
+
+        yield report
+
+
+def _print(copied: "Copied", as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(copied._asdict()))
+    else:
+        console.print_line(
+            f"wrote {copied.path}: {copied.n_bytes:,} bytes, {copied.displays:,} displays and {copied.events:,} events"
+        )

@@ -1,0 +1,39 @@
+"""Lines of the log, as the service and `slotwise logs export` write them. Each item of a display has its own line."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from slotwise.service.store.interface import LogRow
+
+
+class LogLine(Struct):
+    """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1."""
+
+    display: str
+    issued: float
+    page: str
+    segment: str
+    layout: str
+    position: str
+    item: str
+    shown: int
+    clicked: int
+    variant: str
+
+
+def log_line(page: str, row: LogRow) -> LogLine:
+    """The line of one register."""
+    shown = int(row.counted)
+    clicked = shown * row.clicked
+    return LogLine(
+        row.display, row.issued, page, row.segment, row.layout, row.position, row.item, shown, clicked, row.variant
+    )
+
+
+def parquet_schema() -> Any:
+    """The columns of the log in a Parquet file."""
+    import pyarrow
+
+    types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
+    return pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])

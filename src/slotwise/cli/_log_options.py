@@ -1,5 +1,6 @@
 """The options of the commands that read logs, converted to arguments of `read_log` and `count_log`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,14 +87,13 @@ class LogOptions:
         """The options of `count_log`, with a progress bar that reports the share counted so far."""
         from slotwise.logs.opened_log import CountOptions
 
-        update = add_bar("counting", _BAR_TOTAL)
         return CountOptions(
             where=self._filters(),
             max_bad=parse_tolerance(self.max_bad),
             engine=self.engine,
             memory=self.memory,
             master=self.master,
-            progress=lambda share: update(int(_BAR_TOTAL * share)),
+            progress=counting_bar(add_bar),
         )
 
     def _schema_changes(self) -> dict[str, Any]:
@@ -116,6 +116,12 @@ class LogOptions:
             raise BadInput("--since and --until need the column with the date: --date COLUMN")
         dates = between(self.date, self.since, self.until) if self.date else []
         return [parse(text) for text in self.where or []] + dates
+
+
+def counting_bar(add_bar: console.AddBar) -> Callable[[float], None]:
+    """Add a progress bar. Returns a function that reports the share of the lines counted so far."""
+    update = add_bar("counting", _BAR_TOTAL)
+    return lambda share: update(int(_BAR_TOTAL * share))
 
 
 def print_account(account: Any, quiet: bool) -> None:

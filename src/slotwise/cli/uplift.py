@@ -10,14 +10,11 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.cli._log_options import parse_tolerance, print_account
+from slotwise.cli._log_options import counting_bar, parse_tolerance, print_account
 from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.inference.uplift.uplift import Uplift, UpliftEstimate
-
-VARIANTS = ("learnt", "holdout", "default")
-_BAR_TOTAL = 1000
 
 
 @app.command(
@@ -44,10 +41,7 @@ def uplift(
     if variant == baseline:
         raise BadInput(f"--variant and --baseline are both {variant!r}; name two variants")
     with console.progress_bars(1, quiet or as_json) as add_bar:
-        update = add_bar("counting", _BAR_TOTAL)
-        counting = CountOptions(
-            max_bad=parse_tolerance(max_bad), progress=lambda share: update(int(_BAR_TOTAL * share))
-        )
+        counting = CountOptions(max_bad=parse_tolerance(max_bad), progress=counting_bar(add_bar))
         counted = count_variants(files, counting)
     print_account(counted.account, quiet)
     results: dict[str, Uplift] = {}

@@ -1,0 +1,50 @@
+"""Units: whoever or whatever always gets the same variant, such as a visitor. Keyed hashes decide, so none is stored.
+
+The key is a secret of the page. Without it, nobody can compute the bucket of a unit, and the buckets of two pages have
+nothing to do with each other. A hash cannot be inverted, and very many units share a bucket.
+"""
+
+from hashlib import blake2b
+
+from slotwise.service.pages.page_definition import PageSpec
+
+N_BUCKETS = 512
+_UNIFORM = 2.0**-53
+
+
+class UnitHashes:
+    """The hashes of the units of a page."""
+
+    def __init__(self, secret: bytes) -> None:
+        # `person` makes two independent hashes of one key
+        self._variant = blake2b(key=secret, digest_size=16, person=b"slotwise variant")
+        self._bucket = blake2b(key=secret, digest_size=8, person=b"slotwise bucket")
+
+    def bucket(self, unit: bytes) -> int:
+        """The bucket of a unit. It says nothing about the variant."""
+        bucket = self._bucket.copy()
+        bucket.update(unit)
+        return int.from_bytes(bucket.digest()) % N_BUCKETS
+
+    def variant(self, unit: bytes, spec: PageSpec) -> str:
+        """The variant of a unit on a page that learns."""
+        variant = self._variant.copy()
+        variant.update(unit)
+        digest = variant.digest()
+        return allocate(spec, _uniform(digest[:8]), _uniform(digest[8:]))
+
+
+def allocate(spec: PageSpec, first: float, second: float) -> str:
+    """The variant for two numbers that are uniform in [0, 1): one for the holdout, and one for the rest.
+
+    With two numbers, a change of one share moves only as many units as it must: a larger holdout takes units from both
+    other variants, and none of them moves between these.
+    """
+    if first < spec.holdout:
+        return "holdout"
+    return "learnt" if second < spec.learnt_share else "default"
+
+
+def _uniform(digest: bytes) -> float:
+    """A number in [0, 1) from 8 bytes."""
+    return (int.from_bytes(digest) >> 11) * _UNIFORM

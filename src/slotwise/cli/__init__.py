@@ -13,6 +13,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     backup,
     demo,
     diagnose,
+    evaluate,
     fit,
     keys,
     load,

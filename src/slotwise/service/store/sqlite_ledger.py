@@ -10,8 +10,8 @@ from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.definitions import TEMPLATE
-from slotwise.service.store.display_log import DisplayLog
 from slotwise.service.store.interface import CellCounts, CountRows, DailyRate, HourlyRate, PageCounts, StoredPage
+from slotwise.service.store.page_purge import PagePurge
 from slotwise.service.store.rate_deltas import HOUR, VALUES
 
 HOURS_PER_DAY = 24
@@ -21,7 +21,7 @@ _CHUNK = 2_000  # rows that are read at a time
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
 
-class SqliteLedger(DisplayLog):
+class SqliteLedger(PagePurge):
     """Reads and writes the tables. `Ledger` describes the operations. Call `forget` after a failed transaction."""
 
     def close(self) -> None:
@@ -119,13 +119,6 @@ class SqliteLedger(DisplayLog):
             self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
             self._drop_rates(page, int(now // HOUR) - KEEP_RATES)
         return len(expired)
-
-    def _delete_displays(self, numbers: list[int]) -> None:
-        """Delete displays and their events from the log."""
-        for table, column in (("events", "display"), ("event_ids", "display"), ("displays", "number")):
-            self._checksums.remove_all(table, column, numbers)
-            rows = [(number,) for number in numbers]
-            self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
 
     def _drop_rates(self, page: int, before: int) -> None:
         """Delete the rates of the hours before this one, and of the days before the day of this hour."""

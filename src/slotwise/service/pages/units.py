@@ -1,7 +1,7 @@
-"""Units: whoever or whatever always gets the same variant, such as a visitor. Keyed hashes decide, so none is stored.
+"""Units. A unit, such as a visitor, always gets the same variant. Keyed hashes of the unit decide, so none is stored.
 
-The key is a secret of the page. Without it, nobody can compute the bucket of a unit, and the buckets of two pages have
-nothing to do with each other. A hash cannot be inverted, and very many units share a bucket.
+The key is a secret of the page. Without it, the bucket of a unit cannot be computed, and the buckets of two pages are
+independent. A hash cannot be inverted, and many units share a bucket.
 """
 
 from hashlib import blake2b

@@ -1,6 +1,7 @@
 """Units through the whole service: a visitor keeps a variant, and nothing that is stored says who the visitor was."""
 
 import asyncio
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,11 @@ def test_nothing_that_is_stored_or_shown_has_the_unit(tmp_path: Path) -> None:
     run_scenario(tmp_path, scenario)
     everything = b"".join([*stored, *(text.encode() for text in shown)])
     assert b"hero" in everything
-    assert b"4711" not in everything
+    assert b"visitor-4711" not in everything
+    for algorithm in sorted(hashlib.algorithms_guaranteed - {"shake_128", "shake_256"}):
+        digest = hashlib.new(algorithm, UNIT.encode()).digest()
+        assert digest[:8] not in everything
+        assert digest[:8].hex().encode() not in everything
 
 
 def test_two_stores_give_unrelated_buckets(tmp_path: Path) -> None:

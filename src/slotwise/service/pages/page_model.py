@@ -19,7 +19,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.pages.units import N_BUCKETS, UnitHashes, allocate
+from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     Arrangement,
@@ -80,7 +80,6 @@ class PageModel:
     def _define(self, page: StoredPage) -> None:
         spec = page.body.spec
         self.page = page
-        self._units = UnitHashes(page.unit_secret)
         self._counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
         self._until_seconds = spec.click_window
         self._drop_seconds = max(spec.click_window, spec.keep_seconds()) + DROP_MARGIN
@@ -141,7 +140,7 @@ class PageModel:
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
             allocation=self.page.allocation,
-            bucket=nonce % N_BUCKETS if unit is None else self._units.bucket(unit),  # a nonce is random
+            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -188,7 +187,7 @@ class PageModel:
             return "learnt"
         if unit is None:
             return allocate(spec, self._rng.random(), self._rng.random())
-        return self._units.variant(unit, spec)
+        return variant_of(unit, self.page.unit_secret, spec)
 
     def _reason(self, variant: str, restricted: bool) -> str:
         if variant == "learnt":

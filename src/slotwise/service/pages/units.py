@@ -12,26 +12,15 @@ N_BUCKETS = 512
 _UNIFORM = 2.0**-53
 
 
-class UnitHashes:
-    """The hashes of the units of a page."""
+def bucket_of(unit: bytes, secret: bytes) -> int:
+    """The bucket of a unit. It says nothing about the variant: `person` makes independent hashes of one key."""
+    return int.from_bytes(blake2b(unit, key=secret, digest_size=8, person=b"slotwise bucket").digest()) % N_BUCKETS
 
-    def __init__(self, secret: bytes) -> None:
-        # `person` makes two independent hashes of one key
-        self._variant = blake2b(key=secret, digest_size=16, person=b"slotwise variant")
-        self._bucket = blake2b(key=secret, digest_size=8, person=b"slotwise bucket")
 
-    def bucket(self, unit: bytes) -> int:
-        """The bucket of a unit. It says nothing about the variant."""
-        bucket = self._bucket.copy()
-        bucket.update(unit)
-        return int.from_bytes(bucket.digest()) % N_BUCKETS
-
-    def variant(self, unit: bytes, spec: PageSpec) -> str:
-        """The variant of a unit on a page that learns."""
-        variant = self._variant.copy()
-        variant.update(unit)
-        digest = variant.digest()
-        return allocate(spec, _uniform(digest[:8]), _uniform(digest[8:]))
+def variant_of(unit: bytes, secret: bytes, spec: PageSpec) -> str:
+    """The variant of a unit on a page that learns."""
+    digest = blake2b(unit, key=secret, digest_size=16, person=b"slotwise variant").digest()
+    return allocate(spec, _uniform(digest[:8]), _uniform(digest[8:]))
 
 
 def allocate(spec: PageSpec, first: float, second: float) -> str:

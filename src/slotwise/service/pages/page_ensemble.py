@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY
+from slotwise.arrange import EMPTY, NO_RULES
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, Float32s
@@ -84,7 +84,9 @@ def _plan(
         return None
     theta = np.ascontiguousarray(draws.theta[:, items * groups.n_segments + segment], np.float64)
     kappa = np.ascontiguousarray(draws.kappa[:, layout.columns], np.float64)
-    planned = planner(params, theta, kappa)
+    planned = planner(params, theta, kappa, NO_RULES)
+    if planned is None:
+        return None
     means = np.zeros((1, draws.theta.shape[1] // groups.n_segments), np.float32)
     means[0, items] = (theta * kappa.sum(axis=1, keepdims=True)).mean(axis=0)
     visibility = (kappa / kappa.sum(axis=1, keepdims=True)).mean(axis=0, keepdims=True).astype(np.float32)

@@ -49,7 +49,7 @@ class EnsembleSource(Protocol):
         """
 
     def select(self, memory: Any, rows: Ints, columns: Ints) -> Any:
-        """The memory for counts of which only these rows and columns are kept. They may be more than the memory has."""
+        """The memory for counts with these rows and columns of the counts before. New ones have the number -1."""
 
     @property
     def shares_prior(self) -> bool:
@@ -130,10 +130,13 @@ class PosteriorEnsemble:
         return draws, chain
 
     def select(self, memory: ChainState | None, rows: Ints, columns: Ints) -> ChainState | None:
-        """The chain of the kept items and positions."""
+        """The chain with these items and positions. It is NaN where they are new."""
         if memory is None:
             return None
-        theta, kappa = memory.theta[rows[rows < memory.theta.size]], memory.kappa[columns[columns < memory.kappa.size]]
+        theta, kappa = (
+            np.where(rows < 0, np.nan, memory.theta[rows]),
+            np.where(columns < 0, np.nan, memory.kappa[columns]),
+        )
         return ChainState(theta, kappa, memory.beta.copy())
 
     def draw_given(
@@ -205,6 +208,7 @@ def _chain(memory: ChainState | None, n_items: int, n_positions: int, rng: np.ra
     theta, kappa, beta = rng.random(n_items), rng.random(n_positions), np.ones(2)
     if memory is not None:
         theta = rng.beta(memory.beta[0], memory.beta[1], n_items)
-        theta[: memory.theta.size], kappa[: memory.kappa.size] = memory.theta, memory.kappa
+        for values, known in ((theta, memory.theta), (kappa, memory.kappa)):
+            values[: known.size] = np.where(np.isnan(known), values[: known.size], known)
         beta = memory.beta.copy()
     return ChainState(theta, kappa, beta)

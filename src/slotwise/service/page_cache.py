@@ -4,8 +4,8 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from slotwise.service.history import DEV, Author, differing
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.compiler import TRIAL, Compiler
-from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_folded
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.page_checks import check_limits, most_items
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
@@ -28,7 +28,9 @@ from slotwise.service.store.interface import (
     CountRows,
     DisplayChange,
     Ledger,
+    Operation,
     Reader,
+    ResultT,
     Store,
     StoredItem,
     StoredPage,
@@ -74,7 +76,7 @@ class PageCache:
         most_bytes: float = math.inf,
     ) -> None:
         self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
-        self.seeded = seed is not None
+        self._seeded = seed is not None
         self._shared_by_pages = np.random.default_rng(seed), self._ask_for_draws, ArrangementCache()
         self._compiler = Compiler()
         self._by_name: OrderedDict[str, PageModel] = OrderedDict()  # the page that was used last comes last
@@ -83,7 +85,9 @@ class PageCache:
         self._sizes: dict[str, int] = {}  # bytes of each page in memory
         self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
-        self._fold_checked: WeakKeyDictionary[PageModel, float] = WeakKeyDictionary()  # when, for each page
+        self._fold_checked: dict[
+            PageModel, float
+        ] = {}  # when each page was checked; the page that was first comes first
         self._templates = TemplateCache(self._read_template, refresher.request, refresher.forget)
         self.ready = False
 
@@ -98,8 +102,14 @@ class PageCache:
         await asyncio.shield(self._compiler.kernels(spec))
 
     async def settle(self) -> None:
-        """Wait until no ensemble is due. With a seed, displays then depend only on the sequence of the requests."""
-        await self._refresher.finish()
+        """With a seed, wait until no ensemble is due. Then displays depend only on the sequence of the requests."""
+        if self._seeded:
+            await self._refresher.finish()
+
+    async def commit(self, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+        """Commit an operation that changes pages, then apply its result to memory."""
+        await self.settle()  # so that no ensemble is made from some of its changes
+        return await commit_and_apply(self._store, operation, apply)
 
     async def apply_pending(self) -> None:
         """Apply the changes of all pages to their counts. Housekeeping calls this."""
@@ -153,6 +163,7 @@ class PageCache:
         if model is not None:
             del self._by_number[model.page.number]
             self._n_bytes -= self._sizes.pop(name)
+            del self._fold_checked[model]
             self._refresher.forget(model)
             self._templates.remove(model)
 
@@ -217,6 +228,7 @@ class PageCache:
     def _publish(self, model: PageModel) -> PageModel:
         self._templates.add(model)
         self._by_name[model.page.name] = self._by_number[model.page.number] = model
+        self._fold_checked[model] = self._clock()
         self._measure(model)
         self._metrics.pages.set(len(self._by_name))
         return model
@@ -329,7 +341,7 @@ class PageCache:
                 self.evict(name)
             self._templates.pages_changed(templates)
 
-        return await commit_and_apply(self._store, operation, apply)
+        return await self.commit(operation, apply)
 
     async def item(self, model: PageModel, item: str) -> StoredItem:
         """An item as it is in the store, with its version."""
@@ -359,7 +371,7 @@ class PageCache:
             saved = [(row[0], *item) for row, item in zip(result[0], items, strict=True) if row is not None]
             self._apply(number, lambda model: model.set_items(saved))
 
-        rows, full = await commit_and_apply(self._store, operation, apply)
+        rows, full = await self.commit(operation, apply)
         return [full if row is None else row[1] for row in rows]
 
     async def change_item(
@@ -401,7 +413,7 @@ class PageCache:
             saved, _ = result
             self._apply(number, lambda model: model.set_items([(saved.number, saved.name, saved.spec)]))
 
-        return await commit_and_apply(self._store, operation, apply)
+        return await self.commit(operation, apply)
 
     def apply_changes(self, page: int, changes: list[DisplayChange]) -> None:
         """Apply changes of counts that the store has committed."""
@@ -429,21 +441,31 @@ class PageCache:
             if model.template is not None:
                 self._templates.pages_changed({model.template.name})
 
-        return await commit_and_apply(self._store, operation, apply)
+        return await self.commit(operation, apply)
 
     async def drop_folded(self, now: float) -> None:
         """Drop the counts of folded items, columns and segments from memory. One call checks a few pages."""
-        due = [
-            model for model in self._by_name.values() if abs(now - self._fold_checked.get(model, 0.0)) >= FOLD_SECONDS
-        ]
-        for model in due[:FOLD_PAGES]:
-            self._fold_checked[model] = now
-            number = model.page.number
-            folded = await self._store.read(
-                lambda ledger, model=model, number=number: model.find_folded(lambda: ledger.logged(number))  # type: ignore[misc]
-            )
-            if self._by_number.get(number) is model:
-                model.drop(folded)
+        for model, checked in list(islice(self._fold_checked.items(), FOLD_PAGES)):
+            if abs(now - checked) >= FOLD_SECONDS and await self._drop_folded(model) and model in self._fold_checked:
+                del self._fold_checked[model]  # so that it becomes the last one
+                self._fold_checked[model] = now
+            await asyncio.sleep(0)  # the check of a large page takes milliseconds
+
+    async def _drop_folded(self, model: PageModel) -> bool:
+        """Returns False if the page was changed meanwhile, so that it must be checked again.
+
+        The reader sees all displays issued so far. Later ones cannot have what is unused, unless the page is changed.
+        """
+        unused, n_changes, number = model.unused(), model.n_changes, model.page.number
+        if unused == NOTHING_FOLDED:
+            return True
+        reader = await self._store.begin_read()
+        logged = await run_in_background(reader.read, lambda ledger: ledger.logged(number))
+        if model.n_changes != n_changes:
+            return False
+        if self._by_number.get(number) is model:
+            model.drop(unused - logged)
+        return True
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
         """Fade the counts of a page if an epoch has passed."""
@@ -457,7 +479,7 @@ class PageCache:
         def apply(_: None) -> None:
             self._apply(number, lambda current: current.begin_epoch(epoch, began))
 
-        await commit_and_apply(self._store, lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
+        await self.commit(lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
 
 
 def _served_page(ledger: Ledger, name: str) -> StoredPage:
@@ -526,5 +548,6 @@ def _read_content(ledger: Ledger, name: str) -> _PageContent | None:
         return None
     items, counts = ledger.items(page.number), ledger.count_rows(page.number)
     counted = np.unique(counts.cells[:, 0].astype(np.int64)).tolist()
-    folded = find_folded(page.body, [spec for _, spec in items], counted, lambda: ledger.logged(page.number))
+    unused = find_unused(page.body, [spec for _, spec in items], counted)
+    folded = unused if unused == NOTHING_FOLDED else unused - ledger.logged(page.number)
     return _PageContent(page, items, counts, folded)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, Counts, empty, grown, restore, shift_many
+from slotwise.counts import CountArrays, Counts, empty, restore, shift_many
 from slotwise.service.fading import weight
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
@@ -91,7 +91,8 @@ class CountMatrix:
     """The counts of a page. Methods that begin with `append` are for the event loop, all others for any thread.
 
     With `all_rows`, every item has a row for every segment. Otherwise an item gets its row for a segment with its first
-    count there, or with its prior. `rows` and `columns` say where counts are. They are replaced and never changed.
+    count there, or with its prior. `rows`, `columns` and `keys` say where counts are. They are replaced and never
+    changed. Rows are in the order of their keys, so it does not matter when changes are applied.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class CountMatrix:
         self.columns = _numbered(n_columns, [column + 1 for column in folded.columns])  # of each column of the page
         self.rows[:, list(folded.items)] = DROPPED
         self.rows[list(folded.segments)] = DROPPED
-        self._keys = np.empty(0, np.int64)  # of each row: item x segments + segment
+        self.keys = np.empty(0, np.int64)  # of each row, in increasing order: item x segments + segment
         self._arrays = empty(0, int((self.columns >= 0).sum()))
         self._fill(specs, counts)
 
@@ -179,7 +180,7 @@ class CountMatrix:
     def cells(self) -> list[CellCounts]:
         """The counts above zero in the store's form, that is, without priors and with the store's column numbers."""
         with self.locked() as arrays:
-            clicks, skips, keys = arrays.clicks, arrays.skips, self._keys.tolist()
+            clicks, skips, keys = arrays.clicks, arrays.skips, self.keys.tolist()
             columns = np.flatnonzero(self.columns >= 0).tolist()
             return [
                 CellCounts(
@@ -191,35 +192,32 @@ class CountMatrix:
 
     @property
     def n_rows(self) -> int:
-        return self._keys.size
+        return self.keys.size
 
-    def drop(self, folded: Folded) -> "KeptCounts | None":
-        """Drop counts from memory. Returns which rows and columns are kept, or None if nothing changes."""
+    def drop(self, folded: Folded) -> None:
+        """Drop counts from memory."""
         with self.locked() as arrays:
             if folded == self.folded:
-                return None
+                return
             rows, columns = self.rows.copy(), _numbered(self.columns.size, [c + 1 for c in folded.columns])
             rows[:, list(folded.items)] = DROPPED
             rows[list(folded.segments)] = DROPPED
-            kept = np.flatnonzero(rows[self._keys % self._n_segments, self._keys // self._n_segments] >= 0)
+            kept = np.flatnonzero(rows[self.keys % self._n_segments, self.keys // self._n_segments] >= 0)
             kept_columns = self.columns[columns >= 0]
             where = np.ix_(kept, kept_columns)
             smaller = empty(kept.size, kept_columns.size)
             restore(smaller, arrays.clicks[where], arrays.skips[where], arrays.displays[0])
-            self._arrays, self._keys, self.columns, self.folded = smaller, self._keys[kept], columns, folded
-            self._set_rows(rows, np.arange(kept.size))
+            self._arrays, self.columns, self.folded = smaller, columns, folded
+            self._set_rows(rows, self.keys[kept])
             self._add_first_row()
-            return KeptCounts(kept, kept_columns)
 
     def _fill(self, specs: Sequence[ItemSpec], counts: PageCounts | CountRows) -> None:
         """Fill the matrix before its first use."""
         items, segments, columns, clicked, skipped = cell_array(counts).T
         keys = (items * self._n_segments + segments).astype(np.int64)
         self._add_rows(np.arange(self.rows.size) if self._all_rows else keys)
-        size, priors = (
-            self._n_segments,
-            [(item, spec.prior) for item, spec in enumerate(specs) if spec.prior is not None],
-        )
+        size = self._n_segments
+        priors = [(item, spec.prior) for item, spec in enumerate(specs) if spec.prior is not None]
         if priors:  # at once for all items, because new rows copy all counts
             amounts = np.array([(item, *_prior_counts(prior)) for item, prior in priors]).repeat(size, axis=0)
             with_prior = amounts[:, 0].astype(np.int64) * size + np.tile(np.arange(size), len(priors))
@@ -265,22 +263,24 @@ class CountMatrix:
 
     def _add_rows(self, keys: Ints) -> None:
         """Add rows for those items and segments that have none."""
-        missing = np.unique(keys[self.rows[keys % self._n_segments, keys // self._n_segments] == NO_ROW])
+        missing = keys[self.rows[keys % self._n_segments, keys // self._n_segments] == NO_ROW]
         if missing.size:
-            n_rows, rows = self._keys.size, self.rows.copy()
-            self._arrays = grown(self._arrays, n_rows + missing.size, self._arrays.clicks.shape[1])
-            self._keys = np.concatenate([self._keys, missing])
-            self._set_rows(rows, np.arange(n_rows, self._keys.size))
+            all_keys = np.union1d(self.keys, missing)
+            before, larger = self._arrays, empty(all_keys.size, self._arrays.clicks.shape[1])
+            numbers = np.searchsorted(all_keys, self.keys)
+            larger.clicks[numbers], larger.skips[numbers] = before.clicks, before.skips
+            restore(larger, larger.clicks, larger.skips, before.displays[0])
+            self._arrays = larger
+            self._set_rows(self.rows.copy(), all_keys)
 
-    def _set_rows(self, rows: Int32s, numbers: Ints) -> None:
-        """Use a map in which the keys of these rows have the numbers of the rows."""
-        keys = self._keys[numbers]
-        rows[keys % self._n_segments, keys // self._n_segments] = numbers
-        self.rows = rows
+    def _set_rows(self, rows: Int32s, keys: Ints) -> None:
+        """Number the rows of these keys in a map, and use it."""
+        rows[keys % self._n_segments, keys // self._n_segments] = np.arange(keys.size)
+        self.rows, self.keys = rows, keys
 
     def _add_first_row(self) -> None:
         """Add a row to an empty matrix, because the kernels need one. Without counts, it changes no law."""
-        if not self._keys.size:
+        if not self.keys.size:
             segments, items = np.nonzero(self.rows == NO_ROW)
             self._add_rows((items * self._n_segments + segments)[:1])
 
@@ -304,13 +304,6 @@ class CountMatrix:
         size = self._n_segments
         keys: Ints = np.arange(size) + item * size
         self._shift_cells(keys, np.full(size, PRIOR), np.full(size, clicks), np.full(size, skips), 0.0)
-
-
-class KeptCounts(NamedTuple):
-    """The rows and columns of a matrix that are kept when others are dropped, in order."""
-
-    rows: Ints
-    columns: Ints
 
 
 def _numbered(size: int, folded: Sequence[int]) -> Ints:

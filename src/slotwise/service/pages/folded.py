@@ -4,7 +4,7 @@ Late clicks can no longer change these counts, so a page in memory does not have
 needs them again, it is loaded again.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
@@ -19,6 +19,9 @@ class Folded(NamedTuple):
 
     def __or__(self, other: "Folded") -> "Folded":
         return Folded(*(mine | theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def __sub__(self, other: "Folded") -> "Folded":
+        return Folded(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
     def has_cell(self, item: int, column: int, segment: int) -> bool:
         """Whether the counts of an item at a position for a segment are folded."""
@@ -36,15 +39,10 @@ class Folded(NamedTuple):
 NOTHING_FOLDED = Folded()
 
 
-def find_folded(
-    body: PageBody, specs: Sequence[ItemSpec], counted: Collection[int], logged: Callable[[], Folded]
-) -> Folded:
-    """What is folded on a page. `counted` are the items with counts, and `logged` finds what the log counts."""
+def find_unused(body: PageBody, specs: Sequence[ItemSpec], counted: Iterable[int]) -> Folded:
+    """What a page no longer shows. `counted` are the items with counts. What the log does not count is folded."""
     retired = frozenset(item for item in counted if specs[item].state == "retired")
-    unused = Folded(retired, _removed_columns(body), _removed_segments(body))
-    if unused == NOTHING_FOLDED:
-        return unused
-    return Folded(*(mine - theirs for mine, theirs in zip(unused, logged(), strict=True)))
+    return Folded(retired, _removed_columns(body), _removed_segments(body))
 
 
 def _removed_columns(body: PageBody) -> frozenset[int]:

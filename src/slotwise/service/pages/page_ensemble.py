@@ -52,6 +52,7 @@ class RowsAndColumns(NamedTuple):
 
     rows: Int32s  # segments x items: the row of each, or a negative number
     columns: Ints  # the column in the matrix of each column of the page, or a negative number
+    keys: Ints  # of each row, in increasing order
 
 
 class EnsembleGroups(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
-from slotwise.policies._ensemble_source import ensemble_source, growth_of
+from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
 from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw
@@ -62,8 +62,8 @@ class PageLearner:
         self._memory: Any = None  # what the source of draws keeps from one call to the next
         with self.matrix.locked() as arrays:
             ties = np.random.default_rng(len(specs))  # not `rng`, which belongs to the thread of the event loop
-            where = RowsAndColumns(self.matrix.rows, self.matrix.columns)
-            self._ensemble = from_point_estimates(arrays, where, ties)
+            self._memory_of = self._where()  # the rows and columns that the memory is for
+            self._ensemble = from_point_estimates(arrays, self._memory_of, ties)
         clicks = float(cell_array(counts)[:, 3].sum())
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
@@ -71,6 +71,9 @@ class PageLearner:
         self._unshown = UnshownItems(self._ensemble.rows, self._priors)
         self._arrange = direct(arrange_draw)
         self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
+
+    def _where(self) -> RowsAndColumns:
+        return RowsAndColumns(self.matrix.rows, self.matrix.columns, self.matrix.keys)
 
     @property
     def uses_template(self) -> bool:
@@ -186,6 +189,11 @@ class PageLearner:
         """Drop these counts, too, with the next job. Their items must not be shown any more."""
         self.folded |= folded
 
+    @property
+    def n_changes(self) -> int:
+        """How often the items or the layouts were changed."""
+        return self._growth.now.changes
+
     # the ensemble
 
     @property
@@ -258,21 +266,35 @@ class RefreshJob(NamedTuple):
     def run(self, rng: np.random.Generator) -> PageEnsemble | None:
         """Apply the pending changes and, if the page needs draws, make the draws. Other threads may use the page."""
         learner, matrix, source, params = self.learner, self.learner.matrix, self.learner._source, self.learner._params
-        kept = matrix.drop(self.folded)
-        if kept is not None:
-            learner._memory = source.select(learner._memory, *kept)
+        matrix.drop(self.folded)
         with matrix.locked() as counts:
             if not self.groups.asked or not counts.clicks.size:
                 return None
-            where = RowsAndColumns(matrix.rows, matrix.columns)
+            where = learner._where()
             if self.shared is not None:
                 given = self.shared.for_columns(learner._columns)
                 given = given._replace(kappa=np.ascontiguousarray(given.kappa[:, matrix.columns >= 0]))
                 draws = source.draw_given(params, counts, given, rng)
             else:
-                draws, learner._memory = source.draw(params, counts, learner._memory, self.far, rng)
+                memory = _follow(source, learner._memory, learner._memory_of, where)
+                draws, learner._memory = source.draw(params, counts, memory, self.far, rng)
+                learner._memory_of = where
         plan = None if source.planner is None else partial(source.planner, params)
         return from_draws(draws, where, self.groups, plan, self.made_from)
+
+
+def _follow(source: EnsembleSource, memory: Any, before: RowsAndColumns, now: RowsAndColumns) -> Any:
+    """The memory with the rows and columns that the count matrix has now."""
+    if memory is None or (now.keys is before.keys and now.columns is before.columns):
+        return memory
+    columns, columns_before = (np.flatnonzero(where.columns >= 0) for where in (now, before))
+    return source.select(memory, _indices(now.keys, before.keys), _indices(columns, columns_before))
+
+
+def _indices(wanted: Ints, known: Ints) -> Ints:
+    """The index of each wanted number in the known ones, which are in increasing order, or -1."""
+    indices = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    return np.where(known[indices] == wanted, indices, -1)
 
 
 def _prior_counts(specs: Sequence[ItemSpec]) -> Floats:

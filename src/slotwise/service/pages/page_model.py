@@ -15,7 +15,7 @@ from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.count_matrix import PRIOR
-from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_folded
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
@@ -370,16 +370,20 @@ class PageModel:
         return self._learner.folded
 
     def drop(self, folded: Folded) -> None:
-        """Drop the counts of items, columns and segments from memory, except of those that are used again."""
-        unused = folded.still_unused(self.page.body, self.specs)
-        if self.folded | unused != self.folded:
-            self._learner.drop(unused)
+        """Drop the counts of items, columns and segments from memory. They must be unused."""
+        if self.folded | folded != self.folded:
+            self._learner.drop(folded)
             self._on_change(self)
 
-    def find_folded(self, logged: Callable[[], Folded]) -> Folded:
-        """What is folded and can be dropped. `logged` finds what the log counts. Any thread may call this."""
+    def unused(self) -> Folded:
+        """What has counts in memory, but can be in no display. What the log does not count of it can be dropped."""
         counted = np.flatnonzero((self._learner.matrix.rows >= 0).any(axis=0)).tolist()
-        return find_folded(self.page.body, list(self.specs), counted, logged)
+        return find_unused(self.page.body, self.specs, counted) - self.folded
+
+    @property
+    def n_changes(self) -> int:
+        """How often the items or the layouts were changed."""
+        return self._learner.n_changes
 
     @property
     def n_bytes(self) -> int:

@@ -1,5 +1,6 @@
 """`slotwise keys`, on a store and through a running service, and the commands that send a key."""
 
+import getpass
 import re
 import subprocess
 import time
@@ -76,6 +77,15 @@ def test_a_key_is_created_rotated_and_revoked_while_the_service_runs(keyed: Keye
     shown = keyed.run("list").stdout
     assert new["id"] in shown
     assert new["key"] not in shown
+    changes = keyed.run("history", "--json").json()["changes"]
+    assert [(change["action"], change["subject"]) for change in changes[:4]] == [
+        ("revoke_key", new["id"]),
+        ("create_key", second["id"]),
+        ("rotate_key", new["id"]),
+        ("create_key", new["id"]),
+    ]
+    assert {change["name"] for change in changes} == {f"user {getpass.getuser()}"}
+    assert new["id"] in keyed.run("history", "--before", str(changes[2]["number"])).stdout
 
 
 def test_keys_through_the_service(keyed: KeyedService, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +129,24 @@ def test_a_key_is_printed_once_and_the_store_does_not_have_it(tmp_path: Path) ->
     assert key not in created.stderr
     assert all(key[3:35].encode() not in file.read_bytes() for file in tmp_path.iterdir())
     assert key not in run_command("keys", "list", "--store", f"sqlite:///{store}", "--json").stdout
+
+
+def test_commands_read_the_address_of_the_store_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLOTWISE_STORE", "sqlite:///shop.db")
+    id = run_command("keys", "create", "--name", "a", "--scope", "read", "--json").json()["id"]
+    assert run_command("backup", "copy.db", "--json").json()["path"] == "copy.db"
+    assert run_command("verify", "--json").json()["differences"] == []
+    assert run_command("logs", "export", "log.csv").exit_code == 0
+    run_command("restore", "copy.db").assert_refused("shop.db", "--replace")
+    monkeypatch.setenv("SLOTWISE_STORE", "sqlite:///restored.db")
+    assert run_command("restore", "copy.db", "--json").json()["path"] == "restored.db"
+    assert [row["id"] for row in run_command("keys", "list", "--json").json()] == [id]
+    run_command("verify", "--store", "sqlite:///none.db").assert_refused("none.db")
+    run_command("keys", "list", "--url", "http://127.0.0.1:1").assert_refused("127.0.0.1:1")
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["copy.db", "restored.db", "shop.db"]
 
 
 @pytest.mark.parametrize(

@@ -197,4 +197,6 @@ def test_what_cannot_be_restored_is_refused(store: Path, tmp_path: Path, slotwis
     with contextlib.closing(sqlite3.connect(other)) as connection:
         connection.execute("PRAGMA user_version = 99")
     slotwise("restore", str(other), "--store", address).assert_refused("version 99 of the tables")
+    (tmp_path / "empty.db").write_bytes(b"")
+    slotwise("restore", str(tmp_path / "empty.db"), "--store", address).assert_refused("no tables")
     assert not (tmp_path / "new.db").exists()

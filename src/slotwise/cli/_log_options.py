@@ -134,6 +134,14 @@ def print_account(account: Any, quiet: bool) -> None:
         console.print_warning(line)
 
 
+def print_independent_displays() -> None:
+    """Print on stderr that the log has no groups of visitors, so that intervals may be too short."""
+    console.print_note(
+        "the log does not say which displays belong to the same visitor, so displays count as independent; "
+        "if visitors return, the intervals are too short"
+    )
+
+
 def _split_list(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 

@@ -11,7 +11,13 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")]
 Url = Annotated[str, typer.Option(help="Address of the service.")]
-Store = Annotated[str, typer.Option(help="Store of the service, as sqlite:///PATH.")]
+STORE_VARIABLE, DEFAULT_STORE = "SLOTWISE_STORE", "sqlite:///slotwise.db"
+Store = Annotated[
+    str,
+    typer.Option(
+        envvar=STORE_VARIABLE, show_envvar=False, help=f"Store of the service, as sqlite:///PATH; or {STORE_VARIABLE}."
+    ),
+]
 Theta = Annotated[str | None, typer.Option(help="Attractiveness of each item, from 0 to 1: .3,.2,.1")]
 Kappa = Annotated[str | None, typer.Option(help="Visibility of each position, from 0 to 1: 1,.5")]
 ClickDelay = Annotated[int, typer.Option(help="Send each click this many rounds late.")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @app.command(epilog=options.examples("slotwise backup shop-backup.db --store sqlite:///shop.db"))
 def backup(
     file: Annotated[Path, typer.Argument(help="File for the backup. It is replaced when the backup is complete.")],
-    store: options.Store = "sqlite:///slotwise.db",
+    store: options.Store = options.DEFAULT_STORE,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -35,7 +35,7 @@ def backup(
 @app.command(epilog=options.examples("slotwise restore shop-backup.db --store sqlite:///restored.db"))
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that slotwise backup wrote.")],
-    store: options.Store = "sqlite:///slotwise.db",
+    store: options.Store = options.DEFAULT_STORE,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a store that exists.")] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,

@@ -1,6 +1,7 @@
-"""`slotwise keys create|list|revoke|rotate`: the keys of a store or of a running service."""
+"""`slotwise keys create|list|revoke|rotate|history`: the keys of a store or of a running service."""
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._parsing import parse_duration, parse_list
 from slotwise.cli._service_options import Key
+from slotwise.cli.page_history import Before, print_history
 
 if TYPE_CHECKING:
     from slotwise.client.keys import Keys
@@ -44,7 +46,7 @@ class KeysOptions:
         from slotwise.service.store.sqlite import path_of
 
         if self.url is None:
-            yield StoreKeys(path_of(self.store or "sqlite:///slotwise.db"))
+            yield StoreKeys(path_of(self.store or os.environ.get(options.STORE_VARIABLE) or options.DEFAULT_STORE))
             return
         if self.store is not None:
             raise BadInput("--store and --url exclude each other; use one of them")
@@ -128,6 +130,14 @@ def rotate(
         _print_new(known.rotate(id, seconds), as_json)
     if not as_json:
         console.print_note(f"the old key {id} stays valid for {overlap}")
+
+
+@keys.command(epilog=options.examples("slotwise keys history --store sqlite:///shop.db"))
+@options.with_option_group
+def history(where: KeysOptions, before: Before = None, as_json: options.Json = False) -> None:
+    """List the last 100 changes of keys, and the pages that were deleted for good, with their authors."""
+    with where.open() as known:
+        print_history(known.history(before), as_json)
 
 
 def _print_new(new: dict[str, str], as_json: bool) -> None:

@@ -15,7 +15,7 @@ from slotwise.cli.logs import logs
 @logs.command(epilog=options.examples("slotwise logs export clicks.csv --store sqlite:///shop.db --page shop"))
 def export(
     output: Annotated[Path, typer.Argument(help="File to write; its name ends in .ndjson, .csv or .parquet.")],
-    store: options.Store = "sqlite:///slotwise.db",
+    store: options.Store = options.DEFAULT_STORE,
     page: Annotated[str | None, typer.Option(help="Only this page; by default all pages that are served.")] = None,
     since: Annotated[str | None, typer.Option(help="Only displays issued from this time on: 2026-11-18T08:00.")] = None,
     until: Annotated[str | None, typer.Option(help="Only displays issued before this time.")] = None,

@@ -11,13 +11,15 @@ from slotwise.cli import _options as options
 from slotwise.cli._service_options import ServiceOptions
 from slotwise.cli.pages import PageName, pages
 
+Before = Annotated[int | None, typer.Option(min=1, help="Only changes with a lower number.")]
+
 
 @pages.command(epilog=options.examples("slotwise pages history shop"))
 @options.with_option_group
 def history(
     page: PageName,
     service: ServiceOptions,
-    before: Annotated[int | None, typer.Option(min=1, help="Only changes with a lower number.")] = None,
+    before: Before = None,
     as_json: options.Json = False,
 ) -> None:
     """List the last 100 changes of a page's definition, with the key that each was made with."""
@@ -26,6 +28,11 @@ def history(
     query = "" if before is None else f"?before={before}"
     with service.client() as client:
         found = client.call("GET", path_of("pages", page, "history") + query)
+    print_history(found, as_json)
+
+
+def print_history(found: dict[str, Any], as_json: bool) -> None:
+    """Print changes, newest first."""
     if as_json:
         print(json.dumps(found, indent=2))
         return

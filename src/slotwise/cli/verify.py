@@ -10,7 +10,7 @@ from slotwise.cli._app import app
 
 
 @app.command(epilog=options.examples("slotwise verify --store sqlite:///shop.db"))
-def verify(store: options.Store = "sqlite:///slotwise.db", as_json: options.Json = False) -> None:
+def verify(store: options.Store = options.DEFAULT_STORE, as_json: options.Json = False) -> None:
     """Check a store, recompute all counts from its log, and compare them.
 
     The exit code is 0 if nothing differs, 1 if anything differs, and 2 if the store cannot be read.

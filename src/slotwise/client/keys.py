@@ -1,5 +1,7 @@
 """Create, list, revoke and rotate keys: in a store, or through a running service."""
 
+import getpass
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +11,10 @@ import msgspec
 
 from slotwise.checks import BadInput
 from slotwise.client.http_client import HttpClient, path_of
+from slotwise.service.api.history import read_history
 from slotwise.service.api.keys import view_key
 from slotwise.service.errors import ServiceError
+from slotwise.service.history import STORE, Author
 from slotwise.service.key_changes import KeySpec, create_key, revoke_key, rotate_key
 from slotwise.service.keys import NewKey
 from slotwise.service.store.direct_keys import change_keys, create_store
@@ -30,6 +34,8 @@ class Keys(Protocol):
 
     def rotate(self, id: str, overlap: float) -> dict[str, str]: ...
 
+    def history(self, before: int | None) -> dict[str, Any]: ...
+
 
 class StoreKeys:
     """The keys of a store. A service may run on it."""
@@ -43,7 +49,7 @@ class StoreKeys:
         except msgspec.ValidationError as error:
             raise BadInput(f"this key cannot be created: {error}") from None
         create_store(self._path)
-        return _shown(self._change(lambda ledger: create_key(ledger, checked, time.time())))
+        return _shown(self._change(lambda ledger: create_key(ledger, checked, time.time(), _this_user())))
 
     def list(self) -> list[dict[str, Any]]:
         now = time.time()
@@ -51,10 +57,14 @@ class StoreKeys:
         return [msgspec.to_builtins(view_key(key, now)) for key in keys]
 
     def revoke(self, id: str) -> None:
-        self._change(lambda ledger: revoke_key(ledger, id, time.time()))
+        self._change(lambda ledger: revoke_key(ledger, id, time.time(), _this_user()))
 
     def rotate(self, id: str, overlap: float) -> dict[str, str]:
-        return _shown(self._change(lambda ledger: rotate_key(ledger, id, overlap, time.time())))
+        return _shown(self._change(lambda ledger: rotate_key(ledger, id, overlap, time.time(), _this_user())))
+
+    def history(self, before: int | None) -> dict[str, Any]:
+        history: dict[str, Any] = msgspec.to_builtins(self._change(lambda ledger: read_history(ledger, STORE, before)))
+        return history
 
     def _change(self, operation: Callable[[KeyLedger], Result]) -> Result:
         try:
@@ -81,6 +91,18 @@ class ServiceKeys:
 
     def rotate(self, id: str, overlap: float) -> dict[str, str]:
         return dict(self._client.call("POST", path_of("keys", id, "rotate"), {"overlap": overlap}))
+
+    def history(self, before: int | None) -> dict[str, Any]:
+        return dict(self._client.call("GET", path_of("history") + ("" if before is None else f"?before={before}")))
+
+
+def _this_user() -> Author:
+    """The author of a change of the store: the user who runs the command."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a user without a name
+        name = str(os.getuid())
+    return Author(None, f"user {name}")
 
 
 def _shown(new: NewKey) -> dict[str, str]:

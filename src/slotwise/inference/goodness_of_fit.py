@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import Counts
@@ -50,6 +49,8 @@ class BatchGoodnessOfFit(NamedTuple):
 
 def goodness_of_fit(queries: Sequence[Counts]) -> BatchGoodnessOfFit:
     """Test whether a PBM fits each query. The queries must have the same number of positions."""
+    from scipy.special import gammaincc  # type: ignore[import-untyped] # takes 14 MB
+
     batch = Batch.of(queries)
     _drop_rare(batch)
     fit_em(batch, 0.0)

@@ -16,7 +16,6 @@ compared with the gamma law that has its mean and variance. In the limit of many
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc  # type: ignore[import-untyped]
 
 from slotwise.checks import Floats, Ints
 from slotwise.inference.estimation.batch_fit import INTERIOR, Batch
@@ -124,6 +123,8 @@ def _test_queries(joint: Batch, offsets: Ints, sums: _Sums, common: _Common, n: 
 
 
 def _results(statistic: Floats, mean: Floats, variance: Floats, weight: Floats) -> KappaTests:
+    from scipy.special import gammaincc  # type: ignore[import-untyped] # takes 14 MB
+
     tested = mean > 0.5
     mean = np.where(tested, mean, 1.0)
     scale = np.maximum(variance / mean, 2.0)  # no lighter than the tail of a chi-squared law

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from slotwise.arrange import ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.coordinates import ChainState
@@ -66,13 +67,14 @@ class EnsembleSource(Protocol):
 
     @property
     def planner(self) -> "Planner | None":
-        """A function that plans displays, if the policy does so. It is called with at least as many items as positions.
+        """A function that plans displays, if the policy does so. It returns None if too few items fit into a display.
 
-        Its arguments are the settings, and the draws of theta and kappa for the items and positions of one display.
+        Its arguments are the settings, the draws of theta and kappa for the items and positions of one display, and the
+        rules for these items.
         """
 
 
-Planner = Callable[[Any, Floats, Floats], PlannedDisplays]
+Planner = Callable[[Any, Floats, Floats, ItemRules], PlannedDisplays | None]
 
 
 def ensemble_source(policy: ModuleType) -> EnsembleSource:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from slotwise.checks import BadInput
 from slotwise.files import beside
 from slotwise.service.store.file_lock import FileLock, check_file
-from slotwise.service.store.migrations import check_current, check_ours
+from slotwise.service.store.migrations import check_current, check_ours, migrate
 from slotwise.service.store.sqlite import connect_to_read
 from slotwise.service.verify import verify
 
@@ -43,9 +43,10 @@ def back_up(store: Path, target: Path, report: Report = lambda _done, _total: No
 
 
 def restore(backup: Path, store: Path, replace: bool = False, report: Report = lambda _done, _total: None) -> Copied:
-    """Check a backup, and make it the store. Raises BadInput if a service uses the store.
+    """Check a backup, and make it the store. A backup that an older slotwise wrote is migrated.
 
-    An existing store is refused unless `replace` is set. If anything fails, it stays as it is.
+    Raises BadInput if a service uses the store. An existing store is refused unless `replace` is set. If anything
+    fails, it stays as it is.
     """
     _check_source(backup)
     existed = store.exists()
@@ -56,7 +57,7 @@ def restore(backup: Path, store: Path, replace: bool = False, report: Report = l
     lock = FileLock(store)
     try:
         with beside(lock.path, private=True) as draft:
-            _copy(backup, draft, report)
+            _copy(backup, draft, report, any_version=True)
             copied = _check(draft, store)
             _remove_log(lock.path)
         return copied
@@ -79,20 +80,28 @@ def _check_not_in_use(path: Path) -> None:
     FileLock(path).release()
 
 
-def _copy(source: Path, draft: Path, report: Report) -> None:
-    """Copy a database. One transaction lasts until the end, because SQLite starts again if the source changes."""
+def _copy(source: Path, draft: Path, report: Report, any_version: bool = False) -> None:
+    """Copy a database. One transaction lasts until the end, because SQLite starts again if the source changes.
+
+    If `any_version` is set, the copy of an older version is migrated. Otherwise the version must be the current one.
+    """
     try:
         with (
             closing(connect_to_read(source)) as reader,
             closing(sqlite3.connect(draft, isolation_level=None)) as writer,
         ):
             check_ours(reader, str(source))
-            check_current(reader, str(source))
+            if not any_version:
+                check_current(reader, str(source))
+            elif reader.execute("PRAGMA user_version").fetchone() == (0,):
+                raise BadInput(f"{str(source)!r} is not a backup: it has no tables")
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the snapshot begins here
             writer.execute("PRAGMA journal_mode = OFF")  # a draft that fails is deleted
             writer.execute("PRAGMA synchronous = OFF")  # the draft is flushed when it is complete
             reader.backup(writer, pages=STEP, progress=lambda _, left, total: report(total - left, total))
+            if any_version:
+                migrate(writer, str(source))
             writer.execute("PRAGMA journal_mode = DELETE")  # one file, without a write-ahead log
     except sqlite3.Error as error:
         raise BadInput(f"cannot copy the store {str(source)!r}: {error}") from None

@@ -90,6 +90,11 @@ class Displays:
         """Drop the cache of recent displays."""
         self._recent.clear()
 
+    def forget_page(self, number: int) -> None:
+        """Drop the displays of a page that was deleted for good."""
+        for id in [id for id, display in self._recent.items() if display.page == number]:
+            del self._recent[id]
+
     def forget_expired(self, now: float) -> None:
         """Remove from the cache the displays that are no longer in the log.
 

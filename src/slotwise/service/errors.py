@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 STARTING = "starting: the kernels are not compiled yet"
-PAGE_ARCHIVED = "the page was archived meanwhile"
+PAGE_ARCHIVED = "the page was archived or deleted meanwhile"
 
 
 class FieldError(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The history of a page: who changed its definition, when, and how."""
+"""The history of a page and of the store: who changed a definition or a key, when, and how."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -7,8 +7,12 @@ from msgspec import Struct
 
 from slotwise.service.keys import ApiKey
 
-Action = Literal["page", "archive", "item", "items", "state"]
+Action = Literal[
+    "page", "archive", "item", "items", "state", "purge", "purged", "create_key", "revoke_key", "rotate_key"
+]
 MOST_CHANGES = 1_000  # kept for each page
+STORE = 0  # instead of the number of a page: the changes of keys, and the pages that were deleted for good
+MOST_STORE_CHANGES = 10_000
 MOST_BYTES = 16 << 10  # of each side of a change; a longer one is replaced by its size
 _encode = msgspec.json.Encoder().encode
 

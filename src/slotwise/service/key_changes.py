@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slotwise.service.errors import Conflict, FieldError, NotFound, raise_field_errors
+from slotwise.service.history import DEV, STORE, Author
 from slotwise.service.keys import DAY, ApiKey, NewKey, Scope, make_key, revoked, rotated
 from slotwise.service.pages.limits import Name
 from slotwise.service.store.interface import KeyLedger
@@ -20,6 +21,7 @@ Origin = Annotated[
         description="scheme and host in lower case, and the port if it is not the usual one: https://shop.example",
     ),
 ]
+_DESCRIBED = ("name", "scopes", "pages", "origins", "rate", "expires")  # what the history keeps of a new key
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -40,33 +42,44 @@ class Rotation(Struct, forbid_unknown_fields=True):
     overlap: Annotated[float, Meta(ge=0, le=_LONGEST)] = OVERLAP
 
 
-def create_key(ledger: KeyLedger, spec: KeySpec, now: float) -> NewKey:
+def create_key(ledger: KeyLedger, spec: KeySpec, now: float, author: Author = DEV) -> NewKey:
     """Create a key. Raises `DoesNotFit` if the fields contradict each other."""
     raise_field_errors(_contradictions(spec))
     rate = BROWSER_RATE if spec.rate is None and "browser" in spec.scopes else spec.rate
     pages = None if spec.pages is None else tuple(dict.fromkeys(spec.pages))
     scopes, origins = tuple(dict.fromkeys(spec.scopes)), tuple(dict.fromkeys(spec.origins))
     new = make_key(spec.name, scopes, now, pages, origins, rate, spec.lifetime)
-    ledger.save_key(new.key)
+    _add(ledger, new.key, now, author)
     return new
 
 
-def revoke_key(ledger: KeyLedger, id: str, now: float) -> ApiKey:
+def revoke_key(ledger: KeyLedger, id: str, now: float, author: Author = DEV) -> ApiKey:
     """Revoke a key: it is not valid any more. Revoking it again changes nothing."""
-    key = revoked(_find(ledger, id), now)
-    ledger.save_key(key)
+    before = _find(ledger, id)
+    key = revoked(before, now)
+    if key is not before:
+        ledger.save_key(key)
+        ledger.record_change(STORE, author, now, "revoke_key", id, ({"revoked": None}, {"revoked": now}))
     return key
 
 
-def rotate_key(ledger: KeyLedger, id: str, overlap: float, now: float) -> NewKey:
+def rotate_key(ledger: KeyLedger, id: str, overlap: float, now: float, author: Author = DEV) -> NewKey:
     """Create a key with the same rights. The old one stays valid for `overlap` seconds, unless it expires before."""
     key = _find(ledger, id)
     if key.status(now) != "active":
         raise Conflict(f"key {id} is {key.status(now)}, so it cannot be rotated; create a new key")
     old, new = rotated(key, now, overlap)
     ledger.save_key(old)
-    ledger.save_key(new.key)
+    sides = {"expires": key.expires}, {"expires": old.expires, "replaced_by": new.key.id}
+    ledger.record_change(STORE, author, now, "rotate_key", id, sides)
+    _add(ledger, new.key, now, author)
     return new
+
+
+def _add(ledger: KeyLedger, key: ApiKey, now: float, author: Author) -> None:
+    ledger.save_key(key)
+    described = {field: getattr(key, field) for field in _DESCRIBED}
+    ledger.record_change(STORE, author, now, "create_key", key.id, (None, described))
 
 
 def _find(ledger: KeyLedger, id: str) -> ApiKey:

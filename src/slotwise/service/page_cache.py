@@ -343,6 +343,31 @@ class PageCache:
 
         return await self.commit(operation, apply)
 
+    async def purge_page(
+        self, name: str, expected: Precondition | None, author: Author, forget: Callable[[int], None]
+    ) -> None:
+        """Delete a page for good, even if it is archived; see `Ledger.begin_purge`. Raises NotFound if there is none.
+
+        `forget` is called with the number of the page when it is deleted.
+        """
+        now = self._clock()
+
+        def operation(ledger: Ledger) -> StoredPage:
+            page = ledger.page(name)
+            if page is None:
+                raise NotFound(f"there is no page {name!r}")
+            if expected is not None:
+                expected.check(page.version)
+            ledger.begin_purge(page.number, author, now)
+            return page
+
+        def apply(page: StoredPage) -> None:
+            self.evict(name)
+            self._templates.pages_changed(_changed_templates(page, None))
+            forget(page.number)
+
+        await commit_and_apply(self._store, operation, apply)
+
     async def item(self, model: PageModel, item: str) -> StoredItem:
         """An item as it is in the store, with its version."""
         number = model.page.number
@@ -358,7 +383,7 @@ class PageCache:
         name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
 
         def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
-            body = _served_page(ledger, name).body
+            body = _served_page(ledger, name, number).body
             names = [item for item, _ in items]
             before = ledger.specs(number, names)
             saved = ledger.save_items(number, items, most_items(body, folded)), _why_full(body, folded)
@@ -392,7 +417,7 @@ class PageCache:
         name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
 
         def operation(ledger: Ledger) -> tuple[StoredItem, bool]:
-            body = _served_page(ledger, name).body
+            body = _served_page(ledger, name, number).body
             before = ledger.item(number, item)
             if before is None and not create:
                 raise _unknown_item(item)
@@ -431,6 +456,7 @@ class PageCache:
         name, number, now = model.page.name, model.page.number, self._clock()
 
         def operation(ledger: Ledger) -> int:
+            _served_page(ledger, name, number)
             revision = ledger.import_counts(number, cells, displays, expected)
             after = {"revision": revision, "displays": displays, "counts": len(cells)}
             ledger.record_change(number, author, now, "state", name, ({"revision": revision - 1}, after))
@@ -482,11 +508,10 @@ class PageCache:
         await self.commit(lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
 
 
-def _served_page(ledger: Ledger, name: str) -> StoredPage:
-    """A page whose model was loaded. Raises NotFound if the page has been archived since."""
+def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:
+    """A page whose model was loaded. Raises NotFound if the page has been archived or deleted since."""
     page = ledger.page(name)
-    assert page is not None  # pages are never deleted
-    if page.archived:
+    if page is None or page.archived or page.number != number:  # another page may have the name now
         raise NotFound(PAGE_ARCHIVED)
     return page
 

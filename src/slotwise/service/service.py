@@ -27,6 +27,7 @@ from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
+from slotwise.service.purger import Purger
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     CellCounts,
@@ -79,6 +80,7 @@ class Service:
         self.keys = KeyCache(self.store, clock)
         self._insights = InsightsCache(self.store, clock)
         self._housekeeping = Housekeeping(self.store, self._pages, self._displays, clock)
+        self.purger = Purger(self.store, clock)
 
     async def open(self) -> None:
         """Load the secrets that sign tokens, or create them."""
@@ -167,6 +169,11 @@ class Service:
         """Replace a page; see `PageCache.save_page`."""
         return await self._pages.save_page(name, change, expected, archived, author)
 
+    async def purge_page(self, name: str, expected: Precondition | None, author: Author = DEV) -> None:
+        """Delete a page for good; see `PageCache.purge_page`. Its data are removed in the background."""
+        await self._pages.purge_page(name, expected, author, self._displays.forget_page)
+        self.purger.wake()
+
     async def save_items(
         self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
     ) -> list[bool | str]:
@@ -241,7 +248,8 @@ async def running(
     service = Service(path, clock, seed, resources)
     try:
         await service.open()
-        tasks = [asyncio.create_task(service.compile()), asyncio.create_task(service.run_housekeeping())]
+        periodic = (service.compile(), service.run_housekeeping(), service.purger.run())
+        tasks = [asyncio.create_task(work) for work in periodic]
         try:
             yield service
         finally:

@@ -91,6 +91,32 @@ def test_the_history_is_paged_and_bounded(tmp_path: Path) -> None:
     assert verify(tmp_path / "store.db").differences == []
 
 
+def test_changes_of_keys_are_recorded_without_the_secret(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        root = await client.create_key("admin", name="root")
+        client.use_key(root)
+        first = await client.ok("POST", "/v1/keys", {"name": "job", "scopes": ["read"], "pages": ["shop"], "rate": 5.0})
+        second = await client.ok("POST", f"/v1/keys/{first['id']}/rotate", {"overlap": 60.0})
+        for _ in range(2):  # the second time changes nothing
+            await client.ok("DELETE", f"/v1/keys/{second['id']}")
+        answer = await client.http.get("/v1/history")
+        changes = answer.json()["changes"]
+        assert {(change["key"], change["name"]) for change in changes[:-1]} == {(root.key.id, "root")}
+        assert (changes[-1]["action"], changes[-1]["subject"]) == ("create_key", root.key.id)
+        rights = {"name": "job", "scopes": ["read"], "pages": ["shop"], "origins": [], "rate": 5.0, "expires": None}
+        observed = [(change["action"], change["subject"], change["before"], change["after"]) for change in changes[:-1]]
+        assert observed == [
+            ("revoke_key", second["id"], {"revoked": None}, {"revoked": START}),
+            ("create_key", second["id"], None, rights),
+            ("rotate_key", first["id"], {"expires": None}, {"expires": START + 60.0, "replaced_by": second["id"]}),
+            ("create_key", first["id"], None, rights),
+        ]
+        assert not any(new["key"][3:35] in answer.text for new in (first, second))
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+    assert verify(tmp_path / "store.db").differences == []
+
+
 @pytest.mark.parametrize("before", ["", "-1", "x", "1" * 30])
 def test_an_invalid_number_is_refused(tmp_path: Path, before: str) -> None:
     async def scenario(client: Client) -> None:

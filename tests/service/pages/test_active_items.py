@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.page_definition import ItemSpec
 
@@ -16,10 +18,11 @@ def random_spec(rng: random.Random) -> ItemSpec:
     )
 
 
-def test_the_arrays_agree_with_the_definitions_at_any_time() -> None:
+@pytest.mark.parametrize("have_validity", [True, False])
+def test_the_arrays_agree_with_the_definitions_at_any_time(have_validity: bool) -> None:
     """The clock goes forwards and backwards, and items are added and changed."""
     rng = random.Random(3)
-    specs = [random_spec(rng) for _ in range(40)]
+    specs = [random_spec(rng) if have_validity else ItemSpec() for _ in range(40)]
     active = ActiveItems(specs)
     for step in range(300):
         now = rng.choice([0.0, 9.9, 10.0, 15.0, 20.0, 29.9, 30.0, 50.0])

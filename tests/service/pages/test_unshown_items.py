@@ -15,9 +15,9 @@ from scipy.stats import chi2, ks_2samp
 
 from slotwise.policies import slot_ts
 from slotwise.service.pages.folded import Folded
+from slotwise.service.pages.largest_draws import largest_draws
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.pages.unshown_items import largest_draws
 from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
 from tests.service.pages.test_page_learner import FALSE_ALARM, choose, homogeneity, refresh
 

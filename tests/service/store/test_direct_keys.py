@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -14,10 +15,13 @@ from slotwise.service.key_changes import KeySpec, create_key
 from slotwise.service.keys import NewKey
 from slotwise.service.store import direct_keys
 from slotwise.service.store.direct_keys import change_keys, create_store
+from slotwise.service.store.file_lock import FileLock
 from slotwise.service.store.interface import KeyLedger
 from slotwise.service.store.migrations import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
+from tests.command_line import COMMAND
+from tests.waiting import HANG
 
 
 def new_key(ledger: KeyLedger) -> NewKey:
@@ -31,6 +35,28 @@ def test_a_store_is_created_once(tmp_path: Path) -> None:
         change_keys(path, new_key)
         assert len(change_keys(path, lambda ledger: ledger.keys())) == known
     assert verify(path).differences == []
+
+
+def test_two_commands_create_the_same_store_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    create = [*COMMAND, "keys", "create", "--store", f"sqlite:///{path}", "--scope", "read", "--json", "--name"]
+    commands = [
+        subprocess.Popen([*create, name], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        for name in ("first", "second")
+    ]
+    for command in commands:
+        _, errors = command.communicate(timeout=HANG)
+        assert command.returncode == 0, errors
+    assert {key.name for key in change_keys(path, lambda ledger: ledger.keys())} == {"first", "second"}
+    assert verify(path).differences == []
+
+
+def test_a_store_that_another_process_creates_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    lock = FileLock(path)  # as the other process holds it; the file has no tables yet
+    threading.Timer(0.2, lock.release).start()
+    create_store(path)
+    assert change_keys(path, lambda ledger: ledger.keys()) == []
 
 
 def test_a_key_is_created_while_a_service_writes(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from slotwise.checks import BadInput
+from slotwise.service.backup import restore
 from slotwise.service.pages.page_definition import NO_PAGE, PageSpec
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
@@ -159,6 +160,18 @@ def test_stores_that_older_versions_wrote_are_migrated(tmp_path: Path, version: 
         await store.close()
 
     asyncio.run(open_store())
+    verdict = verify(path)
+    assert (verdict.displays, verdict.events, verdict.differences) == (12, 6, [])
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_a_backup_that_an_older_version_wrote_is_restored(tmp_path: Path, version: int) -> None:
+    backup, path = tmp_path / "backup.db", tmp_path / "store.db"
+    with contextlib.closing(sqlite3.connect(backup)) as connection:
+        connection.executescript((WRITTEN_BY / f"version_{version}.sql").read_text())
+    before = backup.read_bytes()
+    assert restore(backup, path)[2:] == (12, 6)
+    assert backup.read_bytes() == before
     verdict = verify(path)
     assert (verdict.displays, verdict.events, verdict.differences) == (12, 6, [])
 

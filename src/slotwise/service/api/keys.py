@@ -50,14 +50,14 @@ async def post(call: Call[KeySpec]) -> Response:
     """Create a key."""
     _check_mode(call)
     now = call.service.clock()
-    return _created(await call.service.change_keys(lambda ledger: create_key(ledger, call.body, now)))
+    return _created(await call.service.change_keys(lambda ledger: create_key(ledger, call.body, now, call.author)))
 
 
 async def delete(call: Call[None]) -> Response:
     """Revoke a key."""
     _check_mode(call)
     now = call.service.clock()
-    await call.service.change_keys(lambda ledger: revoke_key(ledger, call.path["key"], now))
+    await call.service.change_keys(lambda ledger: revoke_key(ledger, call.path["key"], now, call.author))
     return Response(204)
 
 
@@ -65,7 +65,7 @@ async def rotate(call: Call[Rotation]) -> Response:
     """Create a key with the same rights. The old one stays valid for a while."""
     _check_mode(call)
     id, overlap, now = call.path["key"], call.body.overlap, call.service.clock()
-    return _created(await call.service.change_keys(lambda ledger: rotate_key(ledger, id, overlap, now)))
+    return _created(await call.service.change_keys(lambda ledger: rotate_key(ledger, id, overlap, now, call.author)))
 
 
 def view_key(key: ApiKey, now: float) -> KeyView:

@@ -50,6 +50,9 @@ async def _read_lines(service: Service, name: str, page: int, after: int) -> tup
     """The next lines after a display, and the last display in them. The lines are made on the reading thread."""
 
     def operation(ledger: Ledger) -> tuple[int, list[LogLine]]:
+        current = ledger.page(name)
+        if current is None or current.number != page:
+            return after, []  # the page was deleted meanwhile
         rows = ledger.log(page, after, CHUNK)
         return rows[-1].number if rows else after, [log_line(name, row) for row in rows]
 

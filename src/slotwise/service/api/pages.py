@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from slotwise.service.api.items import PageItem
-from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Response, Route, etag
+from slotwise.service.api.route import IF_MATCH, MERGE_PATCH, NOT_FOUND, STALE, Call, Parameter, Response, Route, etag
 from slotwise.service.errors import (
     PAGE_ARCHIVED,
     Conflict,
@@ -18,7 +18,7 @@ from slotwise.service.errors import (
     raise_field_errors,
 )
 from slotwise.service.keys import ApiKey
-from slotwise.service.pages.limits import ItemName
+from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec
 from slotwise.service.pages.page_model import PageModel
@@ -99,10 +99,23 @@ async def get(call: Call[None]) -> Response:
 
 
 async def delete(call: Call[None]) -> Response:
-    """Archive a page: it is no longer served. Defining it again brings it back with its counts."""
+    """Archive a page: it is no longer served. Defining it again brings it back with its counts.
+
+    With the query parameter `purge`, delete it for good, even if it is archived.
+    """
+    if "purge" in call.query:
+        return await _purge(call)
     model = await call.service.model(call.path["page"])
     await call.service.save_page(model.page.name, _current_body, call.if_match(), archived=True, author=call.author)
     return Response(204)
+
+
+async def _purge(call: Call[None]) -> Response:
+    name, confirmed = call.path["page"], call.query["purge"]
+    if confirmed != name:
+        raise DoesNotFit(f"purge = {confirmed!r} is not the name of the page; to confirm, repeat it: purge={name}")
+    await call.service.purge_page(name, call.if_match(), call.author)
+    return Response(202)
 
 
 async def list_pages(call: Call[None]) -> Response:
@@ -199,6 +212,7 @@ def _view(model: PageModel) -> Callable[[], PageView]:
 
 _PAGE, _PINS = "/v1/pages/{page}", "/v1/pages/{page}/pins/{layout}/{position}"
 _PAGE_RESPONSE = {200: ("the page", PageView)}
+_PURGE = Parameter("purge", "query", Name, "the name of the page, to confirm that the page is deleted for good")
 _CONFLICT = {409: "the item is pinned to another position of this layout"}
 ROUTES = [
     Route(
@@ -220,8 +234,9 @@ ROUTES = [
         needs="admin",
     ),
     Route(
-        "DELETE", _PAGE, "delete_page", "Archive a page; its counts are kept.", delete, {204: ("archived", None)},
-        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,), needs="admin",
+        "DELETE", _PAGE, "delete_page", "Archive a page, or delete it for good.", delete,
+        {204: ("archived; its counts are kept", None), 202: ("deleted; its data are being removed", None)},
+        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH, _PURGE), needs="admin",
     ),
     Route(
         "PUT", _PINS, "put_pin", "Pin an item to a position.", put_pin, _PAGE_RESPONSE,

@@ -26,6 +26,7 @@ from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, 
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.reload import Reloader
 from slotwise.service.log_output import configure_log
+from slotwise.service.malloc_arenas import limit_arenas
 from slotwise.service.service import Resources, Service, running
 from slotwise.service.settings import Settings
 from slotwise.service.store.sqlite import path_of
@@ -108,6 +109,7 @@ async def serve(
 
     `report` is called with each line about the progress. SIGHUP calls `reread`, and applies what can change.
     """
+    limit_arenas()
     configure_log(settings.log_level, settings.log_format)
     if settings.traces:
         require("otel", "--traces")

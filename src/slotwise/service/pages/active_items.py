@@ -11,37 +11,61 @@ from slotwise.service.pages.page_definition import ItemSpec
 
 
 class ActiveItems:
-    """The states and validities of the items, as arrays: a page may have very many items."""
+    """The states and validities of the items, as arrays: a page may have very many items.
+
+    Most pages have no item with a validity, and there may be very many pages: they keep no validities.
+    """
 
     def __init__(self, specs: Iterable[ItemSpec]) -> None:
         listed = list(specs)
         self._is_active = np.array([spec.state == "active" for spec in listed], np.bool_)
-        self._valid_from = np.array([_start(spec) for spec in listed], np.float64)
-        self._valid_until = np.array([_end(spec) for spec in listed], np.float64)
+        self._validity: tuple[Floats, Floats] | None = None  # from, until; None stands for "always"
+        self._follow_validities(enumerate(listed))
         self._computed_at, self._changes_at = 0.0, -math.inf
         self.last = self._is_active  # the items that might be shown at the time of the last call of `at`
 
     def at(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now. This is computed again only when the validity of an item begins or ends."""
         if not self._computed_at <= now < self._changes_at:
-            self.last = self._is_active & (self._valid_from <= now) & (now < self._valid_until)
+            self.last, self._changes_at = self._is_active, math.inf
+            if self._validity is not None:
+                start, end = self._validity
+                self.last = self._is_active & (start <= now) & (now < end)
+                self._changes_at = min(_first_after(start, now), _first_after(end, now))
             self._computed_at = now
-            self._changes_at = min(_first_after(self._valid_from, now), _first_after(self._valid_until, now))
         return self.last
 
     def change(self, changed: Iterable[tuple[int, ItemSpec]], n_items: int) -> None:
         """Follow changes of items, identified by number. Afterwards there are `n_items`."""
-        added = n_items - self._is_active.size
-        if added > 0:
-            self._is_active = np.concatenate([self._is_active, np.zeros(added, np.bool_)])
-            self._valid_from = np.concatenate([self._valid_from, np.zeros(added)])
-            self._valid_until = np.concatenate([self._valid_until, np.zeros(added)])
-        else:
-            self._is_active = self._is_active.copy()  # a background thread may be reading the last result
-        for number, spec in changed:
-            self._is_active[number] = spec.state == "active"
-            self._valid_from[number], self._valid_until[number] = _start(spec), _end(spec)
+        listed = list(changed)
+        is_active = np.zeros(n_items, np.bool_)  # a copy: a background thread may be reading the last result
+        is_active[: self._is_active.size] = self._is_active
+        for number, spec in listed:
+            is_active[number] = spec.state == "active"
+        self._is_active = is_active
+        if self._validity is not None:
+            self._grown_validity()
+        self._follow_validities(listed)
         self._changes_at = -math.inf
+
+    def _follow_validities(self, changed: Iterable[tuple[int, ItemSpec]]) -> None:
+        for number, spec in changed:
+            if self._validity is None and spec.valid_from is None and spec.valid_until is None:
+                continue
+            start, end = self._grown_validity()
+            start[number], end[number] = _start(spec), _end(spec)
+
+    def _grown_validity(self) -> tuple[Floats, Floats]:
+        """The validities of all items, with "always" for those that had none so far."""
+        n_items = self._is_active.size
+        if self._validity is None:
+            self._validity = np.full(n_items, -math.inf), np.full(n_items, math.inf)
+        start, end = self._validity
+        if (added := n_items - start.size) > 0:
+            start = np.concatenate([start, np.full(added, -math.inf)])
+            end = np.concatenate([end, np.full(added, math.inf)])
+            self._validity = start, end
+        return self._validity
 
 
 def _start(spec: ItemSpec) -> float:

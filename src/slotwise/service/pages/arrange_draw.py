@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, arrange_among
+from slotwise.arrange import EMPTY, NO_LIMIT, ItemRules, arrange_among
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.ensemble_draws import Float32s
 from slotwise.jit import kernel
@@ -79,7 +79,7 @@ def arrange_draw(
         theta[extra_items[k]] = extra_theta[k]
     if preferred[0] != EMPTY:  # a preferred display is never empty at its first position
         _prefer(theta, kappa, preferred)
-    arrange_among(theta, kappa, allowed, pins, display)
+    arrange_among(theta, kappa, allowed, pins, ItemRules(np.empty(0), np.empty(0, np.int64), NO_LIMIT), display)
 
 
 @kernel
@@ -126,7 +126,8 @@ def _arrange_listed(theta: Floats, kappa: Floats, listed: Ints, rules: DisplayRu
     pins, preferred = _indices(rules.pins, listed), _indices(rules.preferred, listed)
     if rules.preferred[0] != EMPTY:
         _prefer(theta, kappa, preferred)
-    arrange_among(theta, kappa, np.ones(listed.size, np.bool_), pins, display)
+    no_rules = ItemRules(np.empty(0), np.empty(0, np.int64), NO_LIMIT)
+    arrange_among(theta, kappa, np.ones(listed.size, np.bool_), pins, no_rules, display)
     for position in range(display.size):
         if display[position] != EMPTY:
             display[position] = listed[display[position]]

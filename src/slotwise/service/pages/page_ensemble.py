@@ -6,18 +6,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY
+from slotwise.arrange import EMPTY, NO_RULES, ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, Float32s
 from slotwise.policies._ensemble_source import PlannedDisplays
 from slotwise.service.pages.arrange_draw import DisplayPlace, Int32s, Scores
 from slotwise.service.pages.draws_due import NO_COUNTS, CountsVersion
+from slotwise.service.pages.largest_draws import NEARLY_NORMAL
 from slotwise.service.pages.layout import Layout
 
 SMOOTHING = 10.0  # views by which a point estimate is drawn towards the click rate of the page
 LEADERS, SMALL = 256, 1_000  # a page with more items than SMALL keeps the best of each draw and segment
 _TIE_BREAK = 1e-3  # relative; without it, a new page would always show its first items
+DisplayPlan = Callable[[Floats, Floats, ItemRules], PlannedDisplays | None]  # of draws of theta and kappa
 
 
 class GroupPlan(NamedTuple):
@@ -66,7 +68,7 @@ def from_draws(
     draws: EnsembleDraws,
     where: RowsAndColumns,
     groups: EnsembleGroups,
-    plan: Callable[[Floats, Floats], PlannedDisplays] | None,
+    plan: DisplayPlan | None,
     made_from: CountsVersion,
 ) -> PageEnsemble:
     """An ensemble of draws, with the displays that the policy plans."""
@@ -107,7 +109,7 @@ def _with_leaders(theta: Float32s, kappa: Float32s, rows: Int32s) -> Scores:
 
 
 def _plan(
-    plan: Callable[[Floats, Floats], PlannedDisplays],
+    plan: DisplayPlan,
     draws: EnsembleDraws,
     rows: Int32s,
     active: NDArray[np.bool_],
@@ -118,7 +120,9 @@ def _plan(
         return None
     theta = np.ascontiguousarray(draws.theta[:, rows[items]], np.float64)
     kappa = np.ascontiguousarray(draws.kappa[:, layout.columns], np.float64)
-    planned = plan(theta, kappa)
+    planned = plan(theta, kappa, NO_RULES)
+    if planned is None:
+        return None
     means, itself = np.zeros((1, rows.size), np.float32), np.arange(rows.size, dtype=np.int32)[None]
     means[0, items] = (theta * kappa.sum(axis=1, keepdims=True)).mean(axis=0)
     visibility = (kappa / kappa.sum(axis=1, keepdims=True)).mean(axis=0, keepdims=True).astype(np.float32)
@@ -140,5 +144,6 @@ def from_point_estimates(counts: CountArrays, where: RowsAndColumns, rng: np.ran
     theta, kappa = ((clicks.sum(axis=axis) + rate * SMOOTHING) / (views.sum(axis=axis) + SMOOTHING) for axis in (1, 0))
     theta, kappa = ((s * (1.0 + _TIE_BREAK * rng.random(s.size))).astype(np.float32)[None] for s in (theta, kappa))
     scores = _with_leaders(theta, _all_columns(kappa, where.columns), where.rows)
-    near_rate = np.array([[rate, 1.0 - rate]]) / _TIE_BREAK**2  # a Beta law with about the same spread
+    views_of_rate = max(1.0 / _TIE_BREAK**2, 2.0 * NEARLY_NORMAL / min(rate, 1.0 - rate))
+    near_rate = np.array([[rate, 1.0 - rate]]) * views_of_rate  # a Beta law with about the same spread, or less
     return PageEnsemble(scores, where.rows, near_rate, {}, NO_COUNTS, warming=True)

@@ -18,6 +18,7 @@ from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, Extr
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
+from slotwise.service.pages.largest_draws import load_quantiles
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.page_ensemble import (
@@ -279,6 +280,8 @@ class RefreshJob(NamedTuple):
                 memory = _follow(source, learner._memory, learner._memory_of, where)
                 draws, learner._memory = source.draw(params, counts, memory, self.far, rng)
                 learner._memory_of = where
+        if source.shares_prior:
+            load_quantiles(draws.beta)
         plan = None if source.planner is None else partial(source.planner, params)
         return from_draws(draws, where, self.groups, plan, self.made_from)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, NO_PINS, InvalidPin, allowed_items, arrange_among, valid_pins
+from slotwise.arrange import EMPTY, NO_PINS, NO_RULES, InvalidPin, allowed_items, arrange_among, valid_pins
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
@@ -229,7 +229,7 @@ class PageModel:
         else:  # a policy that does not learn shows items at random
             at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
             scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-            arrange_among(scores, layout.in_order, allowed, pins, layout.display)
+            arrange_among(scores, layout.in_order, allowed, pins, NO_RULES, layout.display)
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""

@@ -7,12 +7,12 @@ change the time that this takes.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainccinv  # type: ignore[import-untyped]
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
 from slotwise.service.pages.arrange_draw import ExtraItems, Int32s
 from slotwise.service.pages.count_matrix import NO_ROW
+from slotwise.service.pages.largest_draws import largest_draws
 
 MOST_WITH_PRIOR = 2_000  # items with a prior of their own, but without a row, that take part in one display
 NO_EXTRA_ITEMS = ExtraItems(np.empty(0, np.int64), np.empty(0))
@@ -32,9 +32,7 @@ class UnshownItems:
         self._priors = priors[:, self.with_prior]
         self._any_shared = n_items > n_drawn or bool((rows == NO_ROW).any())
         self._masks: dict[int, Bools] = {}  # segment -> the exchangeable items
-        self._listed: dict[
-            int, tuple[Bools, Ints]
-        ] = {}  # segment -> the active items, and the exchangeable ones of them
+        self._listed: dict[int, tuple[Bools, Ints]] = {}  # segment -> the active items, and those that are exchangeable
 
     def take_part(self, segment: int, allowed: Bools, active: Bools) -> bool:
         """Whether a display can show such an item. Then displays from the same draw of the ensemble differ."""
@@ -88,16 +86,3 @@ class UnshownItems:
             mask = self._masks[segment] = self._shares_prior.copy()
             mask[: self._rows.shape[1]] &= self._rows[segment] == NO_ROW
         return self._masks[segment]
-
-
-def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> Floats:
-    """The largest of n independent draws from Beta(a, b), in decreasing order.
-
-    The largest of n uniform draws has the law of exp(-E / n), where E is standard exponential. Given it, the n - 1
-    others are uniform below it.
-    """
-    gaps = rng.standard_exponential(size) / np.arange(n, n - size, -1)
-    above = -np.expm1(-np.cumsum(gaps))  # the probability that a draw is larger
-    a, b = beta
-    thetas: Floats = -np.expm1(np.log(above) / b) if a == 1.0 else betainccinv(a, b, above)
-    return thetas

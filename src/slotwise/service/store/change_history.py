@@ -1,17 +1,17 @@
-"""The history of the pages in the SQLite store."""
+"""The history of the pages and of the store itself, in the SQLite store."""
 
 from typing import Any
 
 import msgspec
 
-from slotwise.service.history import MOST_CHANGES, Action, Author, Change, bounded
+from slotwise.service.history import MOST_CHANGES, MOST_STORE_CHANGES, STORE, Action, Author, Change, bounded
 from slotwise.service.store.key_table import KeyTable
 
 _decode = msgspec.json.Decoder().decode
 
 
 class ChangeHistory(KeyTable):
-    """The operations of a ledger on the history of a page. `Ledger` describes them."""
+    """The operations of a ledger on the history. `Ledger` describes them."""
 
     def record_change(
         self, page: int, author: Author, now: float, action: Action, subject: str, sides: tuple[Any, Any]
@@ -21,7 +21,7 @@ class ChangeHistory(KeyTable):
         row = (page, last + 1, float(now), author.id, author.name, action, subject, before, after)
         self._run(f"INSERT INTO history VALUES ({', '.join('?' * len(row))})", row)
         self._checksums.add("history", [row])
-        expired = (page, last + 1 - MOST_CHANGES)
+        expired = (page, last + 1 - (MOST_STORE_CHANGES if page == STORE else MOST_CHANGES))
         self._checksums.remove("history", "page = ? AND number <= ?", expired)
         self._run("DELETE FROM history WHERE page = ? AND number <= ?", expired)
         self._checksums.write()

@@ -5,29 +5,56 @@ Nothing else may be written this way: a running service has the counts in memory
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 from slotwise.checks import BadInput
-from slotwise.service.store.file_lock import check_file
+from slotwise.service.store.change_history import ChangeHistory
+from slotwise.service.store.file_lock import StoreInUse, check_file
 from slotwise.service.store.interface import KeyLedger
-from slotwise.service.store.key_table import KeyTable
 from slotwise.service.store.migrations import check_current, check_ours
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.sqlite import SqliteStore, connect_to_read
 
+_HEADER_BYTES, _MAGIC, _WRITE_VERSION, _WAL, _USER_VERSION = 64, b"SQLite format 3\0", 18, 2, slice(60, 64)
+_RETRY_SECONDS = 0.05
 BUSY_SECONDS = 30.0  # how long to wait for a transaction of the service or of another command
 KeyResult = TypeVar("KeyResult")
 
 
 def create_store(path: Path) -> None:
-    """Create a store, unless there is one."""
-    if not path.exists() or path.stat().st_size == 0:
+    """Create a store, unless there is one. If another process is creating it, wait for that process."""
+    deadline = time.monotonic() + BUSY_SECONDS
 
-        async def open_once() -> None:
-            await SqliteStore(path).close()
+    async def open_once() -> None:
+        await SqliteStore(path).close()
 
-        asyncio.run(open_once())
+    while _has_no_tables(path):
+        try:
+            asyncio.run(open_once())
+        except StoreInUse:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+
+
+def _has_no_tables(path: Path) -> bool:
+    """Whether the tables of a store must be created. A file of another kind has nothing to create."""
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header.startswith(_MAGIC):
+        return not header
+    if header[_WRITE_VERSION] != _WAL:  # not through SQLite: a reader could hinder the process that creates the store
+        return int.from_bytes(header[_USER_VERSION], "big") == 0
+    try:
+        with closing(connect_to_read(path)) as connection:
+            return bool(connection.execute("PRAGMA user_version").fetchone()[0] == 0)
+    except sqlite3.Error:
+        return False  # `change_keys` says what is wrong
 
 
 def change_keys(path: Path, operation: Callable[[KeyLedger], KeyResult]) -> KeyResult:
@@ -61,7 +88,7 @@ def _in_transaction(path: Path, operation: Callable[[KeyLedger], KeyResult]) -> 
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # a checkpoint could take long
         connection.execute("BEGIN IMMEDIATE")
         try:
-            result = operation(KeyTable(connection))
+            result = operation(ChangeHistory(connection))
         except BaseException:
             connection.execute("ROLLBACK")
             raise

@@ -216,6 +216,13 @@ class DisplayLog(Definitions):
         )
         return [row for display in displays for row in _log_rows(display, items, segments)]
 
+    def _delete_displays(self, numbers: list[int]) -> None:
+        """Delete displays and their events from the log."""
+        for table, column in (("events", "display"), ("event_ids", "display"), ("displays", "number")):
+            self._checksums.remove_all(table, column, numbers)
+            rows = [(number,) for number in numbers]
+            self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
+
 
 def _row(display: Display) -> tuple[object, ...]:
     return (

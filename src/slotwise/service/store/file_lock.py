@@ -23,6 +23,10 @@ _PRIVATE = 0o600  # a store has the secrets that sign tokens
 _owned: set[tuple[int, int]] = set()  # device and inode of each file that this process has locked
 
 
+class StoreInUse(BadInput):
+    """Another process owns the store."""
+
+
 class FileLock:
     """A lock that its owner holds until `release`."""
 
@@ -69,8 +73,8 @@ class FileLock:
                 raise self._in_use() from None
             raise BadInput(f"cannot lock the store {str(self.path)!r}: {error.strerror}; use a local disk") from None
 
-    def _in_use(self) -> BadInput:
-        return BadInput(f"the store {str(self.path)!r} is in use by another process; stop that process first")
+    def _in_use(self) -> StoreInUse:
+        return StoreInUse(f"the store {str(self.path)!r} is in use by another process; stop that process first")
 
 
 def check_file(path: Path) -> None:

@@ -175,8 +175,16 @@ class LogRow(NamedTuple):
     discarded: bool
 
 
+class Purge(Struct, frozen=True):
+    """A page that is deleted for good, and whose data are being removed. `name` is the one that it had."""
+
+    page: int
+    name: str
+    author: Author
+
+
 class KeyLedger(Protocol):
-    """The operations of one transaction on API keys."""
+    """The operations of one transaction on API keys, and on the history."""
 
     def keys_version(self) -> int:
         """A number that grows with every `save_key`."""
@@ -192,6 +200,17 @@ class KeyLedger(Protocol):
 
     def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
         """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
+
+    def record_change(
+        self, page: int, author: Author, now: float, action: Action, subject: str, sides: tuple[Any, Any]
+    ) -> None:
+        """Add a change to the history of a page: what differs, before and after. The oldest changes are deleted.
+
+        Changes that belong to no page have `STORE` instead of its number.
+        """
+
+    def history(self, page: int, before: int, most: int) -> list[Change]:
+        """The newest changes of a page whose numbers are below `before`, newest first."""
 
 
 class Ledger(KeyLedger, Protocol):
@@ -238,13 +257,20 @@ class Ledger(KeyLedger, Protocol):
         added, and a number never changes. A new item beyond `most` is not added. Its result is None.
         """
 
-    def record_change(
-        self, page: int, author: Author, now: float, action: Action, subject: str, sides: tuple[Any, Any]
-    ) -> None:
-        """Add a change to the history of a page: what differs, before and after. The oldest changes are deleted."""
+    def begin_purge(self, page: int, author: Author, now: float) -> None:
+        """Delete a page for good. Its name can be used for a new page, and its number is never used again.
 
-    def history(self, page: int, before: int, most: int) -> list[Change]:
-        """The newest changes of a page whose numbers are below `before`, newest first."""
+        Its data are removed by calls of `purge`. Add this to the history of the store.
+        """
+
+    def purges(self) -> list[Purge]:
+        """The pages whose data are not all removed yet."""
+
+    def purge(self, purge: Purge, after: int, now: float) -> int | None:
+        """Remove a bounded part of the data of a page. Returns None if this was the last part.
+
+        `after` is 0 in the first call, and then the result of the last call.
+        """
 
     def counts(self, page: int) -> PageCounts:
         """All counts of a page."""

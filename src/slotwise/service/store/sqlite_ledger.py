@@ -11,8 +11,8 @@ from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.count_deltas import HOUR, Deltas
 from slotwise.service.store.definitions import TEMPLATE
-from slotwise.service.store.display_log import DisplayLog
 from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts, StoredPage
+from slotwise.service.store.page_purge import PagePurge
 
 KEEP_RATES = 90 * 24  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
@@ -20,7 +20,7 @@ _CHUNK = 2_000  # rows that are read at a time
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
 
-class SqliteLedger(DisplayLog):
+class SqliteLedger(PagePurge):
     """Reads and writes the tables. `Ledger` describes the operations. Call `forget` after a failed transaction."""
 
     def close(self) -> None:
@@ -123,13 +123,6 @@ class SqliteLedger(DisplayLog):
             self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
             self._drop_rates(page, int(now // HOUR) - KEEP_RATES)
         return len(expired)
-
-    def _delete_displays(self, numbers: list[int]) -> None:
-        """Delete displays and their events from the log."""
-        for table, column in (("events", "display"), ("event_ids", "display"), ("displays", "number")):
-            self._checksums.remove_all(table, column, numbers)
-            rows = [(number,) for number in numbers]
-            self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
 
     def _drop_rates(self, page: int, before: int) -> None:
         """Delete the click rates of the hours before this one."""

@@ -7,7 +7,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
-    MOST_COUNTS,
     MOST_ITEMS,
     MOST_LAYOUTS,
     MOST_POSITIONS,
@@ -176,11 +175,6 @@ class PageBody(Struct):
     def n_columns(self) -> int:
         """Columns of the count matrix: one for every position, and one for the priors of items."""
         return 1 + len(self.columns)
-
-    @property
-    def most_items(self) -> int:
-        """How many items the page can have within the limits."""
-        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.n_columns))
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])

@@ -11,6 +11,7 @@ from slotwise.arrange import EMPTY
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
+from slotwise.inference.uplift.uplift import Uplift
 from slotwise.inference.sampling.posterior import BURN_IN, LabelGroup, Labels, Posterior, posterior
 from slotwise.policies._policy_module import find, learns
 from slotwise.service.pages.count_matrix import PRIOR
@@ -23,7 +24,9 @@ from slotwise.service.pages.display_shares import (
     shown_items,
 )
 from slotwise.service.pages.insight_inputs import InsightInputs
-from slotwise.service.store.interface import HourlyRate
+from slotwise.service.pages.realised_gain import realised_gain
+from slotwise.service.pages.uplift_insight import page_uplift
+from slotwise.service.store.interface import DailyRate, HourlyRate
 from slotwise.service.templates.template_insight import TemplateInsight, template_insight, with_other_pages
 
 DRAWS, LEAST_DRAWS = 1000, 20
@@ -106,10 +109,11 @@ class Insights(Struct):
     counts: list[InsightCell]
     variants: list[VariantTotals]
     hours: list[VariantHour]
+    uplift: Uplift
     template: TemplateInsight | None
 
 
-def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
+def compute_insights(inputs: InsightInputs, rates: list[HourlyRate], days: list[DailyRate]) -> Insights:
     """Sample the posterior and summarise it. This can take several seconds."""
     result = Insights(
         inputs.page.name,
@@ -126,6 +130,7 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         counts=[],
         variants=_variant_totals(rates),
         hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
+        uplift=page_uplift(inputs.spec, days),
         template=_template(inputs),
     )
     if inputs.counts is None:
@@ -144,7 +149,12 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         at_position=best_items(inputs, draws.group_displays),
         shown=shown_items(inputs, draws.group_displays),
         counts=_cells(inputs, inputs.counts),
+        uplift=_with_realised(result.uplift, inputs, draws),
     )
+
+
+def _with_realised(uplift: Uplift, inputs: InsightInputs, draws: Posterior) -> Uplift:
+    return msgspec.structs.replace(uplift, realised=realised_gain(inputs, draws)) if uplift.ready else uplift
 
 
 def _template(inputs: InsightInputs) -> TemplateInsight | None:

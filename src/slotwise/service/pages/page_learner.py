@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slotwise.arrange import ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
@@ -36,8 +37,14 @@ class PageLearner:
     """
 
     def __init__(
-        self, body: PageBody, specs: Sequence[ItemSpec], counts: PageCounts | CountRows, rng: np.random.Generator
+        self,
+        body: PageBody,
+        specs: Sequence[ItemSpec],
+        rules: ItemRules,
+        counts: PageCounts | CountRows,
+        rng: np.random.Generator,
     ) -> None:
+        self.rules = rules
         self._rng, self._specs = rng, specs
         policy = find(body.spec.policy)
         self.learns = learns(policy)
@@ -49,7 +56,7 @@ class PageLearner:
         self._memory: Any = None  # what the source of draws keeps from one call to the next
         with self.matrix.locked() as arrays:
             ties = np.random.default_rng(len(specs))  # not `rng`, which belongs to the thread of the event loop
-            self._ensemble = from_point_estimates(arrays, self._n_segments, ties)
+            self._ensemble = from_point_estimates(arrays, self._n_segments, rules, ties)
         clicks = float(cell_array(counts)[:, 3].sum())
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
@@ -74,11 +81,11 @@ class PageLearner:
         """Whether some items were added after the ensemble was made. They are drawn for every display."""
         return self._later.size > 0
 
-    def pick(self, layout: Layout, segment: int) -> int:
+    def pick(self, layout: Layout, segment: int, most_per_category: int) -> int:
         """Pick a draw at random, or a display that the policy planned. Planned displays are numbered after the draws.
 
         Until the ensemble or the constraints change, the same pick gives the same display, unless items were added
-        later.
+        later. A plan is not used for a display with another limit.
         """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
@@ -90,16 +97,21 @@ class PageLearner:
         if not ensemble.plans:
             return draw
         plan = ensemble.plans.get((segment, layout.name))
-        if plan is None or plan.layout is not layout or self._random() < plan.draw_chances[draw]:
+        if plan is None or plan.layout is not layout or plan.most_per_category != most_per_category:
+            return draw
+        if self._random() < plan.draw_chances[draw]:
             return draw
         return n_draws + min(bisect_right(plan.until, self._random()), len(plan.until) - 1)
 
-    def fill(self, pick: int, layout: Layout, segment: int, allowed: NDArray[np.bool_], pins: Ints) -> None:
+    def fill(
+        self, pick: int, layout: Layout, segment: int, allowed: NDArray[np.bool_], pins: Ints, item_rules: ItemRules
+    ) -> None:
         """Fill the display of the layout as the pick says."""
         ensemble, planned = self._ensemble, pick - len(self._ensemble.beta)
         if planned >= 0:
             plan = ensemble.plans[segment, layout.name]
-            place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[planned])
+            place = DisplayPlace(0, 1, plan.columns)
+            rules = DisplayRules(allowed, pins, plan.displays[planned], item_rules)
             later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
             self._arrange(plan.scores, 0, later, place, rules, layout.display)
             return
@@ -108,7 +120,7 @@ class PageLearner:
             pick,
             self._later_thetas(pick),
             DisplayPlace(segment, self._n_segments, layout.columns),
-            DisplayRules(allowed, pins, layout.no_pins),
+            DisplayRules(allowed, pins, layout.no_pins, item_rules),
             layout.display,
         )
 
@@ -212,6 +224,15 @@ class PageLearner:
         self._ensemble = self._ensemble._replace(plans={})
         self._growth.change()
 
+    def rules_changed(self, rules: ItemRules) -> None:
+        """Follow a change of values, categories or the limit.
+
+        Plans and leaders do not fit any more. Until the next ensemble, displays of a large page compare all items.
+        """
+        self.rules = rules
+        self._ensemble = self._ensemble.with_rules(rules)
+        self._growth.change()
+
     def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
         """A job that makes a new ensemble on another thread. `active` are the items that may be shown.
 
@@ -219,7 +240,7 @@ class PageLearner:
         """
         far = self._growth.share > FAR
         asked = list(self._asked.values()) if self._urgency_of_draws() >= 0 else []
-        groups = EnsembleGroups(self._n_segments, asked, active)
+        groups = EnsembleGroups(self._n_segments, asked, active, self.rules)
         shared = self.template.shared if self.template is not None and self.uses_template else None
         return RefreshJob(self, groups, self._growth.now, far, shared)
 
@@ -227,7 +248,7 @@ class PageLearner:
         """Use a new ensemble from now on."""
         if ensemble is not None:
             self._later = self._later[:, ensemble.n_items - self._ensemble.n_items :]
-            self._ensemble = ensemble
+            self._ensemble = ensemble.with_rules(self.rules)  # they may have changed while the ensemble was made
             self._growth.drawn_from = ensemble.made_from
 
 

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slotwise.service.pages.limits import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, Name
+from slotwise.service.pages.limits import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, MostPerCategory, Name
 
 ItemNames = Annotated[list[ItemName], Meta(max_length=MOST_NAMED)]
 
 
 class RecommendationRequest(Struct, forbid_unknown_fields=True):
-    """The constraints on a display: `excluded` overrides `pinned`, which overrides `eligible`.
+    """The constraints on a display: `excluded` overrides `pinned`, which overrides `eligible` and `most_per_category`.
 
     The same id always gives the same display.
     """
@@ -21,3 +21,4 @@ class RecommendationRequest(Struct, forbid_unknown_fields=True):
     eligible: ItemNames | None = None
     excluded: ItemNames = []
     pinned: Annotated[dict[Name, ItemName], Meta(max_length=MOST_POSITIONS)] = {}
+    most_per_category: MostPerCategory | None = None

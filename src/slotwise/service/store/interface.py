@@ -23,12 +23,16 @@ ResultT = TypeVar("ResultT")
 
 
 class DisplayEntry(Struct, array_like=True, gc=False):
-    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use."""
+    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use.
+
+    New fields are appended with a default, because the log has entries without them.
+    """
 
     position: str
     column: int
     item: int
     reason: str
+    value: float = 1.0  # of a click on the item, when the display was issued
 
 
 class Arrangement(Struct, gc=False):
@@ -36,6 +40,7 @@ class Arrangement(Struct, gc=False):
 
     entries: list[DisplayEntry]
     left_out: list[str]  # the positions without an item
+    over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
 
 

@@ -7,11 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules
 from slotwise.service.errors import TooFewItems
+from slotwise.service.pages.arrange_draw import DisplayRules
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_ensemble import SMALL
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.pages.unshown_items import MOST_COMPARED, MOST_VALUABLE, UnshownItems
 from slotwise.service.store.interface import CellCounts, Display, PageCounts, StoredPage
 
 NAMES, POSITIONS = "abcdef", ["one", "two", "three"]
@@ -180,10 +183,11 @@ def test_no_plan_is_made_if_too_few_items_are_within_the_limit() -> None:
 
 
 def large_model(**spec: Any) -> PageModel:
-    """Some items are worth more than others. The page has leaders."""
+    """All items were shown, and some are worth more than others. The page has leaders."""
     items = [ItemSpec(value=1.0 + k % 7, category=f"c{k % 5}" if k % 3 else None) for k in range(SMALL + 200)]
     listed = [(f"item{k}", item) for k, item in enumerate(items)]
-    model = PageModel(page(**spec), listed, PageCounts([], 0.0, 0), np.random.default_rng(0))
+    counts = PageCounts([CellCounts(k, 0, k % 3, 1.0, 3.0) for k in range(len(items))], 4.0 * len(items), 0)
+    model = PageModel(page(**spec), listed, counts, np.random.default_rng(0))
     choose(model)
     refresh(model)
     return model
@@ -194,7 +198,8 @@ def displays_by_pick(model: PageModel) -> list[list[str]]:
     learner, layout, constraints = model._learner, *_constraints(model)
     found = []
     for pick in range(len(learner._ensemble.beta)):
-        learner.fill(pick, layout, 0, constraints.allowed, constraints.pins, constraints.rules)
+        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
+        learner.fill(pick, layout, 0, constraints.allowed, rules)
         found.append([model.names[item] for item in layout.display])
     return found
 
@@ -247,6 +252,43 @@ def test_an_item_that_is_added_while_the_ensemble_is_made_takes_part() -> None:
     model.install(job.run(np.random.default_rng(2)))
     refresh(model)
     assert all("new" in items_of(model, choose(model)) for _ in range(20))
+
+
+# items that were never shown
+
+
+def draw_unshown(values: Any, categories: Any, most: int, n_items: int = 3_000) -> tuple[list[int], list[float]]:
+    """The unshown items that take part in one display, and their thetas."""
+    rules = ItemRules(np.asarray(values, np.float64), np.asarray(categories, np.int64), most)
+    unshown = UnshownItems(np.empty((1, 0), np.int32), np.zeros((2, n_items)), rules.values)
+    allowed, pins = np.ones(n_items, np.bool_), np.full(3, EMPTY)
+    display_rules = DisplayRules(allowed, pins, pins, rules)
+    extra = unshown.draw(np.array([1.0, 20.0]), 0, allowed, display_rules, np.random.default_rng(0))
+    return extra.items.tolist(), extra.theta.tolist()
+
+
+def test_unshown_items_are_compared_by_value() -> None:
+    items, _ = draw_unshown([], [], NO_LIMIT)
+    assert len(items) == 3  # without values, the largest draws are enough
+    items, thetas = draw_unshown(np.ones(1_500) * 2.0, [], NO_LIMIT, 1_500)
+    assert items == list(range(1_500))
+    assert np.mean(thetas) == pytest.approx(1 / 21, rel=0.1)  # the mean of the law
+    values = np.where(np.arange(3_000) % 50 == 0, 90.0, 1.0)
+    items, thetas = draw_unshown(values, [], NO_LIMIT)
+    assert len(set(items)) == len(items) == MOST_COMPARED
+    assert set(range(0, 3_000, 50)) <= set(items)  # the most valuable items always take part
+    of_valuable = [theta for item, theta in zip(items, thetas, strict=True) if item % 50 == 0]
+    assert np.mean(of_valuable) == pytest.approx(1 / 21, rel=0.5)
+    assert np.mean(thetas[MOST_VALUABLE:]) > 0.06  # the largest draws of the others
+
+
+def test_unshown_items_fill_the_display_within_the_limit() -> None:
+    """Of 3,000 items, all but two have the same category. A sample would hardly ever have both."""
+    categories = np.where(np.arange(3_000) < 2_998, 0, NO_CATEGORY)
+    items, _ = draw_unshown([], categories, 1)
+    assert {2_998, 2_999} <= set(items)
+    items, _ = draw_unshown([], np.arange(3_000) % 4, 1)
+    assert len(items) == MOST_COMPARED
 
 
 def test_a_page_without_values_and_categories_keeps_no_arrays_for_them() -> None:

@@ -8,7 +8,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from slotwise.item_terms import MOST_VALUE
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
-    MOST_COUNTS,
     MOST_ITEMS,
     MOST_LAYOUTS,
     MOST_POSITIONS,
@@ -178,11 +177,6 @@ class PageBody(Struct):
     def n_columns(self) -> int:
         """Columns of the count matrix: one for every position, and one for the priors of items."""
         return 1 + len(self.columns)
-
-    @property
-    def most_items(self) -> int:
-        """How many items the page can have within the limits."""
-        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.n_columns))
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 from slotwise.checks import Floats
 from slotwise.service.history import Action, Author, Change
 from slotwise.service.keys import ApiKey
+from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.preconditions import Precondition
@@ -281,6 +282,9 @@ class Ledger(KeyLedger, Protocol):
 
     def count_rows(self, page: int) -> CountRows:
         """All counts of a page as an array. Other threads can run while it is filled."""
+
+    def logged(self, page: int) -> Folded:
+        """The items, columns and segments with counts from displays in the log. All others are folded."""
 
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""

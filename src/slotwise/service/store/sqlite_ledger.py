@@ -5,6 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from slotwise.service.fading import weight, weights
+from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
@@ -67,6 +68,12 @@ class SqliteLedger(PagePurge):
         for epoch, number in self._run("SELECT epoch, displays FROM epochs WHERE page = ?", (page,)):
             displays += weight(epoch_now - epoch) * number
         return float(displays)
+
+    def logged(self, page: int) -> Folded:
+        self.flush()
+        query = "SELECT DISTINCT {} FROM counts WHERE page = ? AND (clicks > 0 OR skips > 0)"
+        names = ("item", '"column"', "segment")
+        return Folded(*(frozenset(n for (n,) in self._run(query.format(name), (page,))) for name in names))
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         with self._changing_page("page = ?", (page,)):

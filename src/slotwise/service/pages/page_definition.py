@@ -46,6 +46,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     retention: Seconds | None = None
     default_order: Order = []
     holdout: Share = 0.0
+    learnt_share: Share = 1.0
     holdout_order: Literal["default", "random"] = "random"
     half_life: Seconds | None = None
     template: Name | None = None
@@ -56,6 +57,11 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
+
+    @property
+    def shares(self) -> tuple[float, float, str]:
+        """What decides how units are allocated to variants. After a change, the variants are compared from then on."""
+        return self.holdout, self.learnt_share, self.holdout_order
 
     def keep_seconds(self) -> float:
         """How long a display stays in the log."""
@@ -95,6 +101,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     retention: Seconds | UnsetType | None = UNSET
     default_order: Order | UnsetType = UNSET
     holdout: Share | UnsetType = UNSET
+    learnt_share: Share | UnsetType = UNSET
     holdout_order: Literal["default", "random"] | UnsetType = UNSET
     half_life: Seconds | UnsetType | None = UNSET
     template: Name | UnsetType | None = UNSET

@@ -35,6 +35,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     Arrangement,
@@ -141,7 +142,8 @@ class PageModel:
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
-        variant = self._draw_variant()
+        unit = None if request.unit is None else request.unit.encode()
+        variant = self._variant(unit)
         arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
         registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
@@ -161,6 +163,8 @@ class PageModel:
             degraded=degraded,
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
+            allocation=self.page.allocation,
+            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -198,11 +202,16 @@ class PageModel:
         """Which items may be shown now."""
         return self._active.at(now)
 
-    def _draw_variant(self) -> str:
+    def _variant(self, unit: bytes | None) -> str:
+        """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec
         if spec.mode != "learn":
             return "default"
-        return "holdout" if spec.holdout > 0.0 and self._rng.random() < spec.holdout else "learnt"
+        if spec.holdout == 0.0 and spec.learnt_share == 1.0:
+            return "learnt"
+        if unit is None:
+            return allocate(spec, self._rng.random(), self._rng.random())
+        return variant_of(unit, self.page.unit_secret, spec)
 
     def _reason(self, variant: str, restricted: bool) -> str:
         if variant == "learnt":

@@ -34,6 +34,7 @@ class DisplayEntry(Struct, array_like=True, gc=False):
     item: int
     reason: str
     value: float = 1.0  # of a click on the item, when the display was issued
+    propensity: float | None = None  # the probability that the item is shown here, or None if it is not known
 
 
 class Arrangement(Struct, gc=False):
@@ -64,6 +65,8 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     degraded: bool = False  # issued while the store was down, so the store does not know this display
     warming: bool = False  # chosen by point estimates, because the page had no draws yet
     arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
+    allocation: int = 0  # that of the page when the display was issued; 0 if the display is not compared with others
+    bucket: int = 0  # of the unit
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -118,7 +121,7 @@ class CellCounts(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page as the store keeps it."""
+    """A page as the store keeps it. `allocation` grows when the shares of the variants change."""
 
     number: int
     name: str
@@ -127,6 +130,8 @@ class StoredPage(NamedTuple):
     epoch: int
     epoch_began: float
     body: PageBody
+    allocation: int = 0
+    unit_secret: bytes = b""  # the key of the hashes that give a unit its variant and its bucket
 
 
 class StoredItem(NamedTuple):
@@ -164,6 +169,17 @@ class HourlyRate(NamedTuple):
     clicks: int
 
 
+class DailyRate(NamedTuple):
+    """What one variant of a page showed to one bucket of units on one day, and what it earned."""
+
+    day: int  # since 1970
+    variant: str
+    bucket: int
+    displays: int
+    clicks: int
+    value: float  # the sum of the values of the clicked items
+
+
 class LogRow(NamedTuple):
     """One register: an item at a position of a display, and its outcome."""
 
@@ -173,6 +189,7 @@ class LogRow(NamedTuple):
     layout: str
     segment: str
     variant: str
+    bucket: int
     position: str
     item: str
     counted: bool
@@ -306,6 +323,9 @@ class Ledger(KeyLedger, Protocol):
 
     def rates(self, page: int) -> list[HourlyRate]:
         """The click rates of each variant in each hour."""
+
+    def daily_rates(self, page: int, allocation: int) -> list[DailyRate]:
+        """What the displays of one allocation earned, by day, variant and bucket, where there are displays."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         """The registers of the next `most` displays with entries. Their numbers are above `after`, in order."""

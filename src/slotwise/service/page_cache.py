@@ -518,7 +518,7 @@ def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:
 
 def _described(body: PageBody) -> dict[str, object]:
     """What the history keeps of a page: its settings and its pins."""
-    return {**msgspec.to_builtins(body.spec), "pins": body.pins}
+    return {**msgspec.to_builtins(body.spec), "pins": msgspec.to_builtins(body.pins)}
 
 
 def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:

@@ -14,7 +14,7 @@ import slotwise as sw
 from slotwise.cli import app
 from slotwise.client.keys import StoreKeys
 from tests.command_line import COMMAND, CommandResult, run_command
-from tests.inference.uplift.exported_log import Traffic, write_log
+from tests.inference.off_policy.exported_log import log_lines, write
 from tests.service.running_service import Process
 
 ROOT = Path(__file__).parent.parent.parent
@@ -77,8 +77,7 @@ class ExampleFolder:
         self._results: dict[tuple[str, ...], CommandResult] = {}
         shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("node_modules"))
         sw.Recommender(["hat", "tie", "bag"], ["hero", "side"], seed=1).save(folder / "page.json")
-        visits = [Traffic(day, variant, 200, 0.3) for day in range(2) for variant in ("learnt", "holdout")]
-        write_log(folder / "log.ndjson", visits)
+        write(folder / "log.ndjson", log_lines(400, 400))
         for line in SETTING_UP:
             self.run(line)
 

@@ -1,5 +1,6 @@
 """All charts, made with Altair: the same code draws image files and interactive pages."""
 
+from slotwise.charts.evaluation import evaluation_chart
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart
 from slotwise.charts.learning_curve import learning_chart
@@ -13,6 +14,7 @@ from slotwise.charts.tuning import choice_chart
 __all__ = [
     "SUFFIXES",
     "choice_chart",
+    "evaluation_chart",
     "fit_chart",
     "growth_chart",
     "learning_chart",

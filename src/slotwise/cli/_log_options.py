@@ -11,6 +11,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
+    from slotwise.logs.line_filters import Filter
     from slotwise.logs.opened_log import CountOptions
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": ""}
@@ -118,6 +119,15 @@ class LogOptions:
         return [parse(text) for text in self.where or []] + dates
 
 
+def page_filters(page: str | None, layout: str | None, where: list[str] | None = None) -> "list[Filter]":
+    """Filters of an exported log: comparisons such as segment=mobile, and one page and layout."""
+    from slotwise.logs.line_filters import Filter, parse
+
+    selected = {"page": page, "layout": layout}
+    names = [Filter(column, "=", name) for column, name in selected.items() if name is not None]
+    return [parse(text) for text in where or []] + names
+
+
 def counting_bar(add_bar: console.AddBar) -> Callable[[float], None]:
     """Add a progress bar. Returns a function that reports the share of the lines counted so far."""
     update = add_bar("counting", _BAR_TOTAL)
@@ -132,6 +142,14 @@ def print_account(account: Any, quiet: bool) -> None:
         console.print_note(line)
     for line in account.warnings():
         console.print_warning(line)
+
+
+def print_independent_displays() -> None:
+    """Print on stderr that the log has no groups of visitors, so that intervals may be too short."""
+    console.print_note(
+        "the log does not say which displays belong to the same visitor, so displays count as independent; "
+        "if visitors return, the intervals are too short"
+    )
 
 
 def _split_list(text: str) -> list[str]:

@@ -32,7 +32,10 @@ def export_page(
         console.print_line(f"wrote {output}: {size:,} bytes")
 
 
-@pages.command("import", epilog=options.examples("slotwise pages import shop shop.ndjson"))
+@pages.command(
+    "import",
+    epilog=options.examples("slotwise pages export shop shop.ndjson", "slotwise pages import shop shop.ndjson"),
+)
 @options.with_option_group
 def import_page(
     page: PageName,

@@ -10,7 +10,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.cli._log_options import counting_bar, parse_tolerance, print_account
+from slotwise.cli._log_options import counting_bar, parse_tolerance, print_account, print_independent_displays
 from slotwise.extras import require
 
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ def uplift(
     for page, result in results.items():
         _print_page(page, result, variant, baseline)
     if not counted.has_visitors:
-        console.print_note(
-            "the log does not say which displays belong to the same visitor, so displays count as independent; "
-            "if visitors return, the intervals are too short"
-        )
+        print_independent_displays()
 
 
 def _print_page(page: str, result: "Uplift", variant: str, baseline: str) -> None:

@@ -64,6 +64,12 @@ def parse_names(table: ir.Table, schema: Schema) -> ir.Table:
     return parsed.mutate(status=ibis.ifelse(status != 0, status, _first_status(_invalid_names(parsed, schema))))
 
 
+def require_values(table: ir.Table, columns: Sequence[str]) -> ir.Table:
+    """Lines without a value in one of these columns get the status of a missing name."""
+    incomplete = _any([table[column].isnull() for column in columns]) & (table["status"] == 0)
+    return table.mutate(status=ibis.ifelse(incomplete, int(LineStatus.MISSING_NAME), table["status"]))
+
+
 def parse_cells(cells: ir.Table, schema: Schema) -> ir.Table:
     """Parse the names of cells and merge cells with equal names. For example, 1 and 1.0 are the same number."""
     parsed = parse_names(cells, schema)

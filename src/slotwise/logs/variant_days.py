@@ -8,7 +8,6 @@ import numpy as np
 from slotwise.checks import BadInput, Floats
 from slotwise.logs.formats import EXPORTED_LOG
 from slotwise.logs.line_account import LineAccount, account_for_lines
-from slotwise.logs.line_status import LineStatus
 from slotwise.logs.opened_log import DEFAULT_OPTIONS, CountOptions, OpenedLog, columns_in, number_of_lines, open_log
 from slotwise.logs.position_frequencies import PositionFrequencies
 
@@ -61,7 +60,7 @@ def count_variants(files: str | Iterable[str], options: CountOptions = DEFAULT_O
 def _count(lines: "ir.Table", log: OpenedLog) -> "ir.Table":
     import ibis
 
-    from slotwise.logs.aggregate import parse_clicks, whole_sum
+    from slotwise.logs.aggregate import parse_clicks, require_values, whole_sum
 
     name = log.files.read
     lines = lines.mutate(
@@ -70,13 +69,11 @@ def _count(lines: "ir.Table", log: OpenedLog) -> "ir.Table":
         variant_name=lines[name["variant"]].cast("string"),
         day=(lines[name["issued"]].try_cast("float64") / _DAY).floor().cast("int64"),
         earning=lines[name["value"]].try_cast("float64").fill_null(1.0) if "value" in name else ibis.literal(1.0),
-        cluster=_cluster(lines, log),
+        cluster=cluster_of(lines, log),
     )
     extra = ["page", "display_id", "variant_name", "day", "earning", "cluster"]
     parsed = parse_clicks(lines, log.schema, log.filters, extra).rename(variant="variant_name")
-    incomplete = _any_null(parsed, ["page", "display_id", "variant", "day"]) & (parsed["status"] == 0)
-    status = ibis.ifelse(incomplete, int(LineStatus.MISSING_NAME), parsed["status"])
-    parsed = parsed.mutate(status=status)
+    parsed = require_values(parsed, ["page", "display_id", "variant", "day"])
     displays = parsed.group_by([*_KEYS, "display_id"]).agg(
         lines=parsed.count(),
         shown=parsed["shown"].max(),
@@ -92,14 +89,7 @@ def _count(lines: "ir.Table", log: OpenedLog) -> "ir.Table":
     )
 
 
-def _any_null(table: "ir.Table", columns: list[str]) -> "ir.BooleanValue":
-    found = table[columns[0]].isnull()
-    for column in columns[1:]:
-        found = found | table[column].isnull()
-    return found
-
-
-def _cluster(lines: "ir.Table", log: OpenedLog) -> "ir.Value":
+def cluster_of(lines: "ir.Table", log: OpenedLog) -> "ir.Value":
     """The bucket of the visitor. Without buckets, the first three hexadecimal digits of a digest of the display's id.
 
     A digest is the same on every engine, unlike the engines' own hash functions.

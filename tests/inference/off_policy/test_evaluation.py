@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from slotwise.inference.off_policy.evaluation import Evaluation, TargetShares, evaluate_target
+from slotwise.inference.off_policy.estimators import inverse_propensity
+from slotwise.inference.off_policy.evaluation import Evaluation, evaluate_target
+from slotwise.inference.off_policy.target import TargetShares
 from tests.inference.off_policy.simulated_log import MODEL, VALUES, logged, propensities
 
 ITEMS, POSITIONS = [f"item {k}" for k in range(5)], ["1", "2", "3"]
@@ -14,11 +16,11 @@ MIXTURE = np.array([[0, 1, 2], [2, 3, 0]])
 
 def target(displays: np.ndarray, valued: bool = False) -> TargetShares:
     shares = propensities(displays, np.full(len(displays), 1.0 / len(displays)))
-    return TargetShares(shares, ITEMS, POSITIONS, VALUES if valued else np.ones(5))
+    return TargetShares(np.stack([shares, shares]), ITEMS, POSITIONS, VALUES if valued else np.ones(5))
 
 
 def truth(wanted: TargetShares) -> float:
-    return float((wanted.shares * np.outer(MODEL.theta * wanted.values, MODEL.kappa)).sum())
+    return float((wanted.shares[0] * np.outer(MODEL.theta * wanted.values, MODEL.kappa)).sum())
 
 
 def evaluations(wanted: TargetShares, logs: int, displays: int, seed: int, valued: bool = False) -> list[Evaluation]:
@@ -47,16 +49,19 @@ def test_values_are_earned_instead_of_clicks() -> None:
     check(wanted, evaluations(wanted, 30, 2000, seed=1, valued=True), (20 / 30, 1.0))
 
 
-def test_wrong_propensities_give_a_wrong_answer() -> None:
+def test_wrong_propensities_give_a_wrong_answer_and_are_noticed() -> None:
     """Negative control: with the propensities of random order for all displays, the weighted estimates are off."""
     rng = np.random.default_rng(2)
     wanted = target(ORDER)
-    values = []
-    for _ in range(20):
-        cells = logged(rng, 2000)
-        values.append(evaluate_target(cells._replace(propensity=np.full(cells.item.size, 0.2)), wanted))
-    found = np.array([evaluation.inverse_propensity.value for evaluation in values])  # type: ignore[union-attr]
+    logs = [
+        cells._replace(propensity=np.full(cells.item.size, 0.2)) for cells in (logged(rng, 2000) for _ in range(20))
+    ]
+    weights = [wanted.shares[0][cells.item, cells.position] / cells.propensity for cells in logs]
+    found = np.array([inverse_propensity(*pair, 0.9).value for pair in zip(logs, weights, strict=True)])
     assert abs(found.mean() - truth(wanted)) > 4.0 * found.std() / np.sqrt(20)
+    refused = evaluate_target(logs[0], wanted)
+    assert "average" in refused.cannot_tell
+    assert refused.inverse_propensity is None
 
 
 def test_sums_of_cells_give_the_same_as_single_lines() -> None:
@@ -78,8 +83,48 @@ def test_it_refuses_where_the_log_cannot_tell() -> None:
     kept = cells._replace(**{name: array[never] for name, array in cells._asdict().items() if name != "displays"})
     evaluation = evaluate_target(kept, target(ORDER))
     assert evaluation.cannot_tell == "the log never shows 'item 1' at '1'"
-    assert evaluation.model is None
-    assert "clicks" in evaluate_target(logged(np.random.default_rng(5), 20), target(MIXTURE)).cannot_tell
+    assert evaluation.inverse_propensity is None
+    assert evaluation.doubly_robust is None
+    few = evaluate_target(logged(np.random.default_rng(5), 20), target(MIXTURE))
+    assert "clicks" in few.cannot_tell
+    assert few.model is None
+
+
+def test_the_model_tells_what_a_cell_earns_that_the_log_never_shows() -> None:
+    """The position-based model knows theta of the item and kappa of the position from other cells."""
+    cells = logged(np.random.default_rng(6), 20_000)
+    never = ~((cells.item == 1) & (cells.position == 0))
+    kept = cells._replace(**{name: array[never] for name, array in cells._asdict().items() if name != "displays"})
+    found = evaluate_target(kept, target(ORDER)).model
+    assert found is not None
+    assert found.low < truth(target(ORDER)) < found.high
+
+
+def test_displays_without_propensities_help_the_model_only() -> None:
+    cells = logged(np.random.default_rng(7), 6000)
+    unknown = cells.cluster >= 256
+    some = cells._replace(
+        propensity=np.where(unknown, np.inf, cells.propensity), displays=cells.displays * (np.arange(512) < 256)
+    )
+    kept = cells._replace(**{name: array[~unknown] for name, array in cells._asdict().items() if name != "displays"})
+    without = evaluate_target(kept._replace(displays=some.displays), target(ORDER))
+    found = evaluate_target(some, target(ORDER))
+    assert found.inverse_propensity == pytest.approx(without.inverse_propensity)
+    assert found.logged == pytest.approx(without.logged)
+    assert found.model.high - found.model.low < 0.9 * (without.model.high - without.model.low)  # type: ignore[union-attr]
+    none = evaluate_target(cells._replace(propensity=np.full(cells.item.size, np.inf)), target(ORDER))
+    assert none.cannot_tell == "the log has no propensities"
+    assert none.model is not None
+
+
+def test_displays_that_cannot_show_the_target_are_noticed() -> None:
+    """Half of the displays show a fixed order with propensity 1. Weighting them would halve the estimate."""
+    cells = logged(np.random.default_rng(8), 6000)
+    fixed = (cells.cluster >= 256) & (cells.item == cells.position)
+    kept = (cells.cluster < 256) | fixed
+    mixed = cells._replace(propensity=np.where(fixed, 1.0, cells.propensity))
+    mixed = mixed._replace(**{name: array[kept] for name, array in mixed._asdict().items() if name != "displays"})
+    assert "could not show" in evaluate_target(mixed, target(ORDER)).cannot_tell
 
 
 @pytest.mark.statistics

@@ -32,20 +32,25 @@ def inverse_propensity(cells: LoggedCells, weights: Floats, level: float) -> Val
 def self_normalised(cells: LoggedCells, weights: Floats, target: Floats, level: float) -> ValueEstimate:
     """Divide by the sum of the weights of each position instead of its expectation: less variance, a small bias.
 
-    `target` is items x positions: the probability that the target shows an item at a position.
+    `target` is halves x items x positions: the probability that the target shows an item at a position.
     """
-    n_positions, n_clusters = target.shape[1], cells.displays.size
-    key = cells.position * n_clusters + cells.cluster
+    mass = target.sum(axis=1).mean(axis=0)
     earned, weight = (
-        np.bincount(key, terms, n_positions * n_clusters).reshape(n_positions, n_clusters)
-        for terms in (weights * cells.earned, weights * cells.shown)
+        position_sums(cells, terms, mass.size) for terms in (weights * cells.earned, weights * cells.shown)
     )
-    mass, totals = target.sum(axis=0), weight.sum(axis=1)
+    totals = weight.sum(axis=1)
     used = totals > 0.0
     rates = earned[used].sum(axis=1) / totals[used]
     # the influence of a cluster on a ratio of sums: (numerator - ratio x denominator) / total
     influence = (earned[used] - rates[:, None] * weight[used]) / totals[used, None]
     return _student(float(mass[used] @ rates), mass[used] @ influence, level)
+
+
+def position_sums(cells: LoggedCells, terms: Floats, n_positions: int) -> Floats:
+    """The sums of `terms`, one for each cell: positions x clusters."""
+    n_clusters = cells.displays.size
+    key = cells.position * n_clusters + cells.cluster
+    return np.asarray(np.bincount(key, terms, n_positions * n_clusters).reshape(n_positions, n_clusters), float)
 
 
 def doubly_robust(
@@ -56,13 +61,13 @@ def doubly_robust(
     It is unbiased if the propensities are right, and has little variance if the model is good. The model of each half
     of the clusters is fitted to the other half, so that noise in the fit is not taken for an effect.
     """
-    n_items, n_positions = target.shape
-    half = np.arange(cells.displays.size) % 2 == 0
-    fits = fit_many([cells.counts(n_items, n_positions, clusters) for clusters in (~half, half)])
-    second, first = (np.outer(model.theta * item_values, model.kappa) for model in fits)
-    own = np.where(half[cells.cluster], second[cells.item, cells.position], first[cells.item, cells.position])
-    predicted = np.where(half, (target * second).sum(), (target * first).sum())
+    half = cells.half
+    _, n_items, n_positions = target.shape
+    fits = fit_many([cells.counts(n_items, n_positions, half != own) for own in (0, 1)])
+    models = np.stack([np.outer(model.theta * item_values, model.kappa) for model in fits])
+    own = models[half[cells.cluster], cells.item, cells.position]
     residuals = cells.cluster_sums(weights * (cells.earned - own * cells.shown))
+    predicted = (target * models).sum(axis=(1, 2))[half]
     return _ratio(residuals + predicted * cells.displays, cells.displays, level)
 
 

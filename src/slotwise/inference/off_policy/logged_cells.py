@@ -14,7 +14,8 @@ class LoggedCells(NamedTuple):
 
     A propensity is the probability with which the item was shown at the position when the display was chosen. Few
     different propensities occur, because displays are picks from a small number of draws. So a log of any size has few
-    cells. `earned` counts clicks, or sums the values of the clicked items.
+    cells. An infinite propensity gives the weight 0: such cells only add to the counts. `earned` counts clicks, or sums
+    the values of the clicked items.
     """
 
     cluster: Ints
@@ -24,7 +25,12 @@ class LoggedCells(NamedTuple):
     shown: Floats
     clicked: Floats
     earned: Floats
-    displays: Floats  # the displays of each cluster
+    displays: Floats  # the displays of each cluster whose propensities are finite
+
+    @property
+    def half(self) -> Ints:
+        """The half of the log, 0 or 1, to which each cluster belongs. What one half learns, the other half checks."""
+        return np.arange(self.displays.size) % 2
 
     def counts(self, n_items: int, n_positions: int, clusters: NDArray[np.bool_] | None = None) -> Counts:
         """The clicks and skips of each item at each position, in all clusters or in some."""

@@ -7,10 +7,11 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from slotwise.arrange import EMPTY
 from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
-from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
+from slotwise.inference.sampling.posterior import BURN_IN, LabelGroup, Labels, Posterior, posterior
 from slotwise.policies._policy_module import find, learns
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_shares import (
@@ -168,12 +169,15 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     groups = [rows_and_columns(inputs, active, group) for group in display_groups(inputs)]
     others = np.zeros(len(counts.clicks) - active.size, np.bool_)
     active, names = np.concatenate([active, others]), names + [f"another page, row {k}" for k in range(others.size)]
-    groups = [(np.concatenate([rows, others]), positions) for rows, positions in groups]
+    labelled = [
+        LabelGroup(np.concatenate([rows, others]), positions, np.full_like(positions, EMPTY))
+        for rows, positions in groups
+    ]
     columns += [f"another page, column {k}" for k in range(len(columns), counts.clicks.shape[1])]
     size = counts.clicks.size
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
-    labels = Labels(names, columns, active, tuple(groups))
+    labels = Labels(names, columns, active, tuple(labelled))
     burn_in = min(BURN_IN, draws)  # only a page so large that it has no intervals anyway has a shorter one
     ess = min(LEAST_ESS, draws / 2)
     return posterior(counts, draws, "falling", ess=ess, budget=budget, labels=labels, burn_in=burn_in)

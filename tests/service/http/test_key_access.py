@@ -22,6 +22,7 @@ ORIGIN, OTHER_ORIGIN = "https://shop.example", "https://evil.example"
 NAMES = {"page": "shop", "item": "hat", "layout": "default", "position": "hero", "key": "none"}
 # the shortest body with which the handler is reached; other routes get `{}`
 BODIES: dict[str, Any] = {"send_events": {"events": [{"type": "click", "display": "view-1", "position": "hero"}]}}
+QUERIES = {"recommend": ["?preview=true"]}  # further calls that need the same scope
 CLOSED = [route for route in all_routes() if route.needs != "open"]
 
 
@@ -97,9 +98,9 @@ def path_of(route: Route[Any]) -> str:
     return re.sub(r"{(\w+)}", lambda match: NAMES[match[1]], route.path)
 
 
-async def send(client: Client, route: Route[Any], headers: dict[str, str]) -> httpx.Response:
+async def send(client: Client, route: Route[Any], headers: dict[str, str], query: str = "") -> httpx.Response:
     body = None if route.body is None else BODIES.get(route.name, {})
-    return await client.http.request(route.method, path_of(route), json=body, headers=headers)
+    return await client.http.request(route.method, path_of(route) + query, json=body, headers=headers)
 
 
 async def set_up(client: Client) -> KeyRing:
@@ -137,13 +138,14 @@ def test_every_route_with_every_kind_of_key(
     async def scenario(client: Client) -> None:
         keys = await set_up(client)
         before = await content(client)
-        cases = [(route, attempt) for route in CLOSED for attempt in attempts(route, keys)]
-        cases.sort(key=lambda case: case[1].refused == 0)  # the calls that change something come last
-        for route, (what, headers, refused) in cases:
+        queries = [(route, query) for route in CLOSED for query in ["", *QUERIES.get(route.name, [])]]
+        cases = [(*call, attempt) for call in queries for attempt in attempts(call[0], keys)]
+        cases.sort(key=lambda case: case[2].refused == 0)  # the calls that change something come last
+        for route, query, (what, headers, refused) in cases:
             if refused == 0 and before is not None:
                 assert await content(client) == before
                 before = None
-            answer = await send(client, route, headers)
+            answer = await send(client, route, headers, query)
             assert (answer.status_code if answer.status_code in REFUSED else 0) == refused, (
                 route.name,
                 what,

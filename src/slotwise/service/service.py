@@ -227,6 +227,10 @@ class Service:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         return self._displays.recommend(page, request, fill_all)
 
+    def find_display(self, id: str) -> Display | None:
+        """The display with this id, or None; see `Displays.find`."""
+        return self._displays.find(id)
+
     def token(self, display: Display) -> str:
         """The token with which a browser reports that the display was viewed or clicked."""
         return self.tokens.sign(TokenClaims(display.id, display.nonce, display.page), display.until)

@@ -12,7 +12,7 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
-from tests.service.running_service import START, Client, run_scenario
+from tests.service.running_service import ITEMS, POSITIONS, START, Client, run_scenario
 from tests.waiting import HANG
 
 
@@ -127,12 +127,14 @@ def test_pages_that_were_not_used_for_longest_leave_the_memory(tmp_path: Path) -
     async def scenario(client: Client) -> None:
         pages = client.service._pages
         for name in ("a", "b", "c"):
-            await client.page(name)
+            await client.page(name, items=ITEMS[: len(POSITIONS)])  # so every item is shown, and has a row
             await client.recommend(name)
+        await pages.apply_pending()
         pages._most_bytes = 2 * pages._n_bytes // 3 + 1
         shown = await client.recommend("a")
-        await client.page("d")
+        await client.page("d", items=ITEMS[: len(POSITIONS)])
         await client.recommend("d")
+        await pages.apply_pending()
         assert [model.page.name for model in pages.loaded()] == ["a", "d"]
         assert pages._n_bytes == sum(model.n_bytes for model in pages.loaded())
         click = {"type": "click", "display": shown["id"], "position": "hero"}

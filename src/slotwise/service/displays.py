@@ -12,7 +12,7 @@ from slotwise.service.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventStatus
-from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store, commit_and_apply
+from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
@@ -38,8 +38,7 @@ class Displays:
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
-        if self._pages.seeded:
-            await self._pages.settle()
+        await self._pages.settle()
         model = self._pages.by_name(page)
         if model is None or not self._pages.ready:
             model = await self._pages.current_model(page)
@@ -79,7 +78,7 @@ class Displays:
                 ledger.check_writable()  # because nothing was written
             return recorded
 
-        return await commit_and_apply(self._store, operation, self._learn)
+        return await self._pages.commit(operation, self._learn)
 
     def find(self, id: str) -> Display | None:
         """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""

@@ -5,7 +5,7 @@ import pytest
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Ints
-from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, Scores, arrange_draw
+from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, Scores, arrange_draw
 
 ITEMS, LATER, SEGMENTS, COLUMNS, LEADERS = 40, 3, 2, 7, 8
 
@@ -33,13 +33,15 @@ def test_leaders_give_the_same_display_as_all_items(share: float) -> None:
     """With few allowed items, the leaders are exhausted, and all items are compared."""
     rng = np.random.default_rng(2)
     theta = rng.random((5, ITEMS * SEGMENTS)).astype(np.float32)
+    rows = np.arange(ITEMS * SEGMENTS, dtype=np.int32).reshape(ITEMS, SEGMENTS).T.copy()
     kappa = rng.random((5, COLUMNS)).astype(np.float32)
     for _ in range(200):
         rules, draw, segment = random_rules(rng, share), int(rng.integers(5)), int(rng.integers(SEGMENTS))
-        place = DisplayPlace(segment, SEGMENTS, rng.permutation(COLUMNS)[:4])
-        later = rng.random(LATER)
+        place = DisplayPlace(segment, rows, rng.permutation(COLUMNS)[:4])
+        later = ITEMS + np.flatnonzero(rules.allowed[ITEMS:])
+        extra = ExtraItems(later, rng.random(later.size))
         displays: list[Ints] = []
         for size in (0, LEADERS):
             displays.append(np.empty(4, np.int64))
-            arrange_draw(Scores(theta, kappa, leaders_of(theta, size)), draw, later, place, rules, displays[-1])
+            arrange_draw(Scores(theta, kappa, leaders_of(theta, size)), draw, extra, place, rules, displays[-1])
         assert displays[0].tolist() == displays[1].tolist()

@@ -40,6 +40,7 @@ class PageView(Struct):
     retention: float
     default_order: list[str]
     holdout: float
+    learnt_share: float
     holdout_order: str
     half_life: float | None
     template: str | None

@@ -7,7 +7,8 @@ from slotwise.checks import BadInput
 from slotwise.policies import policies
 from slotwise.policies._policy_module import can_serve, find, make_params, serving_params
 from slotwise.service.errors import FieldError
-from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
+from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_ITEMS_EVER, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page_definition import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec
 
 MOST_SWEEPS, MOST_DRAWS = 100, 1_000  # of an ensemble: sweeps between two draws, and draws
@@ -52,17 +53,28 @@ def _plain_number(number: float) -> str:
     return f"{number:.14g}"
 
 
-def check_limits(body: PageBody, items: int) -> str | None:
-    """An error message if a page with this many items exceeds a limit, else None.
+def most_items(body: PageBody, folded: Folded) -> int:
+    """How many items a page can have within the limits, including folded ones."""
+    segments, columns = len(body.segments) - len(folded.segments), body.n_columns - len(folded.columns)
+    in_memory = min(MOST_ITEMS, MOST_COUNTS // (segments * columns))
+    return min(in_memory + len(folded.items), MOST_ITEMS_EVER, MOST_COUNTS // len(body.segments))
 
-    There are limits because all counts are held in memory and swept for every ensemble.
+
+def check_limits(body: PageBody, items: int, folded: Folded = NOTHING_FOLDED) -> str | None:
+    """An error message if a page with this many items, including folded ones, exceeds a limit, else None.
+
+    There are limits because all counts that are not folded are held in memory and swept for every ensemble.
     """
-    needed = items * len(body.segments) * body.n_columns
+    items_ever, items = items, items - len(folded.items)
+    segments, columns = len(body.segments) - len(folded.segments), body.n_columns - len(folded.columns)
+    needed = items * segments * columns
     for number, most, what in (
         (items, MOST_ITEMS, "items"),
+        (items_ever, MOST_ITEMS_EVER, "items, including retired ones,"),
+        (items_ever * len(body.segments), MOST_COUNTS, "pairs of items and segments, including retired ones,"),
         (len(body.columns), MOST_COLUMNS, "positions of all layouts, including removed ones,"),
         (len(body.segments), MOST_SEGMENTS_EVER, "segments, including removed ones,"),
-        (needed, MOST_COUNTS, f"counts ({items:,} items x {len(body.segments)} segments x {body.n_columns:,} columns)"),
+        (needed, MOST_COUNTS, f"counts ({items:,} items x {segments} segments x {columns:,} columns)"),
     ):
         if number > most:
             return f"{number:,} {what} are too many for a page, {most:,} fit: split it into several pages"

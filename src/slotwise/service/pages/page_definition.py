@@ -7,7 +7,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
-    MOST_COUNTS,
     MOST_ITEMS,
     MOST_LAYOUTS,
     MOST_POSITIONS,
@@ -44,6 +43,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     retention: Seconds | None = None
     default_order: Order = []
     holdout: Share = 0.0
+    learnt_share: Share = 1.0
     holdout_order: Literal["default", "random"] = "random"
     half_life: Seconds | None = None
     template: Name | None = None
@@ -53,6 +53,11 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
+
+    @property
+    def shares(self) -> tuple[float, float, str]:
+        """What decides how units are allocated to variants. After a change, the variants are compared from then on."""
+        return self.holdout, self.learnt_share, self.holdout_order
 
     def keep_seconds(self) -> float:
         """How long a display stays in the log."""
@@ -92,6 +97,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     retention: Seconds | UnsetType | None = UNSET
     default_order: Order | UnsetType = UNSET
     holdout: Share | UnsetType = UNSET
+    learnt_share: Share | UnsetType = UNSET
     holdout_order: Literal["default", "random"] | UnsetType = UNSET
     half_life: Seconds | UnsetType | None = UNSET
     template: Name | UnsetType | None = UNSET
@@ -169,11 +175,6 @@ class PageBody(Struct):
     def n_columns(self) -> int:
         """Columns of the count matrix: one for every position, and one for the priors of items."""
         return 1 + len(self.columns)
-
-    @property
-    def most_items(self) -> int:
-        """How many items the page can have within the limits."""
-        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.n_columns))
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])

@@ -1,8 +1,8 @@
 """A page in memory. It has items and constraints, and chooses displays."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +14,14 @@ from slotwise.counts import Counts
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.arrangement_cache import ArrangementCache
+from slotwise.service.pages.count_matrix import PRIOR
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     Arrangement,
@@ -63,6 +66,7 @@ class PageModel:
         rng: np.random.Generator,
         on_change: Callable[["PageModel"], None] = lambda _: None,
         arrangements: ArrangementCache | None = None,
+        folded: Folded = NOTHING_FOLDED,
     ) -> None:
         self._rng = rng
         self._kept_arrangements = ArrangementCache() if arrangements is None else arrangements
@@ -73,7 +77,7 @@ class PageModel:
         self._active = ActiveItems(self.specs)
         if page.body.spec.default_order:
             self._default_scores()  # here, because an order may be long
-        self._learner = PageLearner(page.body, self.specs, counts, rng)
+        self._learner = PageLearner(page.body, self.specs, counts, rng, folded)
         self._on_change = on_change
 
     def _define(self, page: StoredPage) -> None:
@@ -92,7 +96,7 @@ class PageModel:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
 
         That is the case if the new definition has another policy or template, or other columns or segments of the count
-        matrix.
+        matrix, or uses what is folded.
         """
         before, after = self.page.body, page.body
         if before.spec.template != after.spec.template:
@@ -100,6 +104,8 @@ class PageModel:
         if (before.columns, before.segments) != (after.columns, after.segments):
             return False
         if (before.spec.policy, before.spec.params) != (after.spec.policy, after.spec.params):
+            return False
+        if self.folded.still_unused(after, self.specs) != self.folded:
             return False
         self._define(page)
         self._learner.layouts_changed()
@@ -117,7 +123,8 @@ class PageModel:
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
-        variant = self._draw_variant()
+        unit = None if request.unit is None else request.unit.encode()
+        variant = self._variant(unit)
         arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
         registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
@@ -137,6 +144,8 @@ class PageModel:
             degraded=degraded,
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
+            allocation=self.page.allocation,
+            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -174,11 +183,16 @@ class PageModel:
         """Which items may be shown now."""
         return self._active.at(now)
 
-    def _draw_variant(self) -> str:
+    def _variant(self, unit: bytes | None) -> str:
+        """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec
         if spec.mode != "learn":
             return "default"
-        return "holdout" if spec.holdout > 0.0 and self._rng.random() < spec.holdout else "learnt"
+        if spec.holdout == 0.0 and spec.learnt_share == 1.0:
+            return "learnt"
+        if unit is None:
+            return allocate(spec, self._rng.random(), self._rng.random())
+        return variant_of(unit, self.page.unit_secret, spec)
 
     def _reason(self, variant: str, restricted: bool) -> str:
         if variant == "learnt":
@@ -193,14 +207,14 @@ class PageModel:
         if variant != "learnt" or not learner.learns or not self.specs:
             self._fill(layout, variant, constraints)
             return self._filled(layout, constraints, self._reason(variant, restricted))
-        pick, arranged = learner.pick(layout, segment), None
-        if constraints.of_page and not learner.has_later_items:
+        pick, arranged, active = learner.pick(layout, segment), None, self._active.last
+        if constraints.of_page and not learner.draws_items(segment, constraints.allowed, active):
             arranged = self._arranged.get((layout.name, segment))
             if arranged is None:
                 arranged = self._arranged[layout.name, segment] = {}
             if (known := arranged.get(pick)) is not None:
                 return known
-        learner.fill(pick, layout, segment, constraints.allowed, constraints.pins)
+        learner.fill(pick, layout, segment, constraints.allowed, active, constraints.pins)
         arrangement = self._filled(layout, constraints, self._reason(variant, restricted))
         if arranged is not None:
             self._kept_arrangements.add(arranged, pick, arrangement)
@@ -317,10 +331,17 @@ class PageModel:
 
     # counts
 
-    def apply_changes(self, changes: list[DisplayChange]) -> None:
-        """Apply changes of counts that the store has committed."""
+    def apply_changes(self, changes: list[DisplayChange]) -> bool:
+        """Apply changes of counts that the store has committed.
+
+        Returns False if they change what is folded, so that the page must be loaded again. A display that counts only
+        when it is viewed has no counts before.
+        """
+        if self.folded != NOTHING_FOLDED and _change_folded(changes, self.folded):
+            return False
         self._learner.apply_changes(changes, self.page.epoch)
         self._on_change(self)
+        return True
 
     def begin_epoch(self, epoch: int, began: float) -> None:
         """Begin an epoch, in which earlier counts weigh less. Priors do not fade."""
@@ -330,17 +351,19 @@ class PageModel:
             self._learner.fade(passed)
             self._on_change(self)
 
-    def counts(self, n_items: int | None = None) -> Counts:
-        """A copy of all counts, with the priors in column 0. `n_items` leaves out items that were added later.
+    def counts(self, items: Sequence[int] | None = None) -> Counts:
+        """A copy of the counts of these items, or of all, with the priors in column 0. What is left out counts as zero.
 
         Any thread may call this. It may wait until a new ensemble is made.
         """
-        return self._learner.matrix.counts(n_items)
+        return self._learner.matrix.counts(items)
 
     def block(self) -> PageBlock:
         """The counts in the form that a template needs. Any thread may call this."""
-        with self._learner.matrix.locked() as counts:
-            return page_block(self.page, counts)
+        matrix = self._learner.matrix
+        with matrix.locked() as counts:
+            kept = matrix.columns[PRIOR + 1 :] >= 0
+            return page_block(self.page, list(compress(self.page.body.columns, kept)), counts)
 
     def cells(self) -> list[CellCounts]:
         """The counts above zero, in the store's form. Any thread may call this."""
@@ -349,6 +372,27 @@ class PageModel:
     def apply_pending(self) -> None:
         """Apply the pending changes to the counts. Background threads call this."""
         self._learner.matrix.apply_pending()
+
+    @property
+    def folded(self) -> Folded:
+        """The items, columns and segments whose counts are only in the store."""
+        return self._learner.folded
+
+    def drop(self, folded: Folded) -> None:
+        """Drop the counts of items, columns and segments from memory. They must be unused."""
+        if self.folded | folded != self.folded:
+            self._learner.drop(folded)
+            self._on_change(self)
+
+    def unused(self) -> Folded:
+        """What has counts in memory, but can be in no display. What the log does not count of it can be dropped."""
+        counted = np.flatnonzero((self._learner.matrix.rows >= 0).any(axis=0)).tolist()
+        return find_unused(self.page.body, self.specs, counted) - self.folded
+
+    @property
+    def n_changes(self) -> int:
+        """How often the items or the layouts were changed."""
+        return self._learner.n_changes
 
     @property
     def n_bytes(self) -> int:
@@ -394,8 +438,11 @@ class PageModel:
 
     # items
 
-    def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
-        """Add or change items, identified by number. New items must come in the order of their numbers."""
+    def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> bool:
+        """Add or change items, identified by number. New items must come in the order of their numbers.
+
+        Returns False if an item that is left out is used again, so that the page must be loaded again.
+        """
         size_before, before = len(self.specs), dict[int, ItemSpec | None]()
         for number, name, spec in items:
             if number == len(self.specs):
@@ -411,6 +458,12 @@ class PageModel:
         self._forget_arrangements()
         self._learner.items_changed(size_before, before.items())
         self._on_change(self)
+        return not any(number in self.folded.items and self.specs[number].state != "retired" for number in before)
+
+
+def _change_folded(changes: list[DisplayChange], folded: Folded) -> bool:
+    cells = ((display.entries[k], display.segment) for display, entries, _ in changes for k, _, _ in entries)
+    return any(folded.has_cell(entry.item, entry.column, segment) for entry, segment in cells)
 
 
 def _positions_left_out(layout: Layout, entries: list[DisplayEntry]) -> list[str]:

@@ -12,16 +12,16 @@ from msgspec import Meta, Raw, Struct
 from slotwise.service.api.route import Call, PersonalizerVersion, Response, Route
 from slotwise.service.displays import IssuedDisplay
 from slotwise.service.errors import Conflict, DoesNotFit, NotFound
-from slotwise.service.pages.limits import MOST_NAMED, MOST_POSITIONS, Identifier, ItemName, Name
+from slotwise.service.pages.limits import MOST_POSITIONS, Identifier, ItemName, Name
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Display, Event
 
 _PATH = "/v1/pages/{page}/personalizer/{version}"
-_MOST_FEATURES = 1_000
+_MOST_ACTIONS, _MOST_FEATURES = 500, 100  # Personalizer allows 50 actions
 Features = Annotated[list[Raw], Meta(max_length=_MOST_FEATURES)]
-ItemNames = Annotated[list[ItemName], Meta(max_length=MOST_NAMED)]
+ItemNames = Annotated[list[ItemName], Meta(max_length=_MOST_ACTIONS)]
 Reward = Annotated[float, Meta(ge=-1e9, le=1e9)]
 
 
@@ -35,7 +35,7 @@ class RankableAction(Struct):
 class RankRequest(Struct, rename="camel"):
     """Items, one of which is to be shown."""
 
-    actions: Annotated[list[RankableAction], Meta(min_length=1, max_length=MOST_NAMED)]
+    actions: Annotated[list[RankableAction], Meta(min_length=1, max_length=_MOST_ACTIONS)]
     context_features: Features | None = None
     excluded_actions: ItemNames | None = None
     event_id: Identifier | None = None
@@ -68,7 +68,7 @@ class Slot(Struct, rename="camel"):
 class MultiSlotRankRequest(Struct, rename="camel"):
     """Items, and the positions of a layout. Each position is to show one of the items."""
 
-    actions: Annotated[list[RankableAction], Meta(min_length=1, max_length=MOST_NAMED)]
+    actions: Annotated[list[RankableAction], Meta(min_length=1, max_length=_MOST_ACTIONS)]
     slots: Annotated[list[Slot], Meta(min_length=1, max_length=MOST_POSITIONS)]
     context_features: Features | None = None
     event_id: Identifier | None = None

@@ -44,6 +44,7 @@ class PageView(Struct):
     holdout_order: str
     half_life: float | None
     template: str | None
+    most_per_category: int | None
     pins: dict[str, dict[str, str]]
     items: list[PageItem]
 

@@ -42,6 +42,7 @@ class Arrangement(Struct, gc=False):
 
     entries: list[DisplayEntry]
     left_out: list[str]  # the positions without an item
+    over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
 
 

@@ -391,3 +391,19 @@ def test_values_and_categories_are_applied_and_shown(apply: Callable[..., Comman
     assert [cell.strip() for cell in re.split("[│┃]", hat)][:4] == ["hat", "active", "2.5", "head"]
     apply('positions = ["hero"]\n[items]\nhat = {}\n', "--exact")
     assert "category" not in show().stdout
+
+
+def test_pins_with_times_are_applied_and_shown(apply: Callable[..., CommandResult], show) -> None:
+    text = 'positions = ["hero", "left"]\n[items]\nhat = {}\ncap = {}\ntie = {}\n[pins]\n'
+    timed = (
+        text
+        + 'hero = { item = "hat", from = 2000-01-01T00:00:00Z }\nleft = { item = "cap", from = 2100-01-01T00:00:00Z }'
+    )
+    assert "pin default/left: cap, from 2100-01-01T00:00:00Z" in changes(apply(timed, "--json"))
+    assert changes(apply(timed, "--json")) == []
+    lines = " ".join(show().stdout.split())
+    assert "hat is pinned to default/hero for a time (hat, from 2000-01-01T00:00:00Z)" in lines
+    assert "cap is pinned to default/left, without effect: it is not pinned yet" in lines
+    ended = text + 'hero = "tie"\nleft = { item = "hat", until = 2001-01-01T00:00:00Z }'
+    assert changes(apply(ended, "--json"))[0] == "pin default/hero: hat, from 2000-01-01T00:00:00Z removed"
+    assert "it is no longer pinned" in " ".join(show().stdout.split())

@@ -14,7 +14,7 @@ from slotwise.service.preconditions import EXISTS, Precondition
 if TYPE_CHECKING:
     from slotwise.service.service import Service
 
-SMALL, LARGE = 1 << 20, 32 << 20  # limits of the size of a body, in bytes
+SMALL, LARGE, HUGE = 1 << 20, 32 << 20, 2 << 30  # limits of the size of a body, in bytes
 JSON = "application/json"
 MERGE_PATCH = (JSON, "application/merge-patch+json")  # media types of a patch
 OPERATIONS = "operations"  # the tag of routes about the service itself
@@ -116,6 +116,7 @@ class Route(Generic[Body]):
     names_new: str = ""  # the path parameter that may name something new, so it must be a valid name
     has_etag: bool = False  # successful responses have an ETag header
     long_list: str = ""  # a field of the body with a list that may be long; a large body is decoded in pieces
+    streamed: bool = False  # the body may be very large, so the handler gets it as an open file, and closes it
     large: bool = False  # the response may be large, so it is encoded on a background thread
     tag: str = "pages"
     checks_pages: bool = False  # the handler itself restricts a key that is bound to pages; see `key_access`

@@ -19,6 +19,7 @@ from slotwise.service.api import (
     personalizer,
     recommendations,
     state,
+    state_lines,
 )
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access import Access
@@ -27,7 +28,8 @@ from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 
-_FILES = (pages, items, recommendations, events, insights, history, state, log, personalizer, keys, operations)
+_SERVING = (recommendations, events, personalizer)
+_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:

@@ -95,7 +95,10 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
     if with_keys and route.needs != "open":
         others: list[Any] = [{}] if route.accepts_tokens else [{"subscription_key": []}] if route.personalizer else []
         operation["security"] = [{"key": [route.needs]}, *others]
-    if route.body is not None:
+    if route.streamed:
+        content = {media_type: {"schema": {"type": "string"}} for media_type in route.media_types}
+        operation["requestBody"] = {"required": True, "content": content}
+    elif route.body is not None:
         content = {media_type: {"schema": schemas[route.body]} for media_type in route.media_types}
         operation["requestBody"] = {"required": not route.body_optional, "content": content}
     return operation
@@ -104,7 +107,7 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
 def _problems(route: Route[Any], with_keys: bool) -> dict[int, str]:
     """Every error status that a route may return."""
     of_parameters = _INVALID if route.parameters or "{page}" in route.path else {}
-    of_body = _PROBLEMS_OF_BODIES if route.body is not None else {}
+    of_body = _PROBLEMS_OF_BODIES if route.body is not None or route.streamed else {}
     of_key = _PROBLEMS_OF_KEYS if with_keys and route.needs != "open" else {}
     return {**_PROBLEMS_OF_ALL, **of_key, **of_parameters, **of_body, **route.problems}
 

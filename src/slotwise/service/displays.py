@@ -38,10 +38,7 @@ class Displays:
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
-        await self._pages.settle()
-        model = self._pages.by_name(page)
-        if model is None or not self._pages.ready:
-            model = await self._pages.current_model(page)
+        model = await self._model(page)
         if request.id is not None:
             issued = self._find_issued(request.id, self._clock())
             if issued is not None:
@@ -62,6 +59,18 @@ class Displays:
         if len(self._recent) > MOST_RECENT:
             self._recent.popitem(last=False)
         return IssuedDisplay(model, display, is_new=True)
+
+    async def preview(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
+        """Choose a display as for a page view, but one that no visitor sees: it has no id, and nothing is recorded."""
+        model, now = await self._model(page), self._clock()
+        if fill_all:
+            model.check_enough_items(request, now)
+        return IssuedDisplay(model, model.choose(request, "", self._ids.nonce(), now, preview=True), is_new=True)
+
+    async def _model(self, page: str) -> PageModel:
+        await self._pages.settle()
+        model = self._pages.by_name(page)
+        return await self._pages.current_model(page) if model is None or not self._pages.ready else model
 
     async def record_events(self, events: list[Event], key: ApiKey | None = None) -> RecordedEvents:
         """Commit events, and learn from them. Raises StoreDown if the store cannot be written.

@@ -235,6 +235,12 @@ class Service:
         """The display with this id, or None; see `Displays.find`."""
         return self._displays.find(id)
 
+    def preview(
+        self, page: str, request: RecommendationRequest, fill_all: bool = False
+    ) -> Coroutine[Any, Any, IssuedDisplay]:
+        """Choose a display that no visitor sees: nothing is recorded, and it has no id and no token."""
+        return self._displays.preview(page, request, fill_all)
+
     def token(self, display: Display) -> str:
         """The token with which a browser reports that the display was viewed or clicked."""
         return self.tokens.sign(TokenClaims(display.id, display.nonce, display.page), display.until)

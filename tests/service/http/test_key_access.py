@@ -27,6 +27,7 @@ BODIES: dict[str, Any] = {
     "personalizer_rank_slots": {"actions": [{"id": item} for item in ITEMS], "slots": [{"id": p} for p in POSITIONS]},
     "personalizer_reward_slots": {"reward": [{"slotId": "hero", "value": 1.0}]},
 }
+QUERIES = {"recommend": ["?preview=true"]}  # further calls that need the same scope
 CLOSED = [route for route in all_routes() if route.needs != "open"]
 
 
@@ -102,9 +103,9 @@ def path_of(route: Route[Any]) -> str:
     return re.sub(r"{(\w+)}", lambda match: NAMES[match[1]], route.path)
 
 
-async def send(client: Client, route: Route[Any], headers: dict[str, str]) -> httpx.Response:
+async def send(client: Client, route: Route[Any], headers: dict[str, str], query: str = "") -> httpx.Response:
     body = None if route.body is None else BODIES.get(route.name, {})
-    return await client.http.request(route.method, path_of(route), json=body, headers=headers)
+    return await client.http.request(route.method, path_of(route) + query, json=body, headers=headers)
 
 
 async def set_up(client: Client) -> KeyRing:
@@ -142,13 +143,14 @@ def test_every_route_with_every_kind_of_key(
     async def scenario(client: Client) -> None:
         keys = await set_up(client)
         before = await content(client)
-        cases = [(route, attempt) for route in CLOSED for attempt in attempts(route, keys)]
-        cases.sort(key=lambda case: case[1].refused == 0)  # the calls that change something come last
-        for route, (what, headers, refused) in cases:
+        queries = [(route, query) for route in CLOSED for query in ["", *QUERIES.get(route.name, [])]]
+        cases = [(*call, attempt) for call in queries for attempt in attempts(call[0], keys)]
+        cases.sort(key=lambda case: case[2].refused == 0)  # the calls that change something come last
+        for route, query, (what, headers, refused) in cases:
             if refused == 0 and before is not None:
                 assert await content(client) == before
                 before = None
-            answer = await send(client, route, headers)
+            answer = await send(client, route, headers, query)
             assert (answer.status_code if answer.status_code in REFUSED else 0) == refused, (
                 route.name,
                 what,

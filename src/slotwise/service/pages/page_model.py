@@ -137,11 +137,17 @@ class PageModel:
     # displays
 
     def choose(
-        self, request: RecommendationRequest, id: str, nonce: int, now: float, degraded: bool = False
+        self,
+        request: RecommendationRequest,
+        id: str,
+        nonce: int,
+        now: float,
+        degraded: bool = False,
+        preview: bool = False,
     ) -> Display:
         """Choose a display for one request. If displays count when they are issued, count its skips at once.
 
-        A degraded display never counts.
+        Degraded displays and previews never count.
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
@@ -149,7 +155,7 @@ class PageModel:
         variant = self._variant(unit)
         arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
-        registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
+        registers = Registers(len(entries), Counting.NEVER if degraded or preview else self._counting)
         display = Display(
             id,
             nonce,

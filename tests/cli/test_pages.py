@@ -318,7 +318,12 @@ def test_show_has_what_visitors_see_beside_what_would_be_best(apply, show, servi
     assert "bag is pinned to default/hero, without effect: it is paused" in paused.stdout
     service.http.patch(f"/v1/pages/{page}", json={"mode": "shadow", "default_order": ["tie"]}).raise_for_status()
     order = {"hero": "tie (default order)", "left": "hat (default order)"}
-    assert positions(show()) == {position: (order[position], best[position]) for position in order}
+    in_shadow = show()
+    assert positions(in_shadow) == {position: (order[position], best[position]) for position in order}
+    lines = " ".join(in_shadow.stdout.split())
+    assert "mode learn would show: hero hat (100%); left tie (100%)" in lines
+    assert re.search(r"attractiveness x visibility in default order: hero tie 0\.\d+ \[.*\]; left hat 0\.\d+ \[", lines)
+    assert "clicks do not determine" not in lines
 
 
 def test_show_fits_into_80_columns_with_a_pin(apply, service: Process, page: str, slotwise) -> None:

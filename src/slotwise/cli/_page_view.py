@@ -28,6 +28,7 @@ def print_page(page: PageDict, insights: PageDict | None, segment: str, verbose:
         whom = f"segment {segment}" if segment else "visitors without a segment (--segment shows another)"
         console.print_line(f"for {whom}:")
     _print_positions(page, insights or {}, segment)
+    _print_shadow(page, insights or {}, segment)
     _print_pins_with_times(page)
     _print_items(page, insights or {}, segment)
 
@@ -107,6 +108,29 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
             cells = (*place[-len(name_columns) :], visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
             table.add_row(*map(escape, cells))
     console.stdout.print(table)
+
+
+def _print_shadow(page: PageDict, insights: PageDict, segment: str) -> None:
+    """In shadow mode: what the mode `learn` would show, and what clicks do and do not determine."""
+    shadow = insights.get("shadow")
+    if not shadow:
+        return
+    observed = {(cell["layout"], cell["position"]) for cell in insights["counts"]}
+    rows = [row for row in shadow["would_show"] if row["segment"] == segment]
+    _print_places(page, "mode learn would show", _likely_items(rows, "probability", observed))
+    products = [row for row in shadow["products"] if row["segment"] == segment]
+    known = {(row["layout"], row["position"]): f"{row['item']} {_format_estimate(row)}" for row in products}
+    _print_places(page, "attractiveness x visibility in default order", known)
+    unlinked = {(row["layout"], row["position"]): "" for row in shadow["unlinked"]}
+    _print_places(page, "clicks do not determine the visibility (what would be shown rests on the prior)", unlinked)
+
+
+def _print_places(page: PageDict, title: str, texts: dict[Place, str]) -> None:
+    """Print a line with the text of each position."""
+    only = len(page["layouts"]) == 1
+    named = [" ".join(filter(None, ("/".join(place[only:]), text))) for place, text in texts.items()]
+    if named:
+        console.print_line(f"{title}: {'; '.join(named)}")
 
 
 def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:

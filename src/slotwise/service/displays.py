@@ -4,7 +4,7 @@ from collections import Counter, OrderedDict
 from typing import NamedTuple
 
 from slotwise.service.clock import Clock
-from slotwise.service.errors import Conflict, Forbidden
+from slotwise.service.errors import Conflict, Forbidden, StoreDown
 from slotwise.service.ids import RandomIds
 from slotwise.service.keys import ApiKey
 from slotwise.service.metrics import Metrics
@@ -88,6 +88,13 @@ class Displays:
             return recorded
 
         return await self._pages.commit(operation, self._learn)
+
+    def find(self, id: str) -> Display | None:
+        """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""
+        found = self._find_issued(id, self._clock())
+        if found is None and self._health.degraded:
+            raise StoreDown
+        return found
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
         """Add events to the metrics. Each is given as (status, page number). The label of an unknown page is ""."""

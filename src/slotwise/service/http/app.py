@@ -16,6 +16,7 @@ from slotwise.service.api import (
     log,
     operations,
     pages,
+    personalizer,
     recommendations,
     state,
     state_lines,
@@ -27,7 +28,8 @@ from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 
-_FILES = (pages, items, recommendations, events, insights, history, state, state_lines, log, keys, operations)
+_SERVING = (recommendations, events, personalizer)
+_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:

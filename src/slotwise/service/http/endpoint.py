@@ -65,11 +65,13 @@ class Endpoint:
                 response = Response(response.status, content, response.headers, response.media_type)
         except asyncio.CancelledError:  # the server stops, and the request did not finish in time
             detail, id = "the service is stopping: the request may have been carried out, or not", request_id(headers)
-            response = Problem(503, detail, headers={"connection": "close"}, request_id=id).response()
+            response = Problem(503, detail, headers={"connection": "close"}, request_id=id).response(
+                self._route.personalizer
+            )
         except Exception as error:
             id = request_id(headers)
             problem = problem_of(error, id)
-            detail, response = problem.detail, problem.response()
+            detail, response = problem.detail, problem.response(self._route.personalizer)
             if isinstance(error, Unauthorized) and error.delay > 0.0:
                 with suppress(asyncio.CancelledError):  # the server stops, so it answers at once
                     await asyncio.sleep(error.delay)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from slotwise.service.api.route import PATH_TYPES, Parameter, Route
-from slotwise.service.http.problems import MEDIA_TYPE, ProblemBody
+from slotwise.service.http.problems import MEDIA_TYPE, PersonalizerProblem, ProblemBody
 from slotwise.version import __version__
 
 _INVALID = {422: "valid JSON that does not fit the schema or the page: `errors` points to each invalid field"}
@@ -31,7 +31,13 @@ _SECURITY_SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "description": "A key: `sw_` and 38 letters and digits. The names at each operation are the scopes of keys.",
-    }
+    },
+    "subscription_key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Ocp-Apim-Subscription-Key",
+        "description": "A key, as clients of Azure Personalizer send it.",
+    },
 }
 _ETAG = {
     "required": True,
@@ -44,7 +50,7 @@ Schemas = dict[Any, Any]  # type -> schema
 
 def openapi_document(routes: list[Route[Any]], with_keys: bool = False) -> dict[str, Any]:
     """The whole document. In dev mode, it does not mention keys."""
-    types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody]
+    types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody, PersonalizerProblem]
     unique = list(dict.fromkeys(types))
     references, components = msgspec.json.schema_components(unique, ref_template=_REF)
     schemas = dict(zip(unique, references, strict=True))
@@ -81,13 +87,14 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
                 for status, response in route.responses.items()
             },
             **{
-                str(status): _problem(status, text, schemas)
+                str(status): _problem(status, text, schemas[PersonalizerProblem if route.personalizer else ProblemBody])
                 for status, text in sorted(_problems(route, with_keys).items())
             },
         },
     }
     if with_keys and route.needs != "open":
-        operation["security"] = [{"key": [route.needs]}, *([{}] if route.accepts_tokens else [])]
+        others: list[Any] = [{}] if route.accepts_tokens else [{"subscription_key": []}] if route.personalizer else []
+        operation["security"] = [{"key": [route.needs]}, *others]
     if route.streamed:
         content = {media_type: {"schema": {"type": "string"}} for media_type in route.media_types}
         operation["requestBody"] = {"required": True, "content": content}
@@ -116,8 +123,8 @@ def _response(description: str, body: Any, schemas: Schemas, has_etag: bool) -> 
     return response
 
 
-def _problem(status: int, description: str, schemas: Schemas) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": description, "content": {MEDIA_TYPE: {"schema": schemas[ProblemBody]}}}
+def _problem(status: int, description: str, schema: Any) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
     if status == 401:
         response["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}, "description": "Bearer"}}
     if status in (429, 503):

@@ -1,5 +1,6 @@
 """The largest of many independent draws from a Beta law. Only these are drawn, so their number does not matter."""
 
+from math import expm1, log
 from statistics import NormalDist
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from slotwise.checks import Floats
 
 NEARLY_NORMAL = 1e4  # if both parameters of a Beta law are larger, it is normal for all purposes
+_LEAST, _MOST = 1e-30, 1.0 - 1e-16  # of a probability, so that all quantiles are finite
 _STANDARD = NormalDist()
 
 
@@ -20,20 +22,22 @@ def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> 
     """The largest of n independent draws from Beta(a, b), in decreasing order.
 
     The largest of n uniform draws has the law of exp(-E / n), where E is standard exponential. Given it, the n - 1
-    others are uniform below it.
+    others are uniform below it. The loops are plain, because a page has few positions.
     """
-    gaps = rng.standard_exponential(size) / np.arange(n, n - size, -1)
-    above = -np.expm1(-np.cumsum(gaps))  # the probability that a draw is larger
+    log_below, above = 0.0, list[float]()  # `above` has the probabilities that a draw is larger
+    for k, exponential in enumerate(rng.standard_exponential(size).tolist()):
+        log_below -= exponential / (n - k)
+        above.append(min(max(-expm1(log_below), _LEAST), _MOST))
     a, b = beta.tolist()
     if a == 1.0:
-        return np.asarray(-np.expm1(np.log(above) / b))
+        return np.array([-expm1(log(probability) / b) for probability in above])
     if not _is_simple(a, b):
         from scipy.special import betainccinv
 
         return np.asarray(betainccinv(a, b, above))
     mean = a / (a + b)
     deviation = (mean * (1.0 - mean) / (a + b + 1.0)) ** 0.5
-    return np.array([mean - deviation * _STANDARD.inv_cdf(p) for p in above.tolist()])
+    return np.array([mean - deviation * _STANDARD.inv_cdf(probability) for probability in above])
 
 
 def _is_simple(a: float, b: float) -> bool:

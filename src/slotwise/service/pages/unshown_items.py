@@ -59,9 +59,7 @@ class UnshownItems:
         if not items.size:
             return NO_EXTRA_ITEMS
         size = min(n_free, items.size)
-        return ExtraItems(
-            items[rng.choice(items.size, size, replace=False)], largest_draws(beta, items.size, size, rng)
-        )
+        return ExtraItems(items[_distinct(items.size, size, rng)], largest_draws(beta, items.size, size, rng))
 
     def _draw_with_prior(
         self, beta: Floats, allowed: Bools, pins: Ints, rng: np.random.Generator
@@ -86,3 +84,12 @@ class UnshownItems:
             mask = self._masks[segment] = self._shares_prior.copy()
             mask[: self._rows.shape[1]] &= self._rows[segment] == NO_ROW
         return self._masks[segment]
+
+
+def _distinct(n: int, size: int, rng: np.random.Generator) -> Ints:
+    """Distinct numbers below n, in random order. If few of many are needed, this is faster than `choice`."""
+    while size * size < n:
+        numbers = (n * rng.random(size)).astype(np.int64)
+        if len(set(numbers.tolist())) == size:
+            return numbers
+    return rng.choice(n, size, replace=False)

@@ -377,3 +377,17 @@ def test_a_page_without_a_name_is_refused(command, service: Process, slotwise) -
 
 def test_an_unknown_page_is_refused(service: Process, slotwise) -> None:
     slotwise("pages", "show", "nowhere", "--url", service.address).assert_refused("'nowhere'")
+
+
+def test_values_and_categories_are_applied_and_shown(apply: Callable[..., CommandResult], show) -> None:
+    text = 'positions = ["hero"]\nmost_per_category = 1\n[items]\nhat = { value = 2.5, category = "head" }\ncap = {}\n'
+    apply(text)
+    assert changes(apply(text, "--json")) == []
+    lines = show().stdout.splitlines()
+    assert "most_per_category 1" in " ".join(" ".join(lines).split())
+    (heads,) = [line for line in lines if "attractiveness" in line]
+    assert [head.strip() for head in re.split("[│┃]", heads)][:4] == ["item", "state", "value", "category"]
+    (hat,) = [line for line in lines if "2.5" in line]
+    assert [cell.strip() for cell in re.split("[│┃]", hat)][:4] == ["hat", "active", "2.5", "head"]
+    apply('positions = ["hero"]\n[items]\nhat = {}\n', "--exact")
+    assert "category" not in show().stdout

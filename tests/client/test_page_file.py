@@ -12,12 +12,14 @@ from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 GOOD = """
 page = "shop"
 holdout = 0.1
+most_per_category = 2
 [layouts]
 desktop = ["hero", "left"]
 mobile = ["first"]
 [items]
 "straw hat" = {}
 tie = { state = "paused", prior = { clicks = 1, views = 10 }, valid_until = 2026-12-24T18:00:00Z }
+coat = { value = 2.5, category = "coats" }
 [pins.mobile]
 first = "straw hat"
 """
@@ -31,7 +33,8 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_file_is_read(tmp_path: Path) -> None:
     file = read_page(written(tmp_path, GOOD))
-    assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie"])
+    assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie", "coat"])
+    assert (file.spec.most_per_category, file.items["coat"]) == (2, ItemSpec(value=2.5, category="coats"))
     assert file.spec.all_layouts() == {"desktop": ["hero", "left"], "mobile": ["first"]}
     assert file.items["tie"] == ItemSpec("paused", ItemPrior(1, 10), None, 1798135200.0)
     assert file.pins == {"mobile": {"first": "straw hat"}}

@@ -19,6 +19,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     load,
     logs,
     logs_export,
+    logs_open_bandit,
     page_delete,
     page_edits,
     page_history,

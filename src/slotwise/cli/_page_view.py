@@ -138,13 +138,15 @@ def _pins(page: PageDict) -> dict[Place, str]:
 def _print_items(page: PageDict, insights: PageDict, segment: str) -> None:
     thetas = {row["item"]: row for row in insights.get("theta", []) if row["segment"] == segment}
     numbers = (Column("attractiveness", no_wrap=True), Column("clicks", no_wrap=True), Column("skips", no_wrap=True))
-    table = Table("item", "state", *numbers, show_edge=False)
+    named = [key for key, usual in (("value", 1.0), ("category", None)) if any(r[key] != usual for r in page["items"])]
+    table = Table("item", "state", *named, *numbers, show_edge=False)
     for row in page["items"]:
         cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
         sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
         informed = row["prior"] is not None or any(cell["segment"] == segment for cell in cells)
         theta = _format_estimate(thetas.get(row["item"]) if informed else None)
-        table.add_row(*map(escape, (row["item"], row["state"], theta, *sums)))
+        terms = ["" if row[key] is None else _format_setting(key, row[key]) for key in named]
+        table.add_row(*map(escape, (row["item"], row["state"], *terms, theta, *sums)))
     console.stdout.print(table)
 
 

@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
 
 class PageOutline(NamedTuple):
-    """The items that a page may show now, and the positions of its first layout."""
+    """The items that a page may show now, the positions of its first layout, and the rules of its displays."""
 
     items: list[str]
     positions: list[str]
+    values: list[float]
+    categories: list[str | None]
+    most_per_category: int | None
 
 
 def page_names(client: HttpClient) -> list[str]:
@@ -44,8 +47,14 @@ def fetch_existing_page(client: HttpClient, page: str) -> Any:
 
 def outline(page: Any, now: float | None = None) -> PageOutline:
     """The outline of a page that `fetch_page` returned."""
-    items = [row["item"] for row in page["items"] if not why_not_shown(row, now)]
-    return PageOutline(items, next(iter(page["layouts"].values())))
+    rows = [row for row in page["items"] if not why_not_shown(row, now)]
+    return PageOutline(
+        [row["item"] for row in rows],
+        next(iter(page["layouts"].values())),
+        [row["value"] for row in rows],
+        [row["category"] for row in rows],
+        page["most_per_category"],
+    )
 
 
 def why_not_shown(item: Any, now: float | None = None) -> str:

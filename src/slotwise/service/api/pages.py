@@ -40,9 +40,11 @@ class PageView(Struct):
     retention: float
     default_order: list[str]
     holdout: float
+    learnt_share: float
     holdout_order: str
     half_life: float | None
     template: str | None
+    most_per_category: int | None
     pins: dict[str, dict[str, str]]
     items: list[PageItem]
 

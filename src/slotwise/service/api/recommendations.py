@@ -19,10 +19,12 @@ class RecommendedItem(Struct):
     reason: Literal["pinned", "eligible", "learnt", "default", "random"]
 
 
-class Recommendation(Struct):
+class Recommendation(Struct, omit_defaults=True):
     """A display. `left_out` are the positions without an item. A `degraded` display is not learnt from.
 
     A `warming` display comes from point estimates, because the page was just loaded. It is learnt from as usual.
+    `over_limit` are the categories of which pins show more than `most_per_category` items. It is left out if there are
+    none.
     """
 
     id: str
@@ -34,6 +36,7 @@ class Recommendation(Struct):
     left_out: list[str]
     degraded: bool
     warming: bool
+    over_limit: list[str] = []
 
 
 _ON_SHORTAGE = Parameter(
@@ -47,7 +50,8 @@ async def post(call: Call[RecommendationRequest]) -> Response:
     model, display, is_new = await call.service.recommend(page, call.body, fill_all)
     arrangement = display.arrangement
     if arrangement is None or not is_new:
-        arrangement = Arrangement(display.entries, model.left_out(display))
+        over_limit = model.over_limit(display, call.body)
+        arrangement = Arrangement(display.entries, model.left_out(display), over_limit)
     if arrangement.encoded is None:
         arrangement.encoded = _encode_items(arrangement, model.names)
     recommendation = Recommendation(
@@ -60,6 +64,7 @@ async def post(call: Call[RecommendationRequest]) -> Response:
         arrangement.left_out,
         display.degraded,
         is_new and display.warming,  # the store does not keep it, so a repeated answer never has it
+        arrangement.over_limit,
     )
     return Response(201 if is_new else 200, _encode(recommendation))
 

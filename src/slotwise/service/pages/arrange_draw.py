@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, NO_LIMIT, ItemRules, arrange_among
+from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules, arrange_among
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.ensemble_draws import Float32s
 from slotwise.jit import kernel
@@ -37,11 +37,15 @@ class ExtraItems(NamedTuple):
 
 
 class DisplayRules(NamedTuple):
-    """Which items may be shown, the pins, and a display to be preferred. The last two may be EMPTY at a position."""
+    """Which items may be shown, the pins, a display to be preferred, and the values and limits.
+
+    Pins and the preferred display may be EMPTY at a position.
+    """
 
     allowed: NDArray[np.bool_]
     pins: Ints
     preferred: Ints
+    items: ItemRules
 
 
 @kernel(nogil=False)
@@ -54,8 +58,9 @@ def arrange_draw(
     """
     thetas, kappas, leaders = scores
     segment, rows, columns = place
-    allowed, pins, preferred = rules
+    allowed, pins, preferred, item_rules = rules
     extra_items, extra_theta = extra
+    values = item_rules.values
     kappa = np.empty(columns.size)
     for position in range(columns.size):
         kappa[position] = kappas[draw, columns[position]]
@@ -69,6 +74,9 @@ def arrange_draw(
                     theta[k] = thetas[draw, rows[segment, listed[k]]]
             for k in range(extra_items.size):
                 theta[n_drawn + k] = extra_theta[k]
+            if values.size > 0:
+                for k in range(listed.size):
+                    theta[k] *= values[listed[k]]
             _arrange_listed(theta, kappa, listed, rules, display)
             return
     theta = np.full(allowed.size, -np.inf)
@@ -77,9 +85,13 @@ def arrange_draw(
             theta[item] = thetas[draw, rows[segment, item]]
     for k in range(extra_items.size):
         theta[extra_items[k]] = extra_theta[k]
+    for item in range(values.size):
+        if theta[item] != -np.inf:
+            theta[item] *= values[item]
     if preferred[0] != EMPTY:  # a preferred display is never empty at its first position
         _prefer(theta, kappa, preferred)
-    arrange_among(theta, kappa, allowed, pins, ItemRules(np.empty(0), np.empty(0, np.int64), NO_LIMIT), display)
+    limit = ItemRules(np.empty(0), item_rules.categories, item_rules.most_per_category)  # theta has the values already
+    arrange_among(theta, kappa, allowed, pins, limit, display)
 
 
 @kernel
@@ -88,7 +100,8 @@ def _candidates(leaders: Int32s, extra_items: Ints, rules: DisplayRules) -> Ints
 
     The result is empty if too few leaders are allowed. Fewer are enough if the leaders are all items with a row.
     """
-    allowed, pins, preferred = rules
+    allowed, pins, preferred, item_rules = rules
+    has_limit = item_rules.most_per_category != NO_LIMIT and item_rules.categories.size > 0
     listed = np.empty(3 * pins.size + extra_items.size, np.int64)
     n_listed, n_free = 0, 0
     for position in range(pins.size):
@@ -108,7 +121,9 @@ def _candidates(leaders: Int32s, extra_items: Ints, rules: DisplayRules) -> Ints
         if n_found == n_free or leaders[k] == EMPTY:
             break
         item = leaders[k]
-        if allowed[item] and not _contains(listed, n_given, item):
+        if not allowed[item] or _contains(listed, n_given, item):
+            continue
+        if not has_limit or _has_room(item, listed[n_given:n_listed], pins, item_rules):
             listed[n_listed] = item
             n_listed += 1
             n_found += 1
@@ -126,8 +141,9 @@ def _arrange_listed(theta: Floats, kappa: Floats, listed: Ints, rules: DisplayRu
     pins, preferred = _indices(rules.pins, listed), _indices(rules.preferred, listed)
     if rules.preferred[0] != EMPTY:
         _prefer(theta, kappa, preferred)
-    no_rules = ItemRules(np.empty(0), np.empty(0, np.int64), NO_LIMIT)
-    arrange_among(theta, kappa, np.ones(listed.size, np.bool_), pins, no_rules, display)
+    categories, most = rules.items.categories, rules.items.most_per_category
+    limit = ItemRules(np.empty(0), categories[listed] if categories.size > 0 else categories, most)
+    arrange_among(theta, kappa, np.ones(listed.size, np.bool_), pins, limit, display)
     for position in range(display.size):
         if display[position] != EMPTY:
             display[position] = listed[display[position]]
@@ -142,6 +158,17 @@ def _indices(items: Ints, listed: Ints) -> Ints:
             if items[position] == listed[k]:
                 indices[position] = k
     return indices
+
+
+@kernel
+def _has_room(item: int, shown: Ints, pins: Ints, rules: ItemRules) -> bool:
+    """Whether the category of an item has room for it beside the pins and the shown items."""
+    categories, category, same = rules.categories, rules.categories[item], 0
+    for k in range(shown.size):
+        same += categories[shown[k]] == category
+    for position in range(pins.size):
+        same += pins[position] != EMPTY and categories[pins[position]] == category
+    return category == NO_CATEGORY or same < rules.most_per_category
 
 
 @kernel(inline=True)

@@ -1,6 +1,5 @@
 """The largest of many independent draws from a Beta law. Only these are drawn, so their number does not matter."""
 
-from math import expm1, log
 from statistics import NormalDist
 
 import numpy as np
@@ -22,22 +21,20 @@ def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> 
     """The largest of n independent draws from Beta(a, b), in decreasing order.
 
     The largest of n uniform draws has the law of exp(-E / n), where E is standard exponential. Given it, the n - 1
-    others are uniform below it. The loops are plain, because a page has few positions.
+    others are uniform below it.
     """
-    log_below, above = 0.0, list[float]()  # `above` has the probabilities that a draw is larger
-    for k, exponential in enumerate(rng.standard_exponential(size).tolist()):
-        log_below -= exponential / (n - k)
-        above.append(min(max(-expm1(log_below), _LEAST), _MOST))
+    gaps = rng.standard_exponential(size) / np.arange(n, n - size, -1)
+    above = np.clip(-np.expm1(-gaps.cumsum()), _LEAST, _MOST)  # the probability that a draw is larger
     a, b = beta.tolist()
     if a == 1.0:
-        return np.array([-expm1(log(probability) / b) for probability in above])
+        return np.asarray(-np.expm1(np.log(above) / b))
     if not _is_simple(a, b):
         from scipy.special import betainccinv
 
         return np.asarray(betainccinv(a, b, above))
     mean = a / (a + b)
     deviation = (mean * (1.0 - mean) / (a + b + 1.0)) ** 0.5
-    return np.array([mean - deviation * _STANDARD.inv_cdf(probability) for probability in above])
+    return np.array([mean - deviation * _STANDARD.inv_cdf(probability) for probability in above.tolist()])
 
 
 def _is_simple(a: float, b: float) -> bool:

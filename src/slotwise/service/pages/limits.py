@@ -34,6 +34,7 @@ Identifier = Annotated[
 ]
 
 MOST_POSITIONS = 50  # in one layout
+MostPerCategory = Annotated[int, Meta(ge=1, le=MOST_POSITIONS)]  # items of one category in a display
 MOST_LAYOUTS = 10
 MOST_SEGMENTS = 50
 MOST_ITEMS = 100_000  # on one page, without folded items

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from slotwise.item_terms import MOST_VALUE
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
     MOST_ITEMS,
@@ -12,6 +13,7 @@ from slotwise.service.pages.limits import (
     MOST_POSITIONS,
     MOST_SEGMENTS,
     ItemName,
+    MostPerCategory,
     Name,
 )
 
@@ -27,6 +29,7 @@ Order = Annotated[list[ItemName], Meta(max_length=MOST_ITEMS)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 ItemState = Literal["active", "paused", "retired"]
 UnixTime = Annotated[float, Meta(ge=0.0, le=1e11)]
+Value = Annotated[float, Meta(ge=0.0, le=MOST_VALUE, description="what a click on the item is worth")]
 
 
 class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -43,15 +46,22 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     retention: Seconds | None = None
     default_order: Order = []
     holdout: Share = 0.0
+    learnt_share: Share = 1.0
     holdout_order: Literal["default", "random"] = "random"
     half_life: Seconds | None = None
     template: Name | None = None
+    most_per_category: MostPerCategory | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
         """The positions of every layout, as {layout: positions}. A request that names no layout gets the first one."""
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
+
+    @property
+    def shares(self) -> tuple[float, float, str]:
+        """What decides how units are allocated to variants. After a change, the variants are compared from then on."""
+        return self.holdout, self.learnt_share, self.holdout_order
 
     def keep_seconds(self) -> float:
         """How long a display stays in the log."""
@@ -91,9 +101,11 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     retention: Seconds | UnsetType | None = UNSET
     default_order: Order | UnsetType = UNSET
     holdout: Share | UnsetType = UNSET
+    learnt_share: Share | UnsetType = UNSET
     holdout_order: Literal["default", "random"] | UnsetType = UNSET
     half_life: Seconds | UnsetType | None = UNSET
     template: Name | UnsetType | None = UNSET
+    most_per_category: MostPerCategory | UnsetType | None = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The definition with these changes. `positions` replaces `layouts`, and the other way round."""
@@ -119,6 +131,8 @@ class ItemSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     prior: ItemPrior | None = None
     valid_from: UnixTime | None = None
     valid_until: UnixTime | None = None
+    value: Value = 1.0
+    category: ItemName | None = None
 
     def is_active(self, now: float) -> bool:
         """Whether the item may be shown at this time."""
@@ -133,6 +147,8 @@ class ItemPatch(Struct, forbid_unknown_fields=True):
     prior: ItemPrior | UnsetType | None = UNSET
     valid_from: UnixTime | UnsetType | None = UNSET
     valid_until: UnixTime | UnsetType | None = UNSET
+    value: Value | UnsetType | None = UNSET
+    category: ItemName | UnsetType | None = UNSET
 
     def applied(self, spec: ItemSpec) -> ItemSpec:
         """The definition with these changes."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, NO_RULES, ItemRules
+from slotwise.arrange import EMPTY, ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.ensemble_draws import EnsembleDraws, Float32s
@@ -31,6 +31,7 @@ class GroupPlan(NamedTuple):
     displays: Ints  # k x L
     until: list[float]  # the k cumulative probabilities
     draw_chances: list[float]  # how often a display comes from each draw although there is a plan
+    most_per_category: int  # the limit for which the plan was made
 
 
 class PageEnsemble(NamedTuple):
@@ -39,9 +40,18 @@ class PageEnsemble(NamedTuple):
     scores: Scores
     rows: Int32s  # segments x items: the row of each in `scores`, or a negative number
     beta: Floats  # M x 2: in each draw, the law Beta(a, b) of the theta of an item without counts
+    rules: ItemRules  # those by which the leaders were found and the plans made
     plans: dict[tuple[int, str], GroupPlan]  # by segment and layout
     made_from: CountsVersion
     warming: bool  # point estimates, until the first draws are made
+
+    def with_rules(self, rules: ItemRules) -> "PageEnsemble":
+        """The ensemble for these rules. If they are others, there are no leaders and no plans, until they are made."""
+        values, categories, most = self.rules
+        if values is rules.values and categories is rules.categories and most == rules.most_per_category:
+            return self
+        scores = self.scores._replace(leaders=np.ascontiguousarray(self.scores.leaders[:, :, :0]))
+        return self._replace(scores=scores, plans={}, rules=rules)
 
     @property
     def n_items(self) -> int:
@@ -58,10 +68,11 @@ class RowsAndColumns(NamedTuple):
 
 
 class EnsembleGroups(NamedTuple):
-    """The displays that a policy may plan: groups of (segment, layout), and the items that may be shown."""
+    """The displays that a policy may plan: groups of (segment, layout), the items that may be shown, and the rules."""
 
     asked: Iterable[tuple[int, Layout]]
     active: NDArray[np.bool_]
+    rules: ItemRules
 
 
 def from_draws(
@@ -75,11 +86,11 @@ def from_draws(
     draws = draws._replace(kappa=_all_columns(draws.kappa, where.columns))
     plans = dict[tuple[int, str], GroupPlan]()
     for segment, layout in groups.asked:
-        planned = plan and _plan(plan, draws, where.rows[segment], groups.active, layout)
+        planned = plan and _plan(plan, draws, where.rows[segment], groups, layout)
         if planned is not None:
             plans[segment, layout.name] = planned
-    scores = _with_leaders(draws.theta, draws.kappa, where.rows)
-    return PageEnsemble(scores, where.rows, draws.beta, plans, made_from, warming=False)
+    scores = _with_leaders(draws.theta, draws.kappa, where.rows, groups.rules.values)
+    return PageEnsemble(scores, where.rows, draws.beta, groups.rules, plans, made_from, warming=False)
 
 
 def _all_columns(kappa: Float32s, columns: Ints) -> Float32s:
@@ -91,8 +102,8 @@ def _all_columns(kappa: Float32s, columns: Ints) -> Float32s:
     return result
 
 
-def _with_leaders(theta: Float32s, kappa: Float32s, rows: Int32s) -> Scores:
-    """Scores with the best items of each draw and segment. A small page does not need them.
+def _with_leaders(theta: Float32s, kappa: Float32s, rows: Int32s, values: Floats) -> Scores:
+    """Scores with the best items of each draw and segment, by value x theta. A small page does not need them.
 
     If fewer items have a row, the rest of the leaders is EMPTY.
     """
@@ -102,25 +113,34 @@ def _with_leaders(theta: Float32s, kappa: Float32s, rows: Int32s) -> Scores:
         for segment in range(n_segments):
             items = np.flatnonzero(rows[segment] >= 0)
             for draw in range(draws):
-                scores = -theta[draw, rows[segment, items]]
+                scores = -_valued(theta[draw, rows[segment, items]], items, values)
                 best = np.argpartition(scores, LEADERS)[:LEADERS] if items.size > LEADERS else np.arange(items.size)
                 leaders[draw, segment, : best.size] = items[best[np.argsort(scores[best], kind="stable")]]
     return Scores(theta, kappa, leaders)
+
+
+def _valued(theta: Float32s, items: Ints, values: Floats) -> Floats | Float32s:
+    """Value x theta of items. Those that were added while the draws were made count with the value 1."""
+    if not values.size:
+        return theta
+    n_valued = int(np.searchsorted(items, values.size))
+    scores: Floats = theta * np.concatenate([values[items[:n_valued]], np.ones(items.size - n_valued)])
+    return scores
 
 
 def _plan(
     plan: DisplayPlan,
     draws: EnsembleDraws,
     rows: Int32s,
-    active: NDArray[np.bool_],
+    groups: EnsembleGroups,
     layout: Layout,
 ) -> GroupPlan | None:
-    items = np.flatnonzero(active & (rows[: active.size] >= 0))
+    items = np.flatnonzero(groups.active & (rows[: groups.active.size] >= 0))
     if items.size < len(layout.positions):
         return None
     theta = np.ascontiguousarray(draws.theta[:, rows[items]], np.float64)
     kappa = np.ascontiguousarray(draws.kappa[:, layout.columns], np.float64)
-    planned = plan(theta, kappa, NO_RULES)
+    planned = plan(theta, kappa, _rules_of(groups.rules, items))
     if planned is None:
         return None
     means, itself = np.zeros((1, rows.size), np.float32), np.arange(rows.size, dtype=np.int32)[None]
@@ -129,21 +149,32 @@ def _plan(
     displays = np.where(planned.displays == EMPTY, EMPTY, items[planned.displays])
     return GroupPlan(
         layout,
-        _with_leaders(means, visibility, itself),
+        _with_leaders(means, visibility, itself, groups.rules.values),
         DisplayPlace(0, itself, np.arange(len(layout.positions))),
         displays,
         np.cumsum(planned.chances).tolist(),
         planned.draw_chances.tolist(),
+        groups.rules.most_per_category,
     )
 
 
-def from_point_estimates(counts: CountArrays, where: RowsAndColumns, rng: np.random.Generator) -> PageEnsemble:
+def _rules_of(rules: ItemRules, items: Ints) -> ItemRules:
+    """The rules of some items."""
+    values, categories, most = rules
+    return ItemRules(
+        values[items] if values.size else values, categories[items] if categories.size else categories, most
+    )
+
+
+def from_point_estimates(
+    counts: CountArrays, where: RowsAndColumns, rules: ItemRules, rng: np.random.Generator
+) -> PageEnsemble:
     """An ensemble of one draw: smoothed click rates of rows and of columns. This takes a pass over the counts."""
     clicks, views = counts.clicks, counts.clicks + counts.skips
     rate = (clicks.sum() + 1.0) / (views.sum() + SMOOTHING)
     theta, kappa = ((clicks.sum(axis=axis) + rate * SMOOTHING) / (views.sum(axis=axis) + SMOOTHING) for axis in (1, 0))
     theta, kappa = ((s * (1.0 + _TIE_BREAK * rng.random(s.size))).astype(np.float32)[None] for s in (theta, kappa))
-    scores = _with_leaders(theta, _all_columns(kappa, where.columns), where.rows)
+    scores = _with_leaders(theta, _all_columns(kappa, where.columns), where.rows, rules.values)
     views_of_rate = max(1.0 / _TIE_BREAK**2, 2.0 * NEARLY_NORMAL / min(rate, 1.0 - rate))
     near_rate = np.array([[rate, 1.0 - rate]]) * views_of_rate  # a Beta law with about the same spread, or less
-    return PageEnsemble(scores, where.rows, near_rate, {}, NO_COUNTS, warming=True)
+    return PageEnsemble(scores, where.rows, near_rate, rules, {}, NO_COUNTS, warming=True)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slotwise.arrange import ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
@@ -47,10 +48,12 @@ class PageLearner:
         self,
         body: PageBody,
         specs: Sequence[ItemSpec],
+        rules: ItemRules,
         counts: PageCounts | CountRows,
         rng: np.random.Generator,
         folded: Folded = NOTHING_FOLDED,
     ) -> None:
+        self.rules = rules
         self._rng, self._specs = rng, specs
         policy = find(body.spec.policy)
         self.learns = learns(policy)
@@ -64,12 +67,12 @@ class PageLearner:
         with self.matrix.locked() as arrays:
             ties = np.random.default_rng(len(specs))  # not `rng`, which belongs to the thread of the event loop
             self._memory_of = self._where()  # the rows and columns that the memory is for
-            self._ensemble = from_point_estimates(arrays, self._memory_of, ties)
+            self._ensemble = from_point_estimates(arrays, self._memory_of, rules, ties)
         clicks = float(cell_array(counts)[:, 3].sum())
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
         self._priors = _prior_counts(specs)  # clicks and skips of each item
-        self._unshown = UnshownItems(self._ensemble.rows, self._priors)
+        self._unshown = self._find_unshown()
         self._arrange = direct(arrange_draw)
         self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
 
@@ -92,10 +95,11 @@ class PageLearner:
         """Whether some items have no draws in the ensemble. They are drawn for every display."""
         return self._unshown.take_part(segment, allowed, active)
 
-    def pick(self, layout: Layout, segment: int) -> int:
+    def pick(self, layout: Layout, segment: int, most_per_category: int) -> int:
         """Pick a draw at random, or a display that the policy planned. Planned displays are numbered after the draws.
 
-        Until the ensemble or the constraints change, the same pick gives the same display, unless `draws_items`.
+        Until the ensemble or the constraints change, the same pick gives the same display, unless `draws_items`. A plan
+        is not used for a display with another limit.
         """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
@@ -107,26 +111,20 @@ class PageLearner:
         if not ensemble.plans:
             return draw
         plan = ensemble.plans.get((segment, layout.name))
-        if plan is None or plan.layout is not layout or self._random() < plan.draw_chances[draw]:
+        if plan is None or plan.layout is not layout or plan.most_per_category != most_per_category:
+            return draw
+        if self._random() < plan.draw_chances[draw]:
             return draw
         return n_draws + min(bisect_right(plan.until, self._random()), len(plan.until) - 1)
 
-    def fill(
-        self,
-        pick: int,
-        layout: Layout,
-        segment: int,
-        allowed: NDArray[np.bool_],
-        active: NDArray[np.bool_],
-        pins: Ints,
-    ) -> None:
+    def fill(self, pick: int, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules) -> None:
         """Fill the display of the layout as the pick says. `allowed` is `active` if the request has no constraints."""
         ensemble, planned = self._ensemble, pick - len(self._ensemble.beta)
         law = ensemble.beta[0 if planned >= 0 else pick]
-        extra = self._unshown.draw(law, segment, allowed, active, pins, self._rng)
+        extra = self._unshown.draw(law, segment, active, rules, self._rng)
         if planned >= 0:
             plan = ensemble.plans[segment, layout.name]
-            rules = DisplayRules(allowed, pins, plan.displays[planned])
+            rules = rules._replace(preferred=plan.displays[planned])
             last = extra if not extra.items.size else ExtraItems(extra.items, np.zeros(extra.items.size))
             self._arrange(plan.scores, 0, last, plan.place, rules, layout.display)
             return
@@ -135,7 +133,7 @@ class PageLearner:
             pick,
             extra,
             DisplayPlace(segment, ensemble.rows, layout.columns),
-            DisplayRules(allowed, pins, layout.no_pins),
+            rules,
             layout.display,
         )
 
@@ -143,6 +141,9 @@ class PageLearner:
         if not self._uniforms:
             self._uniforms = self._rng.random(_BLOCK).tolist()
         return self._uniforms.pop()
+
+    def _find_unshown(self) -> UnshownItems:
+        return UnshownItems(self._ensemble.rows, self._priors, self.rules.values)
 
     # counts
 
@@ -184,7 +185,7 @@ class PageLearner:
         self._priors = np.hstack([self._priors, _prior_counts(self._specs[size_before:])])
         for number, _ in before:
             self._priors[:, number : number + 1] = _prior_counts(self._specs[number : number + 1])
-        self._unshown = UnshownItems(self._ensemble.rows, self._priors)
+        self._unshown = self._find_unshown()
 
     def drop(self, folded: Folded) -> None:
         """Drop these counts, too, with the next job. Their items must not be shown any more."""
@@ -237,6 +238,15 @@ class PageLearner:
         self._ensemble = self._ensemble._replace(plans={})
         self._growth.change()
 
+    def rules_changed(self, rules: ItemRules) -> None:
+        """Follow a change of values, categories or the limit.
+
+        Plans and leaders do not fit any more. Until the next ensemble, displays of a large page compare all items.
+        """
+        self.rules = rules
+        self._ensemble, self._unshown = self._ensemble.with_rules(rules), self._find_unshown()
+        self._growth.change()
+
     def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
         """A job that makes a new ensemble on another thread. `active` are the items that may be shown.
 
@@ -245,12 +255,13 @@ class PageLearner:
         far = self._growth.share > FAR
         asked = list(self._asked.values()) if self._urgency_of_draws() >= 0 else []
         shared = self.template.shared if self.template is not None and self.uses_template else None
-        return RefreshJob(self, EnsembleGroups(asked, active), self._growth.now, far, self.folded, shared)
+        return RefreshJob(self, EnsembleGroups(asked, active, self.rules), self._growth.now, far, self.folded, shared)
 
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Use a new ensemble from now on."""
         if ensemble is not None:
-            self._ensemble, self._unshown = ensemble, UnshownItems(ensemble.rows, self._priors)
+            self._ensemble = ensemble.with_rules(self.rules)  # they may have changed while the ensemble was made
+            self._unshown = self._find_unshown()
             self._growth.drawn_from = ensemble.made_from
 
 

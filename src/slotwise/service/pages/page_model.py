@@ -1,6 +1,7 @@
 """A page in memory. It has items and constraints, and chooses displays."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress, islice
 from typing import NamedTuple
@@ -8,11 +9,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, NO_PINS, NO_RULES, InvalidPin, allowed_items, arrange_among, valid_pins
+from slotwise.arrange import (
+    EMPTY,
+    NO_LIMIT,
+    NO_PINS,
+    NO_RULES,
+    InvalidPin,
+    ItemRules,
+    allowed_items,
+    arrange_among,
+    most_shown,
+    valid_pins,
+)
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
+from slotwise.item_terms import ItemTerms
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
+from slotwise.service.pages.arrange_draw import DisplayRules
 from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
@@ -21,6 +35,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     Arrangement,
@@ -48,6 +63,7 @@ class _Constraints(NamedTuple):
     allowed: NDArray[np.bool_]
     pins: Ints
     pinned: Mapping[int, int]
+    rules: ItemRules
     of_page: bool = False  # these are the constraints of the page; the request adds none
 
 
@@ -72,11 +88,13 @@ class PageModel:
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
+        self._terms = ItemTerms(len(self.specs))
+        self._set_terms(range(len(self.specs)))
         self._define(page)
         self._active = ActiveItems(self.specs)
         if page.body.spec.default_order:
             self._default_scores()  # here, because an order may be long
-        self._learner = PageLearner(page.body, self.specs, counts, rng, folded)
+        self._learner = PageLearner(page.body, self.specs, self._rules, counts, rng, folded)
         self._on_change = on_change
 
     def _define(self, page: StoredPage) -> None:
@@ -88,6 +106,7 @@ class PageModel:
         self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
+        self._rules = self._terms.rules(spec.most_per_category or NO_LIMIT)
         self._default_order: Floats | None = None
         self._forget_arrangements()
 
@@ -108,6 +127,7 @@ class PageModel:
             return False
         self._define(page)
         self._learner.layouts_changed()
+        self._learner.rules = self._rules
         self._on_change(self)
         return True
 
@@ -122,7 +142,8 @@ class PageModel:
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
-        variant = self._draw_variant()
+        unit = None if request.unit is None else request.unit.encode()
+        variant = self._variant(unit)
         arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
         registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
@@ -142,6 +163,8 @@ class PageModel:
             degraded=degraded,
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
+            allocation=self.page.allocation,
+            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -151,8 +174,8 @@ class PageModel:
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
         """Raise TooFewItems if a display for this request would not fill all positions."""
         layout = self._layout(request.layout)
-        allowed, _, pinned, _ = self._constraints(layout, request, now)
-        available = int(allowed.sum()) - sum(bool(allowed[item]) for item in pinned.values()) + len(pinned)
+        constraints = self._constraints(layout, request, now)
+        available = most_shown(constraints.allowed, constraints.pinned.values(), constraints.rules)
         if available < len(layout.positions):
             line = f"{available} items are too few for {len(layout.positions)} positions"
             raise TooFewItems(line, [FieldError("", line)])
@@ -173,17 +196,22 @@ class PageModel:
         known = self._layouts[layout]
         constraints = self._constraints(known, _ANY_DISPLAY, now)
         self._fill(known, "default", constraints)
-        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
+        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now."""
         return self._active.at(now)
 
-    def _draw_variant(self) -> str:
+    def _variant(self, unit: bytes | None) -> str:
+        """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec
         if spec.mode != "learn":
             return "default"
-        return "holdout" if spec.holdout > 0.0 and self._rng.random() < spec.holdout else "learnt"
+        if spec.holdout == 0.0 and spec.learnt_share == 1.0:
+            return "learnt"
+        if unit is None:
+            return allocate(spec, self._rng.random(), self._rng.random())
+        return variant_of(unit, self.page.unit_secret, spec)
 
     def _reason(self, variant: str, restricted: bool) -> str:
         if variant == "learnt":
@@ -198,14 +226,16 @@ class PageModel:
         if variant != "learnt" or not learner.learns or not self.specs:
             self._fill(layout, variant, constraints)
             return self._filled(layout, constraints, self._reason(variant, restricted))
-        pick, arranged, active = learner.pick(layout, segment), None, self._active.last
+        pick = learner.pick(layout, segment, constraints.rules.most_per_category)
+        arranged, active = None, self._active.last
         if constraints.of_page and not learner.draws_items(segment, constraints.allowed, active):
             arranged = self._arranged.get((layout.name, segment))
             if arranged is None:
                 arranged = self._arranged[layout.name, segment] = {}
             if (known := arranged.get(pick)) is not None:
                 return known
-        learner.fill(pick, layout, segment, constraints.allowed, active, constraints.pins)
+        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
+        learner.fill(pick, layout, segment, active, rules)
         arrangement = self._filled(layout, constraints, self._reason(variant, restricted))
         if arranged is not None:
             self._kept_arrangements.add(arranged, pick, arrangement)
@@ -213,8 +243,9 @@ class PageModel:
 
     def _filled(self, layout: Layout, constraints: _Constraints, reason: str) -> Arrangement:
         """The display that was just filled for the layout."""
-        entries = self._entries(layout, constraints.pinned, reason)
-        return Arrangement(entries, _positions_left_out(layout, entries))
+        entries = self._entries(layout, constraints, reason)
+        over_limit = self._over_limit(constraints.pinned.values(), constraints.rules)
+        return Arrangement(entries, _positions_left_out(layout, entries), over_limit=over_limit)
 
     def _forget_arrangements(self) -> None:
         """Call this when the ensemble, the items or the definition of the page have changed."""
@@ -222,14 +253,16 @@ class PageModel:
         self._arranged: dict[tuple[str, int], dict[int, Arrangement]] = {}  # (layout, segment) -> pick -> arrangement
 
     def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> None:
-        """Fill the display of the layout without what was learnt."""
-        allowed, pins = constraints.allowed, constraints.pins
+        """Fill the display of the layout without what was learnt, and whatever the values of items are."""
+        allowed, pins, rules = constraints.allowed, constraints.pins, constraints.rules
+        if rules.values.size:
+            rules = rules._replace(values=NO_RULES.values)
         if not self.specs:
             layout.display.fill(EMPTY)
         else:  # a policy that does not learn shows items at random
             at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
             scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-            arrange_among(scores, layout.in_order, allowed, pins, NO_RULES, layout.display)
+            arrange_among(scores, layout.in_order, allowed, pins, rules, layout.display)
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""
@@ -240,15 +273,32 @@ class PageModel:
                     self._default_order[self.items[name]] = 1.0 + rank
         return self._default_order
 
-    def _entries(self, layout: Layout, pinned: Mapping[int, int], reason: str) -> list[DisplayEntry]:
-        cells = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True)
-        if not pinned:
+    def _entries(self, layout: Layout, constraints: _Constraints, reason: str) -> list[DisplayEntry]:
+        cells, pinned = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True), constraints.pinned
+        if not pinned and not constraints.rules.values.size:
             return [DisplayEntry(position, column, item, reason) for position, column, item in cells if item != EMPTY]
         return [
-            DisplayEntry(position, column, item, "pinned" if layout.index_of[position] in pinned else reason)
+            DisplayEntry(
+                position,
+                column,
+                item,
+                "pinned" if layout.index_of[position] in pinned else reason,
+                self._terms.value(item),
+            )
             for position, column, item in cells
             if item != EMPTY
         ]
+
+    def over_limit(self, display: Display, request: RecommendationRequest) -> list[str]:
+        """The categories of which pins show more items than the limit allows, in a display that was issued before."""
+        rules = self._rules_of(request)
+        return self._over_limit([entry.item for entry in display.entries if entry.reason == "pinned"], rules)
+
+    def _over_limit(self, pinned: Iterable[int], rules: ItemRules) -> list[str]:
+        if not rules.has_limit:
+            return []
+        numbers = Counter(self._terms.category(item) for item in pinned)
+        return [name for name, number in numbers.items() if name is not None and number > rules.most_per_category]
 
     # what a request may ask for
 
@@ -267,7 +317,7 @@ class PageModel:
 
     def _constraints(self, layout: Layout, request: RecommendationRequest, now: float) -> _Constraints:
         active = self._active.at(now)
-        if request.eligible is None and not request.excluded and not request.pinned:
+        if _adds_nothing(request):
             known = self._page_constraints.get(layout.name)
             if known is not None:
                 if known.allowed is active:
@@ -281,19 +331,24 @@ class PageModel:
     def _new_constraints(
         self, layout: Layout, request: RecommendationRequest, active: NDArray[np.bool_]
     ) -> _Constraints:
-        page_pins = self.page.body.pins.get(layout.name)
-        if request.eligible is None and not request.excluded and not request.pinned and not page_pins:
-            return _Constraints(active, layout.no_pins, NO_PINS)
+        page_pins, rules = self.page.body.pins.get(layout.name), self._rules_of(request)
+        if _adds_nothing(request) and not page_pins:
+            return _Constraints(active, layout.no_pins, NO_PINS, rules)
         eligible = None if request.eligible is None else self._item_numbers("/eligible", request.eligible)
         excluded = self._item_numbers("/excluded", request.excluded)
         allowed = allowed_items(active, eligible, excluded)
         if not request.pinned and not page_pins:
-            return _Constraints(allowed, layout.no_pins, NO_PINS)
+            return _Constraints(allowed, layout.no_pins, NO_PINS, rules)
         pinned = self._pins(layout, request.pinned, active, excluded)
         pins = layout.no_pins.copy()
         for position, item in pinned.items():
             pins[position] = item
-        return _Constraints(allowed, pins, pinned)
+        return _Constraints(allowed, pins, pinned, rules)
+
+    def _rules_of(self, request: RecommendationRequest) -> ItemRules:
+        if request.most_per_category is None:
+            return self._rules
+        return self._rules._replace(most_per_category=request.most_per_category)
 
     def _pins(
         self, layout: Layout, pinned: Mapping[str, str], active: NDArray[np.bool_], excluded: list[int]
@@ -447,9 +502,27 @@ class PageModel:
         self._active.change(((number, self.specs[number]) for number in before), len(self.specs))
         self._default_order = None
         self._forget_arrangements()
+        self._follow_terms(size_before, before)
         self._learner.items_changed(size_before, before.items())
         self._on_change(self)
         return not any(number in self.folded.items and self.specs[number].state != "retired" for number in before)
+
+    def _follow_terms(self, size_before: int, changed: Iterable[int]) -> None:
+        """Follow changes of values and categories. New items change neither leaders nor plans."""
+        if len(self.specs) > size_before:
+            self._terms.grow(len(self.specs))
+            self._set_terms(range(size_before, len(self.specs)))
+            self._rules = self._learner.rules = self._terms.rules(self._rules.most_per_category)
+        if self._set_terms(number for number in changed if number < size_before):
+            self._rules = self._terms.rules(self._rules.most_per_category)
+            self._learner.rules_changed(self._rules)
+
+    def _set_terms(self, items: Iterable[int]) -> bool:
+        """Read the values and categories of items. Returns whether one of them was different before."""
+        listed = list(items)
+        return self._terms.change(
+            {item: self.specs[item].value for item in listed}, {item: self.specs[item].category for item in listed}
+        )
 
 
 def _change_folded(changes: list[DisplayChange], folded: Folded) -> bool:
@@ -460,6 +533,12 @@ def _change_folded(changes: list[DisplayChange], folded: Folded) -> bool:
 def _positions_left_out(layout: Layout, entries: list[DisplayEntry]) -> list[str]:
     shown = [entry.position for entry in entries]
     return [] if shown == layout.positions else [position for position in layout.positions if position not in shown]
+
+
+def _adds_nothing(request: RecommendationRequest) -> bool:
+    """Whether a request has no constraints of its own."""
+    constrained = request.excluded or request.pinned or request.most_per_category is not None
+    return request.eligible is None and not constrained
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -237,15 +238,19 @@ def _row(display: Display) -> tuple[object, ...]:
         float(display.drop_after),
         display.variant,
         display.epoch,
+        display.allocation,
+        display.bucket,
         int(display.registers.counting),
         _encode(display.entries).decode(),
     )
 
 
-def _display(row: tuple[object, ...]) -> Display:
-    number, *fields, counting, text = row
-    entries = _entries.decode(text)  # type: ignore[arg-type]
-    return Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[arg-type, call-arg]
+def _display(row: tuple[Any, ...]) -> Display:
+    number, *fields, allocation, bucket, counting, text = row
+    entries = _entries.decode(text)
+    display = Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[call-arg]
+    display.allocation, display.bucket = allocation, bucket
+    return display
 
 
 def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterable[LogRow]:
@@ -258,6 +263,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.layout,
             segments[display.segment],
             display.variant,
+            display.bucket,
             entry.position,
             items[entry.item],
             totals.displays > 0,

@@ -24,12 +24,17 @@ ResultT = TypeVar("ResultT")
 
 
 class DisplayEntry(Struct, array_like=True, gc=False):
-    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use."""
+    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use.
+
+    New fields are appended with a default, because the log has entries without them.
+    """
 
     position: str
     column: int
     item: int
     reason: str
+    value: float = 1.0  # of a click on the item, when the display was issued
+    propensity: float | None = None  # the probability that the item is shown here, or None if it is not known
 
 
 class Arrangement(Struct, gc=False):
@@ -37,6 +42,7 @@ class Arrangement(Struct, gc=False):
 
     entries: list[DisplayEntry]
     left_out: list[str]  # the positions without an item
+    over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
 
 
@@ -59,6 +65,8 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     degraded: bool = False  # issued while the store was down, so the store does not know this display
     warming: bool = False  # chosen by point estimates, because the page had no draws yet
     arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
+    allocation: int = 0  # that of the page when the display was issued; 0 if the display is not compared with others
+    bucket: int = 0  # of the unit
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -113,7 +121,7 @@ class CellCounts(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page as the store keeps it."""
+    """A page as the store keeps it. `allocation` grows when the shares of the variants change."""
 
     number: int
     name: str
@@ -122,6 +130,8 @@ class StoredPage(NamedTuple):
     epoch: int
     epoch_began: float
     body: PageBody
+    allocation: int = 0
+    unit_secret: bytes = b""  # the key of the hashes that give a unit its variant and its bucket
 
 
 class StoredItem(NamedTuple):
@@ -159,6 +169,17 @@ class HourlyRate(NamedTuple):
     clicks: int
 
 
+class DailyRate(NamedTuple):
+    """What one variant of a page showed to one bucket of units on one day, and what it earned."""
+
+    day: int  # since 1970
+    variant: str
+    bucket: int
+    displays: int
+    clicks: int
+    value: float  # the sum of the values of the clicked items
+
+
 class LogRow(NamedTuple):
     """One register: an item at a position of a display, and its outcome."""
 
@@ -168,6 +189,7 @@ class LogRow(NamedTuple):
     layout: str
     segment: str
     variant: str
+    bucket: int
     position: str
     item: str
     counted: bool
@@ -301,6 +323,9 @@ class Ledger(KeyLedger, Protocol):
 
     def rates(self, page: int) -> list[HourlyRate]:
         """The click rates of each variant in each hour."""
+
+    def daily_rates(self, page: int, allocation: int) -> list[DailyRate]:
+        """What the displays of one allocation earned, by day, variant and bucket, where there are displays."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         """The registers of the next `most` displays with entries. Their numbers are above `after`, in order."""

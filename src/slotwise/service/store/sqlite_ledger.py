@@ -9,12 +9,14 @@ from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.count_deltas import HOUR, Deltas
+from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.definitions import TEMPLATE
-from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts, StoredPage
+from slotwise.service.store.interface import CellCounts, CountRows, DailyRate, HourlyRate, PageCounts, StoredPage
 from slotwise.service.store.page_purge import PagePurge
+from slotwise.service.store.rate_deltas import HOUR, VALUES
 
-KEEP_RATES = 90 * 24  # hours
+HOURS_PER_DAY = 24
+KEEP_RATES = 90 * HOURS_PER_DAY  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
 _CHUNK = 2_000  # rows that are read at a time
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
@@ -93,9 +95,10 @@ class SqliteLedger(PagePurge):
             self._run("DELETE FROM base WHERE page = ?", (page,))
             rows = [(page, *cell) for cell in cells]
             self._connection.executemany("INSERT INTO base VALUES (?, ?, ?, ?, ?, ?)", rows)
-        with self._checksums.changing("base_rates", "page = ?", (page,)):  # earlier displays no longer change the rates
-            self._run("DELETE FROM base_rates WHERE page = ?", (page,))
-            self._run("INSERT INTO base_rates SELECT * FROM rates WHERE page = ?", (page,))
+        for table in ("rates", "daily_rates"):  # earlier displays no longer change them
+            with self._checksums.changing(f"base_{table}", "page = ?", (page,)):
+                self._run(f"DELETE FROM base_{table} WHERE page = ?", (page,))
+                self._run(f"INSERT INTO base_{table} SELECT * FROM {table} WHERE page = ?", (page,))
         with self._changing_page("page = ?", (page,)):
             self._run(
                 "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
@@ -125,12 +128,15 @@ class SqliteLedger(PagePurge):
         return len(expired)
 
     def _drop_rates(self, page: int, before: int) -> None:
-        """Delete the click rates of the hours before this one."""
+        """Delete the rates of the hours before this one, and of the days before the day of this hour."""
         (rates_from,) = self._run("SELECT rates_from FROM pages WHERE page = ?", (page,)).fetchone()
-        self._run("DELETE FROM rates WHERE page = ? AND hour < ?", (page, before))
+        for table, column, first in (("rates", "hour", before), ("daily_rates", "day", before // HOURS_PER_DAY)):
+            where = f"page = ? AND {column} < ?"
+            self._run(f"DELETE FROM {table} WHERE {where}", (page, first))
+            if before > rates_from:
+                self._checksums.remove(f"base_{table}", where, (page, first))
+                self._run(f"DELETE FROM base_{table} WHERE {where}", (page, first))
         if before > rates_from:
-            self._checksums.remove("base_rates", "page = ? AND hour < ?", (page, before))
-            self._run("DELETE FROM base_rates WHERE page = ? AND hour < ?", (page, before))
             with self._checksums.changing("pages", "page = ?", (page,)):
                 self._run("UPDATE pages SET rates_from = ? WHERE page = ?", (before, page))
 
@@ -148,7 +154,7 @@ class SqliteLedger(PagePurge):
             with self._checksums.changing("pages", "page = ?", (page,)):
                 added = weight(epochs[page] - epoch) * number
                 self._run("UPDATE pages SET base_displays = base_displays + ? WHERE page = ?", (added, page))
-        folded.write_base_rates(self._connection, self._checksums)
+        folded.rates.write_base(self._connection, self._checksums)
 
     def _fade_base(self, page: int) -> int:
         """Bring the weights of the snapshot to those of the current epoch, and return this epoch."""
@@ -183,3 +189,12 @@ class SqliteLedger(PagePurge):
             "SELECT hour, variant, displays, shown, clicks FROM rates WHERE page = ? ORDER BY 1, 2", (page,)
         )
         return [HourlyRate(*row) for row in rows]
+
+    def daily_rates(self, page: int, allocation: int) -> list[DailyRate]:
+        self.flush()
+        rows = self._run(
+            "SELECT day, variant, bucket, displays, clicks, value FROM daily_rates "
+            "WHERE page = ? AND allocation = ? AND displays <> 0 ORDER BY 1, 2, 3",
+            (page, allocation),
+        )
+        return [DailyRate(*row)._replace(value=row[-1] / VALUES) for row in rows]

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from slotwise.checks import BadInput, Ints, integer_at_least, one_of, vector
 from slotwise.clickmodels import clickmodels
 
-HIDDEN = -1  # in place of 0 or 1: nobody knows whether the position would have been clicked
+HIDDEN = -1  # in place of 0 or 1: it is unknown whether the visitor would have clicked there
 
 
 class Feedback(Enum):

@@ -117,7 +117,7 @@ def might_reach(mean: float, number: float, threshold: float, level: float) -> b
 
 @kernel(inline=True)
 def kl_indices(seen: Observations, loglog: float, rng: np.random.Generator, indices: Floats) -> None:
-    """KL-UCB: U_i = max{q : T_i d(w_i, q) <= log t + c log log t}. Items that nobody looked at come first."""
+    """KL-UCB: U_i = max{q : T_i d(w_i, q) <= log t + c log log t}. Items without a look come first."""
     attracted, looks = seen.attracted, seen.looks
     t = 1.0 + seen.rounds[0]
     threshold = math.log(t) + loglog * math.log(max(math.log(t), 1.0))
@@ -130,7 +130,7 @@ def kl_indices(seen: Observations, loglog: float, rng: np.random.Generator, indi
 
 @kernel(inline=True)
 def hoeffding_indices(seen: Observations, c: float, rng: np.random.Generator, indices: Floats) -> None:
-    """UCB1: U_i = min(1, w_i + sqrt(c log t / T_i)). Items that nobody looked at come first."""
+    """UCB1: U_i = min(1, w_i + sqrt(c log t / T_i)). Items without a look come first."""
     attracted, looks = seen.attracted, seen.looks
     width = c * math.log(1.0 + seen.rounds[0])
     for item in range(indices.size):

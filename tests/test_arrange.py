@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange, arrange_among, valid_pins
+from slotwise.arrange import EMPTY, NO_RULES, InvalidPin, allowed_items, arrange, arrange_among, valid_pins
 
 SCORES = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0.0, 1.0))  # the few values give many ties
 fixed = settings(derandomize=True, deadline=None, max_examples=150)
@@ -36,7 +36,7 @@ def arranged_among(
     pins, display = np.full(len(kappa), EMPTY), np.full(len(kappa), 99)
     for position, item in pinned.items():
         pins[position] = item
-    arrange_among(np.array(theta), np.array(kappa), np.array(allowed), pins, display)
+    arrange_among(np.array(theta), np.array(kappa), np.array(allowed), pins, NO_RULES, display)
     return {position: item for position, item in enumerate(display.tolist()) if item != EMPTY}
 
 
@@ -115,7 +115,7 @@ def test_arrange_among_does_not_change_its_arguments() -> None:
     theta, kappa = np.array([0.9, 0.8, 0.7]), np.array([1.0, 0.5])
     allowed, pinned = np.array([True, False, True]), np.array([EMPTY, 1])
     before = [array.copy() for array in (theta, kappa, allowed, pinned)]
-    arrange_among(theta, kappa, allowed, pinned, np.empty(2, np.int64))
+    arrange_among(theta, kappa, allowed, pinned, NO_RULES, np.empty(2, np.int64))
     for array, copy in zip((theta, kappa, allowed, pinned), before, strict=True):
         assert np.array_equal(array, copy)
 

@@ -1,10 +1,11 @@
 """Turn scores into a display: the most attractive items at the most visible positions.
 
-Only this file has the rules for constraints: exclusions override pins, pins override eligibility, and eligibility
-overrides the scores.
+Only this file has the rules for constraints: exclusions override pins, pins override eligibility and the limit of a
+category, and these override the scores.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,28 @@ from slotwise.jit import kernel
 
 EMPTY = -1  # display[l] when no item was left for position l
 NO_PINS: Mapping[int, int] = {}
+NO_CATEGORY = -1  # the category of an item that has none
+NO_LIMIT = 0  # `most_per_category` when there is no limit
 _LOW_BITS = (1 << 32) - 1
+
+
+class ItemRules(NamedTuple):
+    """What a click on each item is worth, and how many items of one category a display may have.
+
+    An array is empty if all items have the value 1, or if no item has a category.
+    """
+
+    values: Floats
+    categories: Ints  # the number of the category of each item, or NO_CATEGORY
+    most_per_category: int  # or NO_LIMIT
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether some category has a limit."""
+        return self.most_per_category != NO_LIMIT and self.categories.size > 0
+
+
+NO_RULES = ItemRules(np.empty(0), np.empty(0, np.int64), NO_LIMIT)
 
 
 class InvalidPin(BadInput):
@@ -110,23 +132,123 @@ def arrange(theta: Floats, kappa: Floats, display: Ints) -> None:
 
 
 @kernel
-def arrange_among(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinned: Ints, display: Ints) -> None:
-    """Arrange the allowed items around the pins. `pinned[l]` is the item that is pinned at position l, or EMPTY.
+def arrange_among(
+    theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], pinned: Ints, rules: ItemRules, display: Ints
+) -> None:
+    """Arrange the allowed items around the pins, so that the sum of value x theta x kappa is as large as possible.
 
-    A pinned item is shown only at its position, even if it is not allowed. If there are too few items, the least
-    visible positions stay EMPTY.
+    `pinned[l]` is the item that is pinned at position l, or EMPTY. A pinned item is shown only at its position, even if
+    it is not allowed. It counts towards the limit of its category, which it may exceed. If there are too few items, the
+    least visible positions stay EMPTY.
     """
-    score = np.empty(theta.size)
-    for item in range(theta.size):  # a loop: numba takes seconds to compile np.where
-        score[item] = theta[item] if allowed[item] else -np.inf
-    free = kappa.copy()
+    score = _weighted(theta, allowed, rules.values)
+    free, n_free = kappa.copy(), kappa.size
     for position in range(kappa.size):
         if pinned[position] != EMPTY:
             score[pinned[position]] = -np.inf
             free[position] = -np.inf
-    arrange(score, free, display)
+            n_free -= 1
+    if rules.most_per_category != NO_LIMIT and rules.categories.size > 0:
+        _arrange_limited(score, free, n_free, pinned, rules, display)
+    else:
+        arrange(score, free, display)
     for position in range(kappa.size):
         if pinned[position] != EMPTY:
             display[position] = pinned[position]
         elif display[position] != EMPTY and score[display[position]] == -np.inf:
             display[position] = EMPTY
+
+
+@kernel
+def _weighted(theta: Floats, allowed: NDArray[np.bool_], values: Floats) -> Floats:
+    """The scores of the allowed items, each multiplied by its value. Other items have the score -inf."""
+    score = np.empty(theta.size)
+    for item in range(theta.size):  # a loop: numba takes seconds to compile np.where
+        score[item] = theta[item] if allowed[item] else -np.inf
+    for item in range(values.size):
+        if score[item] != -np.inf:
+            score[item] = values[item] * score[item] if values[item] > 0.0 else 0.0  # not NaN if the score is infinite
+    return score
+
+
+@kernel
+def _arrange_limited(score: Floats, free: Floats, n_free: int, pinned: Ints, rules: ItemRules, display: Ints) -> None:
+    """Like `arrange`, with at most so many items of each category.
+
+    The items that can be shown together are the independent sets of a matroid, so the greedy choice is the best one:
+    at every rank, its item has the largest possible score. Hence no arrangement has a larger sum.
+    """
+    chosen = np.empty(n_free, np.int64)
+    n_chosen = _choose_limited(score, pinned, rules, chosen)
+    best = np.empty(n_chosen)
+    for rank in range(n_chosen):
+        best[rank] = score[chosen[rank]]
+    arrange(best, free, display)
+    for position in range(display.size):
+        if display[position] != EMPTY:
+            display[position] = chosen[display[position]]
+
+
+@kernel
+def _choose_limited(score: Floats, pinned: Ints, rules: ItemRules, chosen: Ints) -> int:
+    """Fill `chosen` with the best items, best first, and return their number. The lower index wins a tie.
+
+    The items are added one by one. An item that does not fit replaces the worst item of its category, if that is full,
+    or else the worst of all.
+    """
+    categories, most = rules.categories, rules.most_per_category
+    n_chosen = 0
+    for item in range(score.size):
+        if score[item] == -np.inf:
+            continue
+        if n_chosen == chosen.size and (n_chosen == 0 or score[item] <= score[chosen[n_chosen - 1]]):
+            continue
+        rank, same, last = n_chosen, 0, -1
+        if categories[item] != NO_CATEGORY:
+            for position in range(pinned.size):
+                same += pinned[position] != EMPTY and categories[pinned[position]] == categories[item]
+            for k in range(n_chosen):
+                if categories[chosen[k]] == categories[item]:
+                    same += 1
+                    last = k
+        if categories[item] != NO_CATEGORY and same >= most:
+            if last < 0 or score[item] <= score[chosen[last]]:
+                continue
+            rank = last
+        elif n_chosen == chosen.size:
+            rank = n_chosen - 1
+        else:
+            n_chosen += 1
+        while rank > 0 and score[chosen[rank - 1]] < score[item]:
+            chosen[rank] = chosen[rank - 1]
+            rank -= 1
+        chosen[rank] = item
+    return n_chosen
+
+
+@kernel
+def within_limit(display: Ints, rules: ItemRules) -> bool:
+    """Whether a display without empty positions has at most so many items of each category."""
+    categories, most = rules.categories, rules.most_per_category
+    if most == NO_LIMIT or categories.size == 0:
+        return True
+    for position in range(display.size):
+        category, same = categories[display[position]], 0
+        for other in range(display.size):
+            same += categories[display[other]] == category
+        if category != NO_CATEGORY and same > most:
+            return False
+    return True
+
+
+def most_shown(allowed: NDArray[np.bool_], pinned: Iterable[int], rules: ItemRules) -> int:
+    """How many items a display could have if it had enough positions: the pins, and allowed items within the limit."""
+    free, pins = allowed.copy(), list(pinned)
+    free[pins] = False
+    if not rules.has_limit:
+        return int(free.sum()) + len(pins)
+    numbers = rules.categories[free]
+    taken = np.bincount(rules.categories[pins] + 1, minlength=int(rules.categories.max()) + 2)[1:]
+    room = np.maximum(rules.most_per_category - taken, 0)
+    fitting = np.minimum(np.bincount(numbers + 1, minlength=room.size + 1)[1:], room).sum()
+    return int((numbers == NO_CATEGORY).sum() + fitting) + len(pins)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from slotwise.arrange import EMPTY, InvalidPin, allowed_items, arrange_among, valid_pins
+from slotwise.arrange import EMPTY, NO_LIMIT, InvalidPin, ItemRules, allowed_items, arrange_among, valid_pins
 from slotwise.checks import BadInput, Ints, format_value, integer_at_least, one_of, string_list, string_mapping
 from slotwise.counts import CountArrays, Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
@@ -17,6 +17,7 @@ from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.query_fit import QueryFit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
 from slotwise.inference.visibility_rows import visibility_rows
+from slotwise.item_terms import ItemTerms, category_of, value_of
 from slotwise.jit import kernel
 from slotwise.notebook import html_block, html_table, plural
 from slotwise.policies._output_checks import check_scores, check_state_shapes
@@ -24,6 +25,7 @@ from slotwise.policies._policy_errors import is_outside, name_of, reporting
 from slotwise.policies._policy_module import (
     can_serve,
     find,
+    learns,
     make_params,
     plain_params,
     problem_found,
@@ -42,6 +44,9 @@ class Recommender:
     visibility of the positions, and about how attractive items usually are. Its items are never shown. Its counts
     represent at most `visibility_displays` displays; with None, they are not scaled down.
 
+    `values` says what a click on an item is worth, by default 1. A display maximises the expected value of its clicks.
+    `categories` gives items a category, and a display has at most `most_per_category` items of one category.
+
     >>> page = Recommender(items=["hat", "tie", "bag"], positions=["hero", "side"], seed=7)
     >>> display = page.recommend(pinned={"side": "tie"})
     >>> display["side"]
@@ -56,6 +61,9 @@ class Recommender:
     ['hat', 'tie']
     >>> Recommender(items=["pen", "book"], positions=["hero", "side"], visibility=page).items
     ['pen', 'book']
+    >>> shop = Recommender(["hat", "cap", "tie"], ["hero", "side"], categories={"hat": "head", "cap": "head"})
+    >>> "tie" in shop.recommend(most_per_category=1).values()
+    True
     """
 
     def __init__(
@@ -67,6 +75,9 @@ class Recommender:
         seed: int | np.random.Generator = 0,
         visibility: "Recommender | QueryFit | None" = None,
         visibility_displays: float | None = None,
+        values: Mapping[str, float] | None = None,
+        categories: Mapping[str, str | None] | None = None,
+        most_per_category: int | None = None,
     ) -> None:
         self._items = _names("item", items)
         self._positions = _names("position", positions)
@@ -84,12 +95,15 @@ class Recommender:
         )
         self._active = np.ones(len(self._items), np.bool_)
         self._visibility_rows: dict[str, None] = {}  # a set in the order of the rows
+        self._terms = ItemTerms(len(self._items))
+        self.most_per_category = most_per_category
         self._state = self._new_state("init", self._params, len(self._items), len(self._positions), self._rng)
         self._serve = reporting(self._module, "score", _serve_kernel(self._module))
         self._update = reporting(self._module, "update", self._module.update)
         self._allocate()
         if visibility is not None:
             self._know_visibility(visibility, visibility_displays)
+        self._set_terms({} if values is None else values, {} if categories is None else categories)
 
     @classmethod
     def from_fit(
@@ -157,17 +171,53 @@ class Recommender:
         """A copy of all counts. Rows are `all_items`, and columns are positions."""
         return Counts.of(self._state.counts)
 
+    @property
+    def values(self) -> dict[str, float]:
+        """What a click on each item is worth."""
+        return {name: self._terms.value(self._items[name]) for name in self.items + self.retired}
+
+    @property
+    def categories(self) -> dict[str, str]:
+        """The category of each item that has one."""
+        named = ((name, self._terms.category(self._items[name])) for name in self.items + self.retired)
+        return {name: category for name, category in named if category is not None}
+
+    @property
+    def most_per_category(self) -> int | None:
+        """How many items of one category a display may have. With None, there is no limit."""
+        return self._most_per_category
+
+    @most_per_category.setter
+    def most_per_category(self, most: int | None) -> None:
+        self._most_per_category = None if most is None else integer_at_least("most_per_category", most, 1)
+        if hasattr(self, "_state"):
+            self._plan_again()
+
+    def set_values(self, values: Mapping[str, float]) -> None:
+        """Change what a click on some items is worth. This takes effect at once.
+
+        An item with the value 0 is shown only if a position would stay empty otherwise.
+        """
+        self._set_terms(values, {})
+
+    def set_categories(self, categories: Mapping[str, str | None]) -> None:
+        """Change the categories of some items. None removes an item from its category. This takes effect at once."""
+        self._set_terms({}, categories)
+
     def recommend(
         self,
         eligible: Iterable[str] | None = None,
         excluded: Iterable[str] = (),
         pinned: Mapping[str, str] | None = None,
+        most_per_category: int | None = None,
     ) -> Display:
         """The display to show now, as {position: item}.
 
         An item is shown only if it is `eligible` and not `excluded`. By default, all items are eligible. `pinned` maps
         positions to items that are shown there even if they are not eligible. A pin of an excluded item is ignored. If
         there are fewer items than positions, the display does not contain the least visible positions.
+
+        `most_per_category` replaces the limit of the page for this display. Pinned items count, and may exceed it.
         """
         eligible_items = None if eligible is None else [self._item(name) for name in string_list("eligible", eligible)]
         requested_pins = {}
@@ -178,7 +228,8 @@ class Recommender:
         excluded_items = [self._item(name) for name in string_list("excluded", excluded)]
         allowed = allowed_items(self._active, eligible_items, excluded_items)
         pins = self._pins(requested_pins, excluded_items) if requested_pins else self._no_pins
-        self._serve(self._params, self._state, self._rng, self._theta, self._kappa, allowed, pins, self._display)
+        rules = self._rules(most_per_category)
+        self._serve(self._params, self._state, self._rng, self._theta, self._kappa, allowed, pins, rules, self._display)
         shown = self._display.tolist()
         return {position: self._item_names[shown[k]] for position, k in self._positions.items() if shown[k] != EMPTY}
 
@@ -218,6 +269,7 @@ class Recommender:
             size = len(self._items) + len(new)
             self._state = self._new_state("grow", self._params, self._state, size, len(self._positions), self._rng)
             self._active = np.concatenate([self._active, np.ones(len(new), np.bool_)])
+            self._terms.grow(size)
         for name in added:
             if name in self._items:
                 self._active[self._items[name]] = True
@@ -277,7 +329,7 @@ class Recommender:
 
     def labels(self) -> Labels:
         """The names of the rows and columns of `counts`, and which items may be shown."""
-        return Labels(list(self._items), list(self._positions), self._active.copy())
+        return Labels(list(self._items), list(self._positions), self._active.copy(), rules=self._rules(None))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything as versioned JSON. A loaded copy continues with exactly the same displays."""
@@ -291,6 +343,9 @@ class Recommender:
             positions=list(self._positions),
             state=_plain(self._state),
             rng=_rng_state(self._rng),
+            values={name: value for name, value in self.values.items() if value != 1.0},
+            categories=self.categories,
+            most_per_category=self.most_per_category,
         )
         save_document(path, "recommender", FORMAT_VERSION, body)
 
@@ -304,6 +359,8 @@ class Recommender:
             raise BadInput(f"{str(path)!r} was saved with the policy module {saved.policy!r}; pass it as policy=")
         try:
             page = cls(saved.items, saved.positions, policy or name, saved.params, seed=_rng(saved.rng))
+            page.most_per_category = saved.most_per_category
+            page._set_terms(saved.values, saved.categories)
             page._state = _refill(page._state, saved.state)
             _recount(page._state.counts)
             problem = problem_found(page._module, "check_state", page._state)
@@ -349,6 +406,31 @@ class Recommender:
         restore(self._state.counts, clicks, skips, counts.displays)
         for _ in range(SETTLING):
             self.recommend()
+
+    def _set_terms(self, values: Mapping[str, float], categories: Mapping[str, str | None]) -> None:
+        """Change values and categories of items. All are checked before one of them changes."""
+        new_values = {
+            self._item(name): value_of(name, value) for name, value in string_mapping("values", values).items()
+        }
+        new_categories = {
+            self._item(name): category_of(name, category)
+            for name, category in string_mapping("categories", categories).items()
+        }
+        if self._terms.change(new_values, new_categories):
+            self._plan_again()
+
+    def _plan_again(self) -> None:
+        """Make a policy that plans its displays forget the plan, because the rules have changed."""
+        if hasattr(self._module, "score_values"):
+            sizes = len(self._items), len(self._positions)
+            self._state = self._new_state("grow", self._params, self._state, *sizes, self._rng)
+
+    def _rules(self, most_per_category: int | None) -> ItemRules:
+        """The rules of one display. A policy that does not learn ignores the values: it shows items at random."""
+        most = self._most_per_category
+        if most_per_category is not None:
+            most = integer_at_least("most_per_category", most_per_category, 1)
+        return self._terms.rules(NO_LIMIT if most is None else most, valued=learns(self._module))
 
     def _allocate(self) -> None:
         self._theta, self._kappa = np.empty(len(self._items)), np.empty(len(self._positions))
@@ -405,6 +487,9 @@ class _SavedRecommender(msgspec.Struct):
     state: dict[str, Any]
     rng: dict[str, Any]
     visibility_rows: list[str] = []
+    values: dict[str, float] = {}
+    categories: dict[str, str] = {}
+    most_per_category: int | None = None
 
 
 def _serve_kernel(module: ModuleType) -> Callable[..., None]:
@@ -413,17 +498,23 @@ def _serve_kernel(module: ModuleType) -> Callable[..., None]:
 
 @cache
 def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    checked = is_outside(policy)  # for policies of slotwise, numba removes the checks before it compiles the kernel
+    # numba removes what the policy does not need before it compiles the kernel
+    checked, plans = is_outside(policy), hasattr(policy, "score_values")
 
     @kernel(depends=(policy,))
-    def serve(params, state, rng, theta, kappa, allowed, pinned, display):  # type: ignore[no-untyped-def]
+    def serve(params, state, rng, theta, kappa, allowed, pinned, rules, display):  # type: ignore[no-untyped-def]
         if checked:
             theta[:] = np.nan
             kappa[:] = np.nan
-        policy.score(params, state, rng, theta, kappa)
+        if plans:
+            policy.score_values(params, state, rng, rules, theta, kappa)
+        else:
+            policy.score(params, state, rng, theta, kappa)
         if checked:
             check_scores(theta, kappa)
-        arrange_among(theta, kappa, allowed, pinned, display)
+        if plans:  # the scores are those of value x theta
+            rules = ItemRules(np.empty(0), rules.categories, rules.most_per_category)
+        arrange_among(theta, kappa, allowed, pinned, rules, display)
 
     return serve
 

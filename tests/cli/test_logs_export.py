@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from tests.service.running_service import START, Client, ManualClock, run_scenario
 
-FIELDS = ["display", "issued", "page", "segment", "layout", "position", "item", "shown", "clicked", "variant"]
+FIELDS = ["display", "issued", "page", "segment", "layout", "position", "item", "shown", "clicked", "variant", "bucket"]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
         return list(parquet.read_table(path).to_pylist())
     if path.suffix == ".ndjson":
         return [json.loads(line) for line in path.read_text().splitlines()]
-    types = {"issued": float, "shown": int, "clicked": int}
+    types = {"issued": float, "shown": int, "clicked": int, "bucket": int}
     with path.open(newline="") as file:
         return [{name: types.get(name, str)(value) for name, value in row.items()} for row in csv.DictReader(file)]
 

@@ -377,3 +377,33 @@ def test_a_page_without_a_name_is_refused(command, service: Process, slotwise) -
 
 def test_an_unknown_page_is_refused(service: Process, slotwise) -> None:
     slotwise("pages", "show", "nowhere", "--url", service.address).assert_refused("'nowhere'")
+
+
+def test_values_and_categories_are_applied_and_shown(apply: Callable[..., CommandResult], show) -> None:
+    text = 'positions = ["hero"]\nmost_per_category = 1\n[items]\nhat = { value = 2.5, category = "head" }\ncap = {}\n'
+    apply(text)
+    assert changes(apply(text, "--json")) == []
+    lines = show().stdout.splitlines()
+    assert "most_per_category 1" in " ".join(" ".join(lines).split())
+    (heads,) = [line for line in lines if "attractiveness" in line]
+    assert [head.strip() for head in re.split("[│┃]", heads)][:4] == ["item", "state", "value", "category"]
+    (hat,) = [line for line in lines if "2.5" in line]
+    assert [cell.strip() for cell in re.split("[│┃]", hat)][:4] == ["hat", "active", "2.5", "head"]
+    apply('positions = ["hero"]\n[items]\nhat = {}\n', "--exact")
+    assert "category" not in show().stdout
+
+
+def test_pins_with_times_are_applied_and_shown(apply: Callable[..., CommandResult], show) -> None:
+    text = 'positions = ["hero", "left"]\n[items]\nhat = {}\ncap = {}\ntie = {}\n[pins]\n'
+    timed = (
+        text
+        + 'hero = { item = "hat", from = 2000-01-01T00:00:00Z }\nleft = { item = "cap", from = 2100-01-01T00:00:00Z }'
+    )
+    assert "pin default/left: cap, from 2100-01-01T00:00:00Z" in changes(apply(timed, "--json"))
+    assert changes(apply(timed, "--json")) == []
+    lines = " ".join(show().stdout.split())
+    assert "hat is pinned to default/hero for a time (hat, from 2000-01-01T00:00:00Z)" in lines
+    assert "cap is pinned to default/left, without effect: it is not pinned yet" in lines
+    ended = text + 'hero = "tie"\nleft = { item = "hat", until = 2001-01-01T00:00:00Z }'
+    assert changes(apply(ended, "--json"))[0] == "pin default/hero: hat, from 2000-01-01T00:00:00Z removed"
+    assert "it is no longer pinned" in " ".join(show().stdout.split())

@@ -12,12 +12,14 @@ from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 GOOD = """
 page = "shop"
 holdout = 0.1
+most_per_category = 2
 [layouts]
 desktop = ["hero", "left"]
 mobile = ["first"]
 [items]
 "straw hat" = {}
 tie = { state = "paused", prior = { clicks = 1, views = 10 }, valid_until = 2026-12-24T18:00:00Z }
+coat = { value = 2.5, category = "coats" }
 [pins.mobile]
 first = "straw hat"
 """
@@ -31,7 +33,8 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_file_is_read(tmp_path: Path) -> None:
     file = read_page(written(tmp_path, GOOD))
-    assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie"])
+    assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie", "coat"])
+    assert (file.spec.most_per_category, file.items["coat"]) == (2, ItemSpec(value=2.5, category="coats"))
     assert file.spec.all_layouts() == {"desktop": ["hero", "left"], "mobile": ["first"]}
     assert file.items["tie"] == ItemSpec("paused", ItemPrior(1, 10), None, 1798135200.0)
     assert file.pins == {"mobile": {"first": "straw hat"}}
@@ -40,6 +43,29 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 def test_a_page_with_one_layout_does_not_name_it(tmp_path: Path) -> None:
     text = 'page = "shop"\npositions = ["hero"]\nitems = { hat = {} }\npins = { hero = "hat" }'
     assert read_page(written(tmp_path, text)).pins == {"default": {"hero": "hat"}}
+
+
+def test_pins_may_have_times(tmp_path: Path) -> None:
+    text = """page = "shop"
+positions = ["hero", "left"]
+items = { hat = {} }
+[pins]
+hero = { item = "hat", until = 2026-12-24T18:00:00Z }
+left = { item = "hat", from = 2026-12-24T18:00:00Z }
+"""
+    christmas = 1798135200.0
+    pins = {"hero": {"item": "hat", "until": christmas}, "left": {"item": "hat", "from": christmas}}
+    assert read_page(written(tmp_path, text)).pins == {"default": pins}
+    always = text.replace('left = { item = "hat", from = 2026-12-24T18:00:00Z }', "").replace(", until", "# ")
+    assert read_page(written(tmp_path, always.replace("# ", " } # "))).pins == {"default": {"hero": "hat"}}
+    for wrong, message in (
+        (text.replace("18:00:00Z }\nleft", "18:00:01Z }\nleft"), "pins.left: item 'hat' is pinned at two positions"),
+        (text.replace("from = 2026-12-24T18:00:00Z", "from = 2026-12-24"), "pins.left.from: .* is not a time"),
+        (text.replace("from =", "until = 5, from ="), "pins.left.until: 5 is not after from"),
+        (text.replace("from =", "start ="), "pins.left.*start"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            read_page(written(tmp_path, wrong))
 
 
 def test_the_sample_is_a_valid_page() -> None:

@@ -1,6 +1,7 @@
 """The contract of every policy: these tests run on all policies of the package, and on one from outside."""
 
 import re
+from itertools import permutations
 from pathlib import Path
 from types import ModuleType
 
@@ -9,7 +10,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.clickmodels._click_model import ClickModel, Feedback
-from slotwise.policies._policy_module import can_serve, feedback_of, find, keeps_counts, make_params
+from slotwise.policies._policy_module import can_serve, feedback_of, find, keeps_counts, learns, make_params
 from slotwise.simulation.simulate import generators
 from slotwise.simulation.simulation_loop import loop_of
 
@@ -134,3 +135,37 @@ def test_a_serving_policy_keeps_its_counts_when_it_grows(policy: ModuleType) -> 
     display = np.empty(3, np.int64)
     policy.choose(params, larger, rng, display)
     assert len(set(display.tolist())) == 3
+
+
+@pytest.mark.parametrize("most", [None, 1, 2])
+def test_displays_of_a_serving_policy_follow_values_and_limits(policy: ModuleType, most: int | None) -> None:
+    """Every display has the largest sum of value x theta x kappa, among those within the limit of a category.
+
+    The thetas and kappas are the scores of the policy in that round. A policy that does not learn ignores the values.
+    """
+    if not can_serve(policy):
+        pytest.skip("this policy runs in the simulator only")
+    names, positions = list("abcdef"), ["one", "two", "three"]
+    values, categories = {"c": 3.0, "d": 0.5, "e": 2.0}, {"a": "x", "b": "x", "c": "x", "d": "y", "e": "y"}
+    settings = {"kappa": "em"} if "kappa" in policy.Params._fields else {}
+    page = sw.Recommender(names, positions, policy, settings, 1, None, None, values, categories, most)
+    clicks = np.random.default_rng(4)
+    changed = 0
+    for _ in range(40):
+        display = page.recommend()
+        weights, worth = page._theta, np.array([values.get(name, 1.0) for name in names])
+        if learns(policy) and not hasattr(policy, "score_values"):
+            weights = weights * worth
+        possible = [
+            row
+            for row in permutations(range(6), 3)
+            if most is None or max(sum(categories.get(names[k]) == group for k in row) for group in "xy") <= most
+        ]
+        rewards = [float((weights[list(row)] * page._kappa).sum()) for row in possible]
+        row = tuple(names.index(display[position]) for position in positions)
+        assert row in possible
+        assert rewards[possible.index(row)] >= max(rewards) - 1e-12
+        plain = np.argsort(-page._theta)[np.argsort(np.argsort(-page._kappa))]
+        changed += tuple(plain.tolist()) != row
+        page.learn(display, [where for where, item in display.items() if clicks.random() < 0.1 + 0.1 * (item in "ab")])
+    assert changed > 0 or hasattr(policy, "score_values") or (most is None and not learns(policy))

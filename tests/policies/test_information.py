@@ -1,15 +1,16 @@
 """Information-directed sampling: information and mixtures against plain implementations of the formulas."""
 
-from itertools import combinations
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 
+from slotwise.arrange import NO_CATEGORY, NO_LIMIT, NO_RULES, ItemRules
 from slotwise.checks import Floats
-from slotwise.inference.sampling.ensemble import empty_ensemble
 from slotwise.policies._candidate_displays import Leaders, choose_mixture, rank_by
 from slotwise.policies._information import Outlook, best_mixture, cells_of, information
-from tests.policies.plain_python_replay import best_first
 
 
 def plain_information(chances: Floats, labels: Floats) -> float:
@@ -69,10 +70,33 @@ def test_ranks() -> None:
         assert ranked.tolist() == sorted(range(n), key=lambda k: (-values[k], k))[:3]
 
 
-def plain_choice(theta: Floats, kappa: Floats) -> tuple[list[int], float]:
+RULES = {
+    "no rules": NO_RULES,
+    "values": ItemRules(np.array([1.1, 1.05, 1.0, 0.9, 0.85]), np.empty(0, np.int64), NO_LIMIT),
+    "a limit": ItemRules(np.empty(0), np.array([0, 0, NO_CATEGORY, 1, 1]), 1),
+    "values and a limit": ItemRules(np.array([11.0, 10.5, 10.0, 9.0, 8.5]), np.array([0, 1, 0, 1, 1]), 2),
+}
+
+
+def plain_best(theta: Floats, kappa: Floats, rules: ItemRules) -> list[int]:
+    """The display with the largest sum of value x theta x kappa, among those within the limit."""
+    weights = theta * rules.values if rules.values.size else theta
+    possible = [display for display in permutations(range(theta.size), kappa.size) if fits(display, rules)]
+    return list(max(possible, key=lambda display: float((weights[list(display)] * kappa).sum())))
+
+
+def fits(display: Sequence[int], rules: ItemRules) -> bool:
+    if not rules.has_limit:
+        return True
+    numbers = Counter(rules.categories[list(display)].tolist())
+    return all(number <= rules.most_per_category for category, number in numbers.items() if category != NO_CATEGORY)
+
+
+def plain_choice(theta: Floats, kappa: Floats, rules: ItemRules) -> tuple[list[int], float]:
     """The display to mix with the greedy one, and how often it is shown."""
     draws, (n_items, n_positions) = len(theta), (theta.shape[1], kappa.shape[1])
-    best = np.array([best_first(theta[m], kappa[m]) for m in range(draws)])
+    best = np.array([plain_best(theta[m], kappa[m], rules) for m in range(draws)])
+    values = rules.values[:, None] if rules.values.size else np.ones((n_items, 1))
     p = theta[:, :, None] * kappa[:, None, :]
     known = np.zeros((n_items, n_positions))
     for item in range(n_items):
@@ -80,16 +104,17 @@ def plain_choice(theta: Floats, kappa: Floats) -> tuple[list[int], float]:
         for position in range(n_positions):
             cell = p[:, item, position]
             known[item, position] = max(plain_information(cell, labels) for labels in (where, best[:, position]))
-    most = np.mean([p[m, best[m], range(n_positions)].sum() for m in range(draws)])
+    most = np.mean([(values * p[m])[best[m], range(n_positions)].sum() for m in range(draws)])
 
     def outlook(display: list[int]) -> tuple[float, float]:
         cells = display, range(n_positions)
-        return max(most - p.mean(axis=0)[cells].sum(), 0.0), known[cells].sum()
+        return max(most - (values * p.mean(axis=0))[cells].sum(), 0.0), known[cells].sum()
 
-    greedy = best_first(theta.mean(axis=0), kappa.mean(axis=0))
+    greedy = plain_best(theta.mean(axis=0), kappa.mean(axis=0), rules)
     d0, g0 = outlook(greedy)
     least, chosen = (d0**2 / g0 if g0 > 0 else np.inf), (greedy, 0.0)
-    for display in [*best.tolist(), *neighbours(greedy, kappa.mean(axis=0), n_items)]:
+    others = [display for display in neighbours(greedy, kappa.mean(axis=0), n_items) if fits(display, rules)]
+    for display in [*best.tolist(), *others]:
         d1, g1 = outlook(display)
         for chance in np.linspace(0, 1, 201):
             regret, learnt = d0 + chance * (d1 - d0), g0 + chance * (g1 - g0)
@@ -114,22 +139,24 @@ def neighbours(greedy: list[int], kappa: Floats, n_items: int) -> list[list[int]
     return [[row[places.index(place)] for place in range(len(kappa))] for row in ranked]
 
 
-def test_the_mixture_is_that_of_a_plain_implementation() -> None:
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_the_mixture_is_that_of_a_plain_implementation(rules: ItemRules) -> None:
     """40 random ensembles. The plain implementation tries 201 probabilities for each candidate."""
     rng = np.random.default_rng(6)
     mixed = 0
     for _ in range(40):
-        ensemble = empty_ensemble(24, 5, 3)
-        ensemble.theta[:] = 0.3 + 0.1 * np.arange(5) * rng.random() + 0.1 * rng.random((24, 5))
-        ensemble.kappa[:] = [0.2, 0.5, 0.3] + 0.2 * rng.random() * rng.random((24, 3))
-        leaders = Leaders(np.empty(3, np.int64), np.empty(3, np.int64))
-        rank_by(ensemble.theta.mean(axis=0), leaders.items)
-        rank_by(ensemble.kappa.mean(axis=0), leaders.places)
-        best = np.array([best_first(*draw) for draw in zip(ensemble.theta, ensemble.kappa, strict=True)])
-        best_clicks = (ensemble.theta[np.arange(24)[:, None], best] * ensemble.kappa).sum(axis=1).mean()
-        display = np.empty(3, np.int64)
-        chance = choose_mixture(cells_of(ensemble.theta, ensemble.kappa, best), best, best_clicks, leaders, display)
-        expected = plain_choice(ensemble.theta, ensemble.kappa)
+        theta = 0.3 + 0.1 * np.arange(5) * rng.random() + 0.1 * rng.random((24, 5))
+        kappa = [0.2, 0.5, 0.3] + 0.2 * rng.random() * rng.random((24, 3))
+        leaders, greedy = Leaders(np.empty(3, np.int64), np.empty(3, np.int64)), np.empty(3, np.int64)
+        rank_by(kappa.mean(axis=0), leaders.places)
+        greedy[:] = plain_best(theta.mean(axis=0), kappa.mean(axis=0), rules)
+        leaders.items[:] = greedy[leaders.places]
+        best = np.array([plain_best(*draw, rules) for draw in zip(theta, kappa, strict=True)])
+        values = rules.values if rules.values.size else np.ones(5)
+        best_reward = ((values * theta)[np.arange(24)[:, None], best] * kappa).sum(axis=1).mean()
+        display, cells = np.empty(3, np.int64), cells_of(theta, kappa, best, rules.values)
+        chance = choose_mixture(cells, best, best_reward, leaders, rules, display)
+        expected = plain_choice(theta, kappa, rules)
         assert chance == pytest.approx(expected[1], abs=5e-3)
         assert display.tolist() == expected[0]
         mixed += 0.0 < chance < 1.0

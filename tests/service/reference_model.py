@@ -10,7 +10,7 @@ from slotwise.service.store import display_log
 from slotwise.service.store.interface import Event
 
 STEPS = 8  # epochs in a half-life
-HOUR = 3600
+HOUR, DAY = 3600, 86400
 CellKey = tuple[str, str, str, str]  # item, segment, layout, position
 
 
@@ -24,6 +24,7 @@ class PlainPage:
     base: dict[CellKey, list[float]] = field(default_factory=dict)  # weighted as of `base_epoch`
     base_displays: float = 0.0
     base_epoch: int = 0
+    allocation: int = 1
 
     def pass_time(self, now: float) -> None:
         if self.half_life is not None and now > self.began:
@@ -50,6 +51,8 @@ class PlainDisplay:
     epoch: int
     counting: str  # issued, viewed or never
     items: dict[str, str]
+    allocation: int
+    bucket: int
     viewed: bool = False
     discarded: bool = False
     clicked: set[str] = field(default_factory=set)
@@ -71,6 +74,9 @@ class PlainModel:
         self.log: dict[str, PlainDisplay] = {}
         self.event_ids: dict[str, tuple[int, EventKind, str]] = {}
         self.rates: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+        self.days: dict[tuple[str, int], dict[tuple[int, str, int], list[int]]] = defaultdict(
+            lambda: defaultdict(lambda: [0, 0, 0])
+        )  # (page, allocation) -> (day, variant, bucket) -> displays, registers, clicks
 
     def issue(self, display: PlainDisplay) -> None:
         assert display.id not in self.log
@@ -121,8 +127,11 @@ class PlainModel:
 
     def _update_rate(self, display: PlainDisplay, before: tuple[int, int, int]) -> None:
         rate = self.rates[display.page][int(display.issued // HOUR), display.variant]
+        days = self.days[display.page, display.allocation]
+        day = days[int(display.issued // DAY), display.variant, display.bucket]
         for k, (new, old) in enumerate(zip(display.total(), before, strict=True)):
             rate[k] += new - old
+            day[k] += new - old
 
     def pass_time(self, now: float) -> None:
         for page in self.pages.values():

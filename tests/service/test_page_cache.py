@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slotwise.service.pages.page_definition import ItemSpec
@@ -12,7 +13,7 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
 from slotwise.service.verify import verify
-from tests.service.running_service import START, Client, run_scenario
+from tests.service.running_service import ITEMS, POSITIONS, START, Client, run_scenario
 from tests.waiting import HANG
 
 
@@ -90,7 +91,7 @@ def test_a_page_that_changes_while_it_is_built_is_read_again(
             body = model.page.body
             await client.service.save_page("shop", lambda _: body.with_spec(body.spec), None)
         elif change == "import":
-            await client.service.import_counts(model, [], 7.0, None)
+            await client.service.import_counts(model, np.empty((0, 5)), 7.0, None)
         else:
             client.service._pages.clear()
         slow.go_on.set()
@@ -127,12 +128,14 @@ def test_pages_that_were_not_used_for_longest_leave_the_memory(tmp_path: Path) -
     async def scenario(client: Client) -> None:
         pages = client.service._pages
         for name in ("a", "b", "c"):
-            await client.page(name)
+            await client.page(name, items=ITEMS[: len(POSITIONS)])  # so every item is shown, and has a row
             await client.recommend(name)
+        await pages.apply_pending()
         pages._most_bytes = 2 * pages._n_bytes // 3 + 1
         shown = await client.recommend("a")
-        await client.page("d")
+        await client.page("d", items=ITEMS[: len(POSITIONS)])
         await client.recommend("d")
+        await pages.apply_pending()
         assert [model.page.name for model in pages.loaded()] == ["a", "d"]
         assert pages._n_bytes == sum(model.n_bytes for model in pages.loaded())
         click = {"type": "click", "display": shown["id"], "position": "hero"}

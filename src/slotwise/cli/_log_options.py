@@ -11,6 +11,7 @@ from slotwise.checks import BadInput
 from slotwise.cli import _console as console
 
 if TYPE_CHECKING:
+    from slotwise.logs.line_filters import Filter
     from slotwise.logs.opened_log import CountOptions
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": ""}
@@ -116,6 +117,15 @@ class LogOptions:
             raise BadInput("--since and --until need the column with the date: --date COLUMN")
         dates = between(self.date, self.since, self.until) if self.date else []
         return [parse(text) for text in self.where or []] + dates
+
+
+def page_filters(page: str | None, layout: str | None, where: list[str] | None = None) -> "list[Filter]":
+    """Filters of an exported log: comparisons such as segment=mobile, and one page and layout."""
+    from slotwise.logs.line_filters import Filter, parse
+
+    selected = {"page": page, "layout": layout}
+    names = [Filter(column, "=", name) for column, name in selected.items() if name is not None]
+    return [parse(text) for text in where or []] + names
 
 
 def counting_bar(add_bar: console.AddBar) -> Callable[[float], None]:

@@ -7,7 +7,7 @@ from rich.table import Column, Table
 
 from slotwise.cli import _console as console
 from slotwise.client.likely_display import likely_display
-from slotwise.client.pages import why_not_shown
+from slotwise.client.pages import pin_text, pinned_item, why_pin_is_ignored
 from slotwise.notebook import plural
 
 UNKNOWN = "-"
@@ -24,7 +24,7 @@ def print_page(page: PageDict, insights: PageDict | None, segment: str, verbose:
         whom = f"segment {segment}" if segment else "visitors without a segment (--segment shows another)"
         console.print_line(f"for {whom}:")
     _print_positions(page, insights or {}, segment)
-    _print_ineffective_pins(page)
+    _print_pins_with_times(page)
     _print_items(page, insights or {}, segment)
 
 
@@ -96,7 +96,13 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
 def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:
     """The item that visitors see at each position. A learnt item is left out if its position has no counts."""
     if not insights:
-        return {place: f"{item} (pinned)" for place, item in _pins(page).items()}
+        items = {row["item"]: row for row in page["items"]}
+        pinned = {place: (pinned_item(pin), pin) for place, pin in _pins(page).items()}
+        return {
+            place: f"{item} (pinned)"
+            for place, (item, pin) in pinned.items()
+            if not why_pin_is_ignored(pin, items[item])
+        }
     rows = [row for row in insights.get("shown", []) if row["segment"] == segment]
     reasons = {"pinned": "pinned", "default": "default order"}
     seen = {
@@ -123,28 +129,35 @@ def _likely_items(rows: list[PageDict], key: str, observed: set[Place]) -> dict[
     return found
 
 
-def _print_ineffective_pins(page: PageDict) -> None:
+def _print_pins_with_times(page: PageDict) -> None:
+    """Print the pins that have no effect now, and those that apply for a time only."""
     rows = {row["item"]: row for row in page["items"]}
-    for (layout, position), item in _pins(page).items():
-        reason = why_not_shown(rows[item])
+    for (layout, position), pin in _pins(page).items():
+        item = pinned_item(pin)
+        reason, where = why_pin_is_ignored(pin, rows[item]), f"is pinned to {layout}/{position}"
+        times = "" if isinstance(pin, str) else f" ({pin_text(pin)})"
         if reason:
-            console.print_line(f"{item} is pinned to {layout}/{position}, without effect: it is {reason}")
+            console.print_line(f"{item} {where}, without effect: it is {reason}{times}")
+        elif times:
+            console.print_line(f"{item} {where} for a time{times}")
 
 
-def _pins(page: PageDict) -> dict[Place, str]:
-    return {(layout, position): item for layout, pins in page["pins"].items() for position, item in pins.items()}
+def _pins(page: PageDict) -> dict[Place, Any]:
+    return {(layout, position): pin for layout, pins in page["pins"].items() for position, pin in pins.items()}
 
 
 def _print_items(page: PageDict, insights: PageDict, segment: str) -> None:
     thetas = {row["item"]: row for row in insights.get("theta", []) if row["segment"] == segment}
     numbers = (Column("attractiveness", no_wrap=True), Column("clicks", no_wrap=True), Column("skips", no_wrap=True))
-    table = Table("item", "state", *numbers, show_edge=False)
+    named = [key for key, usual in (("value", 1.0), ("category", None)) if any(r[key] != usual for r in page["items"])]
+    table = Table("item", "state", *named, *numbers, show_edge=False)
     for row in page["items"]:
         cells = [cell for cell in insights.get("counts", []) if cell["item"] == row["item"]]
         sums = [f"{sum(cell[key] for cell in cells):,.0f}" if insights else "" for key in ("clicks", "skips")]
         informed = row["prior"] is not None or any(cell["segment"] == segment for cell in cells)
         theta = _format_estimate(thetas.get(row["item"]) if informed else None)
-        table.add_row(*map(escape, (row["item"], row["state"], theta, *sums)))
+        terms = ["" if row[key] is None else _format_setting(key, row[key]) for key in named]
+        table.add_row(*map(escape, (row["item"], row["state"], *terms, theta, *sums)))
     console.stdout.print(table)
 
 

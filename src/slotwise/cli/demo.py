@@ -102,8 +102,7 @@ def _make_generator(
 
     with HttpClient(url, key) as client:
         apply(client, shop)
-        items, positions = pages.outline(pages.fetch_existing_page(client, shop.page))
-        visitors = Visitors(truth, items, positions, seed)
+        visitors = Visitors.of_page(truth, pages.outline(pages.fetch_existing_page(client, shop.page)), seed)
         return LoadGenerator(client.address, visitors, LoadPlan(shop.page, **schedule), key)
 
 

@@ -11,14 +11,19 @@ from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
 from slotwise.cli._evaluation_table import EvaluatedLog, evaluation_summary, print_evaluation
-from slotwise.cli._log_options import counting_bar, parse_tolerance, print_account, print_independent_displays
+from slotwise.cli._log_options import (
+    counting_bar,
+    page_filters,
+    parse_tolerance,
+    print_account,
+    print_independent_displays,
+)
 from slotwise.cli._parsing import check_chart_paths, parse_list, parse_policy
 from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.checks import Floats
     from slotwise.logs.display_cells import DisplayCells
-    from slotwise.logs.line_filters import Filter
 
 
 @app.command(
@@ -69,7 +74,7 @@ def evaluate(
     check_chart_paths(chart)
     check_level(level)
     with console.progress_bars(1, quiet or as_json) as add_bar:
-        filters = _filters(where, page, layout)
+        filters = page_filters(page, layout, where)
         counted = count_displays(files, CountOptions(filters, parse_tolerance(max_bad), progress=counting_bar(add_bar)))
     print_account(counted.account, quiet)
     weighted = choose_variant(counted.cells, variant)
@@ -88,15 +93,6 @@ def evaluate(
         print_independent_displays()
     for path in chart or []:
         console.print_written(path)
-
-
-def _filters(where: list[str] | None, page: str | None, layout: str | None) -> "list[Filter]":
-    from slotwise.logs.line_filters import Filter, parse
-
-    selected = {"page": page, "layout": layout}
-    return [parse(text) for text in where or []] + [
-        Filter(column, "=", name) for column, name in selected.items() if name is not None
-    ]
 
 
 def _shares(order: str | None, policy: str | None, cells: "DisplayCells", weighted: str, seed: int) -> "Floats":

@@ -64,10 +64,9 @@ def load(
         integer_at_least("--delay", delay, least=0),
     )
     truth, described = click_model.choose()
-    address, (items, positions) = _read_page(service, page, truth, create)
-    generator = LoadGenerator(
-        address, Visitors(truth, items, positions, integer_at_least("--seed", seed, least=0)), plan, service.key
-    )
+    address, outline = _read_page(service, page, truth, create)
+    visitors = Visitors.of_page(truth, outline, integer_at_least("--seed", seed, least=0))
+    generator = LoadGenerator(address, visitors, plan, service.key)
     report = run_load(generator, quiet or as_json)
     if chart and report.learning_curve:
         _save_charts(report, generator.visitors.regret_at_random, chart)
@@ -84,7 +83,7 @@ def load(
 
 
 def _read_page(service: ServiceOptions, page: str, truth: Any, create: bool) -> Any:
-    """The address of the service, and the items and positions of the page."""
+    """The address of the service, and the outline of the page."""
     from slotwise.client import pages
 
     with service.client() as client:

@@ -3,7 +3,7 @@
 Positions in this log may have any names, but the lines of a display are in the order of the page.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -40,6 +40,12 @@ def merge_order(order: list[str], display: Sequence[str]) -> None:
         else:
             order.insert(place, position)
             place += 1
+
+
+def in_page_order(positions: Iterable[str], order: Sequence[str]) -> list[str]:
+    """The positions in the order of the page. Positions that the order lacks come last, as they are given."""
+    rank = {position: k for k, position in enumerate(order)}
+    return sorted(positions, key=lambda position: rank.get(position, len(rank)))
 
 
 class _LogLine(msgspec.Struct):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from slotwise.arrange import ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays
 from slotwise.inference.sampling.coordinates import ChainState
@@ -48,6 +49,13 @@ class EnsembleSource(Protocol):
         With `far`, the counts have changed so much that the memory may be far from the bulk of the posterior.
         """
 
+    def select(self, memory: Any, rows: Ints, columns: Ints) -> Any:
+        """The memory for counts with these rows and columns of the counts before. New ones have the number -1."""
+
+    @property
+    def shares_prior(self) -> bool:
+        """Whether items without counts need no rows, because their thetas are draws from the `beta` of each draw."""
+
     @property
     def takes_shared_draws(self) -> bool:
         """Whether a page can use draws that the pages of a template share."""
@@ -59,13 +67,14 @@ class EnsembleSource(Protocol):
 
     @property
     def planner(self) -> "Planner | None":
-        """A function that plans displays, if the policy does so. It is called with at least as many items as positions.
+        """A function that plans displays, if the policy does so. It returns None if too few items fit into a display.
 
-        Its arguments are the settings, and the draws of theta and kappa for the items and positions of one display.
+        Its arguments are the settings, the draws of theta and kappa for the items and positions of one display, and the
+        rules for these items.
         """
 
 
-Planner = Callable[[Any, Floats, Floats], PlannedDisplays]
+Planner = Callable[[Any, Floats, Floats, ItemRules], PlannedDisplays | None]
 
 
 def ensemble_source(policy: ModuleType) -> EnsembleSource:
@@ -98,6 +107,7 @@ class PosteriorEnsemble:
         planner: Planner | None = None,
     ) -> None:
         self._learnt, self._free_from, self.planner = learnt, free_from, planner
+        self.shares_prior = planner is None  # a plan compares the draws of all items
 
     def draw(
         self, params: Any, counts: CountArrays, memory: ChainState | None, far: bool, rng: np.random.Generator
@@ -121,6 +131,16 @@ class PosteriorEnsemble:
             done += step
         return draws, chain
 
+    def select(self, memory: ChainState | None, rows: Ints, columns: Ints) -> ChainState | None:
+        """The chain with these items and positions. It is NaN where they are new."""
+        if memory is None:
+            return None
+        theta, kappa = (
+            np.where(rows < 0, np.nan, memory.theta[rows]),
+            np.where(columns < 0, np.nan, memory.kappa[columns]),
+        )
+        return ChainState(theta, kappa, memory.beta.copy())
+
     def draw_given(
         self, params: Any, counts: CountArrays, shared: TemplateDraws, rng: np.random.Generator
     ) -> EnsembleDraws:
@@ -141,6 +161,10 @@ class ScoreEnsemble:
     def __init__(self, policy_name: str, draws: int = DRAWS) -> None:
         self._policy_name, self._draws = policy_name, draws
         self.planner: Planner | None = None
+        self.shares_prior = False  # the policy alone knows the score of an item without counts
+
+    def select(self, memory: Any, rows: Ints, columns: Ints) -> Any:
+        """Nothing: the policy estimates again."""
 
     def draw(
         self, params: Any, counts: CountArrays, memory: Any, far: bool, rng: np.random.Generator
@@ -185,6 +209,8 @@ def _build_fill(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[...
 def _chain(memory: ChainState | None, n_items: int, n_positions: int, rng: np.random.Generator) -> ChainState:
     theta, kappa, beta = rng.random(n_items), rng.random(n_positions), np.ones(2)
     if memory is not None:
-        theta[: memory.theta.size], kappa[: memory.kappa.size] = memory.theta, memory.kappa
+        theta = rng.beta(memory.beta[0], memory.beta[1], n_items)
+        for values, known in ((theta, memory.theta), (kappa, memory.kappa)):
+            values[: known.size] = np.where(np.isnan(known), values[: known.size], known)
         beta = memory.beta.copy()
     return ChainState(theta, kappa, beta)

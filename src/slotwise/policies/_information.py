@@ -16,9 +16,12 @@ _LEAST_VARIANCE = 1e-12  # of a click
 
 
 class Cells(NamedTuple):
-    """The expected clicks and information of each item at each position."""
+    """The expected reward and information of each item at each position. The reward of a click is the item's value.
 
-    clicks: Floats  # N x L: the mean click probability
+    The information does not depend on the values, because a click is observed, whatever it is worth.
+    """
+
+    reward: Floats  # N x L: the mean click probability, times the value
     information: Floats  # N x L: about the best position of the item, or about the best item of the position
 
 
@@ -37,12 +40,15 @@ class Mixture(NamedTuple):
 
 
 @kernel
-def cells_of(thetas: Floats, kappas: Floats, best: Ints) -> Cells:
-    """The clicks and information of every cell. The rows are draws, and `best[m]` is the best display under draw m."""
+def cells_of(thetas: Floats, kappas: Floats, best: Ints, values: Floats) -> Cells:
+    """The reward and information of every cell. The rows are draws, and `best[m]` is the best display under draw m.
+
+    If `values` is empty, every item has the value 1.
+    """
     draws, n_items = thetas.shape
     n_positions = kappas.shape[1]
     cells = Cells(np.zeros((n_items, n_positions)), np.zeros((n_items, n_positions)))
-    clicks, learnt = cells.clicks, cells.information
+    reward, learnt = cells.reward, cells.information
     best_positions = np.full((n_items, draws), n_positions, np.int64)  # n_positions means not displayed
     best_items, chances = np.empty((n_positions, draws), np.int64), np.empty(draws)
     for position in range(n_positions):
@@ -51,10 +57,11 @@ def cells_of(thetas: Floats, kappas: Floats, best: Ints) -> Cells:
             best_positions[best[draw, position], draw] = position
     sums, sizes = np.empty(max(draws, n_positions + 1)), np.empty(max(draws, n_positions + 1))
     for item in range(n_items):
+        value = values[item] if values.size > 0 else 1.0
         for position in range(n_positions):
             for draw in range(draws):
                 chances[draw] = thetas[draw, item] * kappas[draw, position]
-                clicks[item, position] += chances[draw] / draws
+                reward[item, position] += value * chances[draw] / draws
             on_position = information(chances, best_positions[item], sums, sizes)
             on_item = information(chances, best_items[position], sums, sizes)
             learnt[item, position] = max(on_position, on_item)
@@ -110,13 +117,13 @@ def information(chances: Floats, labels: Ints, sums: Floats, sizes: Floats) -> f
 
 
 @kernel(inline=True)
-def outlook(cells: Cells, best_clicks: float, display: Ints) -> Outlook:
-    """The information of a display, and its regret against displays whose expected clicks are `best_clicks`."""
-    clicks, learnt = 0.0, 0.0
+def outlook(cells: Cells, best_reward: float, display: Ints) -> Outlook:
+    """The information of a display, and its regret against displays whose expected reward is `best_reward`."""
+    reward, learnt = 0.0, 0.0
     for position in range(display.size):
-        clicks += cells.clicks[display[position], position]
+        reward += cells.reward[display[position], position]
         learnt += cells.information[display[position], position]
-    return Outlook(max(best_clicks - clicks, 0.0), learnt)
+    return Outlook(max(best_reward - reward, 0.0), learnt)
 
 
 @kernel(inline=True)

@@ -26,7 +26,12 @@ _loaded_sources: dict[str, bytes] = {}  # the source of each policy file, by the
 
 NAMES = ("Params", "State", "init", "choose", "update")
 SERVING_NAMES = ("score", "grow")
-KERNELS = ("choose", "update", "score")  # called by compiled loops; init and grow may be plain functions
+KERNELS = (
+    "choose",
+    "update",
+    "score",
+    "score_values",
+)  # called by compiled loops; init and grow may be plain functions
 SETTING_TYPES = "float, int, bool, IntEnum, array, Model or BestDisplay"
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
@@ -35,6 +40,7 @@ SIGNATURES = {
     "check": ("params",),
     "check_state": ("state",),
     "score": ("params", "state", "rng", "theta", "kappa"),
+    "score_values": ("params", "state", "rng", "rules", "theta", "kappa"),
     "grow": ("params", "state", "n_items", "n_positions", "rng"),
 }
 

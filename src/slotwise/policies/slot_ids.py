@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import EMPTY, arrange
+from slotwise.arrange import EMPTY, NO_LIMIT, ItemRules, arrange_among
 from slotwise.checks import Floats, Ints
 from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
@@ -47,6 +47,7 @@ class Plan(NamedTuple):
     displays: Ints  # M + 2 x L: the best display under each draw, the greedy one, and the one mixed with it
     chance: Floats  # one number: how often the display that is mixed with the greedy one is shown instead
     least_share: Floats  # M: of the items in the draw's best display, the smallest share of draws that show an item
+    most_per_category: Ints  # one number: the limit that the plan was made for
 
 
 class LikelyDraws(NamedTuple):
@@ -55,7 +56,7 @@ class LikelyDraws(NamedTuple):
     theta: Floats  # K x N
     kappa: Floats  # K x L
     best: Ints  # K x L: the best display under each of them
-    best_clicks: float  # the mean over draws of the expected clicks of the draw's best display
+    best_reward: float  # the mean over draws of the expected reward of the draw's best display
 
 
 class State(NamedTuple):
@@ -130,7 +131,7 @@ def _state(draws: int, counts: CountArrays, chain: ChainState) -> State:
         single_component(n_items, n_positions),
         empty_ensemble(draws, n_items, n_positions),
         Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)),
-        Plan(displays, np.zeros(1), np.zeros(draws)),
+        Plan(displays, np.zeros(1), np.zeros(draws), np.zeros(1, np.int64)),
     )
 
 
@@ -148,14 +149,33 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
     If some of its items are not allowed, other items replace them, in the order of the draw or of the posterior means.
     """
-    row = _row(params, state, rng)
+    _fill_scores(params, state, _row(params, state, rng), np.empty(0), theta, kappa)
+
+
+@kernel
+def score_values(
+    params: Params, state: State, rng: np.random.Generator, rules: ItemRules, theta: Floats, kappa: Floats
+) -> None:
+    """Like `score`, for a plan that follows the rules. The scores of items are those of value x theta.
+
+    If a request has another limit than the plan, the best display under a draw is shown, as in Thompson sampling.
+    """
+    if needs_refill(state.counts, state.ensemble.drawn_at, params.growth):
+        _refill(params, state, rules, rng)
+    row = _pick_row(params, state, rules.most_per_category, rng)
+    _fill_scores(params, state, row, rules.values, theta, kappa)
+
+
+@kernel
+def _fill_scores(params: Params, state: State, row: int, values: Floats, theta: Floats, kappa: Floats) -> None:
     ensemble, displays, places = state.ensemble, state.plan.displays, state.leaders.places
-    if row < params.draws:
-        copy(ensemble.theta[row], theta)
-        copy(ensemble.kappa[row], kappa)
+    is_draw = row < params.draws
+    copy(ensemble.theta[row] if is_draw else ensemble.mean_theta, theta)
+    copy(ensemble.kappa[row] if is_draw else ensemble.mean_kappa, kappa)
+    for item in range(values.size):
+        theta[item] *= values[item]
+    if is_draw:
         return
-    copy(ensemble.mean_theta, theta)
-    copy(ensemble.mean_kappa, kappa)
     above = theta.max()
     for rank in range(places.size):
         theta[displays[row, places[rank]]] = above + places.size - rank
@@ -166,38 +186,56 @@ update = count_display(__name__)
 
 @kernel
 def _row(params: Params, state: State, rng: np.random.Generator) -> int:
-    """The row of the plan to show now."""
+    """The row of the plan to show now, if there are no rules."""
     if needs_refill(state.counts, state.ensemble.drawn_at, params.growth):
-        chain = ChainState(state.theta, state.kappa, state.beta)
-        refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
-        _make_plan(params.unlikely, state.ensemble, state.leaders, state.plan)
-    plan, few_items = state.plan, state.theta.size < state.kappa.size
+        _refill(params, state, ItemRules(np.empty(0), np.empty(0, np.int64), NO_LIMIT), rng)
+    return _pick_row(params, state, NO_LIMIT, rng)
+
+
+@kernel
+def _refill(params: Params, state: State, rules: ItemRules, rng: np.random.Generator) -> None:
+    chain = ChainState(state.theta, state.kappa, state.beta)
+    refill(state.counts, state.ridges, chain, state.ensemble, params.prior, rng)
+    _make_plan(params.unlikely, rules, state.ensemble, state.leaders, state.plan)
+
+
+@kernel
+def _pick_row(params: Params, state: State, most_per_category: int, rng: np.random.Generator) -> int:
+    plan, places = state.plan, state.leaders.places
+    too_few = plan.displays[params.draws, places[places.size - 1]] == EMPTY
+    no_plan = too_few or plan.most_per_category[0] != most_per_category
     draw = int(params.draws * rng.random())
-    if few_items or plan.least_share[draw] < params.unlikely or rng.random() < params.thompson:
+    if no_plan or plan.least_share[draw] < params.unlikely or rng.random() < params.thompson:
         return draw
     return params.draws + (1 if rng.random() < plan.chance[0] else 0)
 
 
 @kernel
-def _make_plan(unlikely: float, ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
+def _make_plan(unlikely: float, rules: ItemRules, ensemble: Ensemble, leaders: Leaders, plan: Plan) -> None:
+    """Plan displays. If too few items can be shown together, the greedy display has empty positions."""
     draws, n_items = ensemble.theta.shape
     n_positions = leaders.places.size
+    plan.most_per_category[0] = rules.most_per_category
     best, greedy = plan.displays[:draws], plan.displays[draws]
+    allowed, no_pins = np.ones(n_items, np.bool_), np.full(n_positions, EMPTY)
     for draw in range(draws):
-        arrange(ensemble.theta[draw], ensemble.kappa[draw], best[draw])
+        arrange_among(ensemble.theta[draw], ensemble.kappa[draw], allowed, no_pins, rules, best[draw])
     rank_by(ensemble.mean_kappa, leaders.places)
-    if n_items < n_positions:
-        return  # every display shows all items, so `_row` takes the best display under a draw
-    rank_by(ensemble.mean_theta, leaders.items)
+    by_rank = np.empty(n_positions)  # instead of kappas, so that the position of an item is its rank
+    for rank in range(n_positions):
+        by_rank[rank] = -rank
+    arrange_among(ensemble.mean_theta, by_rank, allowed, no_pins, rules, leaders.items)
     for rank in range(n_positions):
         greedy[leaders.places[rank]] = leaders.items[rank]
+    if leaders.items[n_positions - 1] == EMPTY:
+        return  # every display shows as many items as possible, so `_pick_row` takes the best display under a draw
     _find_least_shares(best, n_items, plan.least_share)
-    likely = _likely_draws(unlikely, ensemble, best, plan.least_share)
+    likely = _likely_draws(unlikely, rules.values, ensemble, best, plan.least_share)
     if likely.best.shape[0] < _LEAST_DRAWS:  # too few to compare; most rounds pick another draw
         plan.chance[0] = 0.0
         return
-    cells = cells_of(likely.theta, likely.kappa, likely.best)
-    plan.chance[0] = choose_mixture(cells, likely.best, likely.best_clicks, leaders, plan.displays[draws + 1])
+    cells = cells_of(likely.theta, likely.kappa, likely.best, rules.values)
+    plan.chance[0] = choose_mixture(cells, likely.best, likely.best_reward, leaders, rules, plan.displays[draws + 1])
 
 
 @kernel
@@ -215,32 +253,35 @@ def _find_least_shares(best: Ints, n_items: int, least_share: Floats) -> None:
 
 
 @kernel
-def _likely_draws(unlikely: float, ensemble: Ensemble, best: Ints, least_share: Floats) -> LikelyDraws:
+def _likely_draws(unlikely: float, values: Floats, ensemble: Ensemble, best: Ints, least_share: Floats) -> LikelyDraws:
     n_likely = 0
     for draw in range(best.shape[0]):
         n_likely += least_share[draw] >= unlikely
     theta, kappa = np.empty((n_likely, ensemble.theta.shape[1])), np.empty((n_likely, best.shape[1]))
-    displays, best_clicks, k = np.empty((n_likely, best.shape[1]), np.int64), 0.0, 0
+    displays, best_reward, k = np.empty((n_likely, best.shape[1]), np.int64), 0.0, 0
     for draw in range(best.shape[0]):
         if least_share[draw] >= unlikely:
             copy(ensemble.theta[draw], theta[k])
             copy(ensemble.kappa[draw], kappa[k])
             for position in range(best.shape[1]):
-                displays[k, position] = best[draw, position]
-                best_clicks += theta[k, best[draw, position]] * kappa[k, position] / n_likely
+                item = displays[k, position] = best[draw, position]
+                value = values[item] if values.size > 0 else 1.0
+                best_reward += value * theta[k, item] * kappa[k, position] / n_likely
             k += 1
-    return LikelyDraws(theta, kappa, displays, best_clicks)
+    return LikelyDraws(theta, kappa, displays, best_reward)
 
 
-def _planned(params: Params, theta: Floats, kappa: Floats) -> PlannedDisplays:
+def _planned(params: Params, theta: Floats, kappa: Floats, rules: ItemRules) -> PlannedDisplays | None:
     """The greedy display and the one mixed with it, for a page whose draws are made elsewhere."""
     draws, n_positions = kappa.shape
     scale = kappa.sum(axis=1, keepdims=True)  # an ensemble has kappas that sum to 1
     theta, kappa = theta * scale, kappa / scale
     ensemble = Ensemble(theta, kappa, theta.mean(axis=0), kappa.mean(axis=0), np.zeros(2))
     leaders = Leaders(np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64))
-    plan = Plan(np.zeros((draws + 2, n_positions), np.int64), np.zeros(1), np.zeros(draws))
-    _make_plan(params.unlikely, ensemble, leaders, plan)
+    plan = Plan(np.zeros((draws + 2, n_positions), np.int64), np.zeros(1), np.zeros(draws), np.zeros(1, np.int64))
+    _make_plan(params.unlikely, rules, ensemble, leaders, plan)
+    if (plan.displays[draws] == EMPTY).any():
+        return None
     mixed = float(plan.chance[0])
     draw_chances = np.where(plan.least_share < params.unlikely, 1.0, params.thompson)
     return PlannedDisplays(plan.displays[draws:], np.array([1.0 - mixed, mixed]), draw_chances)

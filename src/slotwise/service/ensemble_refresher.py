@@ -108,11 +108,12 @@ class Refresher:
             await asyncio.wait([self._task])
             self._task = None  # `_run` does this too, but not if it was cancelled before its first step
 
-    async def apply_pending(self) -> None:
-        """Apply the changes of all pages to their counts, so that pending changes take no memory."""
+    async def apply_pending(self) -> list[Refreshable]:
+        """Apply the changes of all pages to their counts, so that pending changes take no memory. Returns the pages."""
         changed, self._changed = list(self._changed), {}
         if changed:
             await run_in_background(_apply_pending, changed)
+        return changed
 
     async def finish(self) -> None:
         """Wait until no ensemble is due."""

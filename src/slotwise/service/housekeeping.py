@@ -1,4 +1,4 @@
-"""Periodic work: counts fade, expired displays leave the log, and the secrets that sign tokens rotate."""
+"""Periodic work: counts fade, expired displays leave the log, folded counts leave memory, and secrets rotate."""
 
 import asyncio
 import logging
@@ -48,6 +48,7 @@ class Housekeeping:
             self._displays.forget_expired(now)
             if dropped < PRUNE_MOST:
                 break
+        await self._pages.drop_folded(now)
 
     async def rotate_secrets(self) -> None:
         """Load the secrets, and rotate them if this is due."""

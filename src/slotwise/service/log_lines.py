@@ -8,7 +8,10 @@ from slotwise.service.store.interface import LogRow
 
 
 class LogLine(Struct):
-    """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1."""
+    """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
+
+    `bucket` is one of 512 groups of units.
+    """
 
     display: str
     issued: float
@@ -20,6 +23,7 @@ class LogLine(Struct):
     shown: int
     clicked: int
     variant: str
+    bucket: int
 
 
 def log_line(page: str, row: LogRow) -> LogLine:
@@ -27,7 +31,17 @@ def log_line(page: str, row: LogRow) -> LogLine:
     shown = int(row.counted)
     clicked = shown * row.clicked
     return LogLine(
-        row.display, row.issued, page, row.segment, row.layout, row.position, row.item, shown, clicked, row.variant
+        row.display,
+        row.issued,
+        page,
+        row.segment,
+        row.layout,
+        row.position,
+        row.item,
+        shown,
+        clicked,
+        row.variant,
+        row.bucket,
     )
 
 

@@ -2,13 +2,16 @@
 
 import asyncio
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from slotwise.checks import Floats
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.ensemble_refresher import Refresher
@@ -17,16 +20,18 @@ from slotwise.service.history import DEV, Author, differing
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.compiler import TRIAL, Compiler
-from slotwise.service.pages.page_checks import check_limits
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
+from slotwise.service.pages.page_checks import check_limits, most_items
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
 from slotwise.service.store.interface import (
-    CellCounts,
     CountRows,
     DisplayChange,
     Ledger,
+    Operation,
     Reader,
+    ResultT,
     Store,
     StoredItem,
     StoredPage,
@@ -35,7 +40,12 @@ from slotwise.service.store.interface import (
 from slotwise.service.templates.template_cache import TemplateCache
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
+STAGED_AT_ONCE = 1_000  # imported counts that one transaction writes
 BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
+
+FOLD_SECONDS, FOLD_PAGES = 3600.0, 10  # how often a page is checked for what is folded, and how many pages at a time
+
+PageChange = Callable[[PageModel], bool | None]  # returns False if the page must be loaded again
 
 
 class _PageContent(NamedTuple):
@@ -44,6 +54,7 @@ class _PageContent(NamedTuple):
     page: StoredPage
     items: list[tuple[str, ItemSpec]]
     counts: CountRows
+    folded: Folded
 
 
 class _PageLoad:
@@ -51,7 +62,7 @@ class _PageLoad:
 
     def __init__(self, number: int) -> None:
         self.number, self.is_stale = number, False
-        self.changes: list[Callable[[PageModel], None]] = []
+        self.changes: list[PageChange] = []
 
 
 class PageCache:
@@ -67,7 +78,7 @@ class PageCache:
         most_bytes: float = math.inf,
     ) -> None:
         self._store, self._clock, self._metrics, self._refresher = store, clock, metrics, refresher
-        self.seeded = seed is not None
+        self._seeded = seed is not None
         self._shared_by_pages = np.random.default_rng(seed), self._ask_for_draws, ArrangementCache()
         self._compiler = Compiler()
         self._by_name: OrderedDict[str, PageModel] = OrderedDict()  # the page that was used last comes last
@@ -76,7 +87,11 @@ class PageCache:
         self._sizes: dict[str, int] = {}  # bytes of each page in memory
         self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
+        self._fold_checked: dict[
+            PageModel, float
+        ] = {}  # when each page was checked; the page that was first comes first
         self._templates = TemplateCache(self._read_template, refresher.request, refresher.forget)
+        self._one_import = asyncio.Lock()
         self.ready = False
 
     async def compile(self) -> None:
@@ -90,12 +105,22 @@ class PageCache:
         await asyncio.shield(self._compiler.kernels(spec))
 
     async def settle(self) -> None:
-        """Wait until no ensemble is due. With a seed, displays then depend only on the sequence of the requests."""
-        await self._refresher.finish()
+        """With a seed, wait until no ensemble is due. Then displays depend only on the sequence of the requests."""
+        if self._seeded:
+            await self._refresher.finish()
+
+    async def commit(self, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+        """Commit an operation that changes pages, then apply its result to memory."""
+        await self.settle()  # so that no ensemble is made from some of its changes
+        return await commit_and_apply(self._store, operation, apply)
 
     async def apply_pending(self) -> None:
         """Apply the changes of all pages to their counts. Housekeeping calls this."""
-        await self._refresher.apply_pending()
+        for model in await self._refresher.apply_pending():  # items that were shown for the first time have rows now
+            if not isinstance(model, PageModel) or self._by_name.get(model.page.name) is not model:
+                continue
+            if model.n_bytes != self._sizes[model.page.name]:
+                self._measure(model)
 
     # lookup
 
@@ -141,6 +166,7 @@ class PageCache:
         if model is not None:
             del self._by_number[model.page.number]
             self._n_bytes -= self._sizes.pop(name)
+            del self._fold_checked[model]
             self._refresher.forget(model)
             self._templates.remove(model)
 
@@ -168,7 +194,7 @@ class PageCache:
                 if not kernels.done():
                     await asyncio.shield(kernels)  # then read again: changes committed meanwhile were not noted
                 elif found[1] is not None:
-                    return self._publish(PageModel(*found[1], *self._shared_by_pages))
+                    return self._publish(self._model(found[1]))
                 else:
                     model = await self._build(found[0])
                     if model is not None:
@@ -190,17 +216,22 @@ class PageCache:
             del self._loads[page.name]
         if load.is_stale or model is None or not self._compiler.kernels(model.page.body.spec).done():
             return None
-        for change in load.changes:
-            change(model)
+        if any(change(model) is False for change in load.changes):
+            return None
         return self._publish(model)
 
     def _read_and_build(self, reader: Reader, name: str) -> PageModel | None:
         content = reader.read(lambda ledger: _read_content(ledger, name))
-        return None if content is None else PageModel(*content, *self._shared_by_pages)
+        return None if content is None else self._model(content)
+
+    def _model(self, content: _PageContent) -> PageModel:
+        page, items, counts, folded = content
+        return PageModel(page, items, counts, *self._shared_by_pages, folded)
 
     def _publish(self, model: PageModel) -> PageModel:
         self._templates.add(model)
         self._by_name[model.page.name] = self._by_number[model.page.number] = model
+        self._fold_checked[model] = self._clock()
         self._measure(model)
         self._metrics.pages.set(len(self._by_name))
         return model
@@ -225,7 +256,6 @@ class PageCache:
         name, size = model.page.name, model.n_bytes
         self._n_bytes += size - self._sizes.get(name, 0)
         self._sizes[name] = size
-        self._by_name.move_to_end(name)
         self._evict_beyond_budget()
 
     def set_budget(self, most_bytes: float) -> None:
@@ -239,12 +269,14 @@ class PageCache:
             self._metrics.evicted.inc()
         self._metrics.page_bytes.set(self._n_bytes + self._templates.n_bytes)
 
-    def _apply(self, page: int, change: Callable[[PageModel], None]) -> None:
+    def _apply(self, page: int, change: PageChange) -> None:
         """Apply a committed change to a page, if the page is in memory or is being built."""
         model = self._by_number.get(page)
         if model is not None:
-            change(model)
-            if model.n_bytes != self._sizes[model.page.name]:
+            if change(model) is False:
+                self.evict(model.page.name)
+            elif model.n_bytes != self._sizes[model.page.name]:
+                self._by_name.move_to_end(model.page.name)
                 self._measure(model)
         for load in self._loads.values():
             if load.number == page:
@@ -265,7 +297,25 @@ class PageCache:
         author: Author = DEV,
     ) -> tuple[StoredPage, bool]:
         """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before."""
+        if name in self._by_name:
+            return await self._save_page(name, change, expected, archived, author)
+        try:
+            return await self._save_page(name, change, expected, archived, author)
+        except DoesNotFit:  # the limits do not apply to what is folded, and a page in memory knows what that is
+            if await self._load(name) is None:
+                raise
+            return await self._save_page(name, change, expected, archived, author)
+
+    async def _save_page(
+        self,
+        name: str,
+        change: Callable[[StoredPage | None], PageBody],
+        expected: Precondition | None,
+        archived: bool,
+        author: Author,
+    ) -> tuple[StoredPage, bool]:
         now, templates = self._clock(), set[str]()
+        folded = self._by_name[name].folded if name in self._by_name else NOTHING_FOLDED
 
         def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
             before = ledger.page(name)
@@ -276,7 +326,8 @@ class PageCache:
             if before is not None and exists and body is before.body and not archived:
                 return before, False  # nothing changed, so the version stays
             if before is None or (body.columns, body.segments) != (before.body.columns, before.body.segments):
-                line = check_limits(body, 0 if before is None else len(ledger.items(before.number)))
+                items = [] if before is None else [spec for _, spec in ledger.items(before.number)]
+                line = check_limits(body, len(items), folded.still_unused(body, items))
                 if line is not None:
                     raise DoesNotFit.at("", line)
             if not archived:
@@ -293,7 +344,7 @@ class PageCache:
                 self.evict(name)
             self._templates.pages_changed(templates)
 
-        return await commit_and_apply(self._store, operation, apply)
+        return await self.commit(operation, apply)
 
     async def purge_page(
         self, name: str, expected: Precondition | None, author: Author, forget: Callable[[int], None]
@@ -332,13 +383,13 @@ class PageCache:
         self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
     ) -> list[bool | str]:
         """Add or change items. For each item, returns whether it is new, or the reason why the page cannot take it."""
-        name, number, now = model.page.name, model.page.number, self._clock()
+        name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
 
         def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
             body = _served_page(ledger, name, number).body
             names = [item for item, _ in items]
             before = ledger.specs(number, names)
-            saved = ledger.save_items(number, items, body.most_items), _why_full(body)
+            saved = ledger.save_items(number, items, most_items(body, folded)), _why_full(body, folded)
             sides = differing(before, ledger.specs(number, names))
             if sides[0] != sides[1]:
                 ledger.record_change(number, author, now, "items", f"{len(sides[1]):,} items", sides)
@@ -348,7 +399,7 @@ class PageCache:
             saved = [(row[0], *item) for row, item in zip(result[0], items, strict=True) if row is not None]
             self._apply(number, lambda model: model.set_items(saved))
 
-        rows, full = await commit_and_apply(self._store, operation, apply)
+        rows, full = await self.commit(operation, apply)
         return [full if row is None else row[1] for row in rows]
 
     async def change_item(
@@ -366,7 +417,7 @@ class PageCache:
         If the item does not exist and `create` is set, `change` gets a default definition. If `create` is not set,
         NotFound is raised.
         """
-        name, number, now = model.page.name, model.page.number, self._clock()
+        name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
 
         def operation(ledger: Ledger) -> tuple[StoredItem, bool]:
             body = _served_page(ledger, name, number).body
@@ -376,9 +427,9 @@ class PageCache:
             if expected is not None:
                 expected.check(before and before.version)
             spec = change(ItemSpec() if before is None else before.spec)
-            (row,) = ledger.save_items(number, [(item, spec)], body.most_items)
+            (row,) = ledger.save_items(number, [(item, spec)], most_items(body, folded))
             if row is None:
-                raise DoesNotFit.at("", _why_full(body))
+                raise DoesNotFit.at("", _why_full(body, folded))
             saved = ledger.item(number, item)
             assert saved is not None
             if before is None or before.version != saved.version:
@@ -390,7 +441,7 @@ class PageCache:
             saved, _ = result
             self._apply(number, lambda model: model.set_items([(saved.number, saved.name, saved.spec)]))
 
-        return await commit_and_apply(self._store, operation, apply)
+        return await self.commit(operation, apply)
 
     def apply_changes(self, page: int, changes: list[DisplayChange]) -> None:
         """Apply changes of counts that the store has committed."""
@@ -399,18 +450,48 @@ class PageCache:
     async def import_counts(
         self,
         model: PageModel,
-        cells: list[CellCounts],
+        cells: Floats,
         displays: float,
         expected: Precondition | None,
         author: Author = DEV,
     ) -> int:
-        """Replace everything that a page has learnt. Returns the new revision."""
+        """Replace everything that a page has learnt. Returns the new revision.
+
+        `cells` has rows of (item, segment, column, clicks, skips). Many rows are written in many small transactions
+        first, so that other transactions need not wait for long. The counts change in one transaction.
+        """
+        async with self._one_import:  # so that imports together take no more memory and time than one
+            snapshot = await self._store.do(lambda ledger: ledger.begin_import())
+            try:
+                for first in range(0, len(cells), STAGED_AT_ONCE):
+                    began = time.monotonic()
+                    await self._stage(snapshot, cells[first : first + STAGED_AT_ONCE])
+                    if first + STAGED_AT_ONCE < len(cells):
+                        await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to other transactions
+                return await self._replace_counts(model, snapshot, len(cells), displays, expected, author)
+            except BaseException:
+                abandoned = self._store.do(lambda ledger: ledger.abandon_imports())
+                abandoned.add_done_callback(asyncio.Future.exception)  # if this fails, the next start does it
+                raise
+
+    def _stage(self, snapshot: int, cells: Floats) -> "asyncio.Future[None]":
+        return self._store.do(lambda ledger: ledger.stage_counts(snapshot, cells))
+
+    async def _replace_counts(
+        self,
+        model: PageModel,
+        snapshot: int,
+        n_cells: int,
+        displays: float,
+        expected: Precondition | None,
+        author: Author,
+    ) -> int:
         name, number, now = model.page.name, model.page.number, self._clock()
 
         def operation(ledger: Ledger) -> int:
             _served_page(ledger, name, number)
-            revision = ledger.import_counts(number, cells, displays, expected)
-            after = {"revision": revision, "displays": displays, "counts": len(cells)}
+            revision = ledger.import_counts(number, snapshot, displays, expected)
+            after = {"revision": revision, "displays": displays, "counts": n_cells}
             ledger.record_change(number, author, now, "state", name, ({"revision": revision - 1}, after))
             return revision
 
@@ -419,7 +500,31 @@ class PageCache:
             if model.template is not None:
                 self._templates.pages_changed({model.template.name})
 
-        return await commit_and_apply(self._store, operation, apply)
+        return await self.commit(operation, apply)
+
+    async def drop_folded(self, now: float) -> None:
+        """Drop the counts of folded items, columns and segments from memory. One call checks a few pages."""
+        for model, checked in list(islice(self._fold_checked.items(), FOLD_PAGES)):
+            if abs(now - checked) >= FOLD_SECONDS and await self._drop_folded(model) and model in self._fold_checked:
+                del self._fold_checked[model]  # so that it becomes the last one
+                self._fold_checked[model] = now
+            await asyncio.sleep(0)  # the check of a large page takes milliseconds
+
+    async def _drop_folded(self, model: PageModel) -> bool:
+        """Returns False if the page was changed meanwhile, so that it must be checked again.
+
+        The reader sees all displays issued so far. Later ones cannot have what is unused, unless the page is changed.
+        """
+        unused, n_changes, number = model.unused(), model.n_changes, model.page.number
+        if unused == NOTHING_FOLDED:
+            return True
+        reader = await self._store.begin_read()
+        logged = await run_in_background(reader.read, lambda ledger: ledger.logged(number))
+        if model.n_changes != n_changes:
+            return False
+        if self._by_number.get(number) is model:
+            model.drop(unused - logged)
+        return True
 
     async def begin_due_epoch(self, model: PageModel, now: float) -> None:
         """Fade the counts of a page if an epoch has passed."""
@@ -433,7 +538,7 @@ class PageCache:
         def apply(_: None) -> None:
             self._apply(number, lambda current: current.begin_epoch(epoch, began))
 
-        await commit_and_apply(self._store, lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
+        await self.commit(lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
 
 
 def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:
@@ -446,7 +551,7 @@ def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:
 
 def _described(body: PageBody) -> dict[str, object]:
     """What the history keeps of a page: its settings and its pins."""
-    return {**msgspec.to_builtins(body.spec), "pins": body.pins}
+    return {**msgspec.to_builtins(body.spec), "pins": msgspec.to_builtins(body.pins)}
 
 
 def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:
@@ -474,9 +579,9 @@ def _unknown_item(name: str) -> NotFound:
     return NotFound(f"there is no item {name!r} on this page")
 
 
-def _why_full(body: PageBody) -> str:
+def _why_full(body: PageBody, folded: Folded) -> str:
     """The reason why a page cannot have more than its `most_items`."""
-    return check_limits(body, body.most_items + 1) or ""
+    return check_limits(body, most_items(body, folded) + 1, folded) or ""
 
 
 def _begin_load(ledger: Ledger, name: str, now: float) -> tuple[StoredPage, _PageContent | None] | None:
@@ -499,4 +604,8 @@ def _read_content(ledger: Ledger, name: str) -> _PageContent | None:
     page = ledger.page(name)
     if page is None or page.archived:
         return None
-    return _PageContent(page, ledger.items(page.number), ledger.count_rows(page.number))
+    items, counts = ledger.items(page.number), ledger.count_rows(page.number)
+    counted = np.unique(counts.cells[:, 0].astype(np.int64)).tolist()
+    unused = find_unused(page.body, [spec for _, spec in items], counted)
+    folded = unused if unused == NOTHING_FOLDED else unused - ledger.logged(page.number)
+    return _PageContent(page, items, counts, folded)

@@ -1,7 +1,7 @@
 """Check a store: its file, its tables and its checksums. Recompute all counts from the log, and compare them."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,9 @@ from slotwise.service.store.checksums import QUERIES, compute_checksum
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.file_lock import check_file
 from slotwise.service.store.migrations import check_current, check_ours, current_schema, schema
+from slotwise.service.store.rate_deltas import KEYS
 from slotwise.service.store.sqlite import connect_to_read
-from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.sqlite_ledger import HOURS_PER_DAY, SqliteLedger
 
 CHUNK = 5_000  # displays read at a time, so that memory does not grow with the log
 _MOST_LISTED = 20
@@ -104,12 +105,6 @@ def _fold(connection: sqlite3.Connection, folded: Deltas) -> None:
 
 
 def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[str]:
-    rates = {key: tuple(change) for key, change in folded.rates.items()}
-    for *key, displays, shown, clicks in connection.execute("SELECT * FROM base_rates"):
-        before = rates.get((key[0], key[1], key[2]), (0, 0, 0))
-        rates[key[0], key[1], key[2]] = (before[0] + displays, before[1] + shown, before[2] + clicks)
-    rates_from = dict(connection.execute("SELECT page, rates_from FROM pages"))
-    kept = {key: rate for key, rate in rates.items() if any(rate) and key[1] >= rates_from.get(key[0], 0)}
     return [
         *_differences(
             "counts of page {}, epoch {}, item {}, segment {}, column {}",
@@ -122,16 +117,30 @@ def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[s
             _rows(connection, "SELECT * FROM epochs WHERE displays <> 0", 2),
         ),
         *_differences(
-            "rates of page {}, hour {}, variant {}",
-            kept,
-            _rows(
-                connection,
-                "SELECT rates.* FROM rates LEFT JOIN pages USING (page) WHERE hour >= coalesce(rates_from, 0) "
-                "AND (displays <> 0 OR shown <> 0 OR clicks <> 0)",
-                3,
-            ),
+            "rates of page {}, hour {}, variant {}", *_rates(connection, "rates", "rates_from", folded.rates.hours)
+        ),
+        *_differences(
+            "rates of page {}, day {}, allocation {}, variant {}, bucket {}",
+            *_rates(connection, "daily_rates", f"rates_from / {HOURS_PER_DAY}", folded.rates.days),
         ),
     ]
+
+
+def _rates(
+    connection: sqlite3.Connection, table: str, kept_from: str, folded: Mapping[Any, list[int]]
+) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """The rates as the snapshot and the log say, and as the store has them, without those that are already deleted."""
+    n_keys, time = len(KEYS[table]), KEYS[table].index("hour" if table == "rates" else "day")
+    rates = {key: tuple(sums) for key, sums in folded.items()}
+    for key, sums in _rows(connection, f"SELECT * FROM base_{table}", n_keys).items():
+        rates[key] = tuple(map(sum, zip(rates.get(key, (0, 0, 0)), sums, strict=True)))
+    first = dict(connection.execute(f"SELECT page, {kept_from} FROM pages"))
+    stored = _rows(connection, f"SELECT * FROM {table}", n_keys)
+    said, has = (
+        {key: sums for key, sums in side.items() if any(sums) and key[time] >= first.get(key[0], 0)}
+        for side in (rates, stored)
+    )
+    return said, has
 
 
 def _rows(connection: sqlite3.Connection, query: str, n_keys: int) -> dict[Any, tuple[Any, ...]]:

@@ -6,6 +6,7 @@ import pytest
 import slotwise as sw
 from slotwise.checks import BadInput
 from slotwise.client.load.visitors import Visitors
+from slotwise.client.pages import PageOutline
 
 MODEL = sw.PBM(theta=[0.1, 0.9, 0.5], kappa=[0.4, 1.0])
 ITEMS, POSITIONS = ["hat", "tie", "bag"], ["left", "hero"]
@@ -22,6 +23,24 @@ def test_regret_is_that_of_the_click_model() -> None:
     displays = [[a, b] for a in range(3) for b in range(3) if a != b]
     mean = np.mean([MODEL.expected_clicks(display) for display in displays])
     assert visitors.regret_at_random == pytest.approx(visitors.best - mean)
+
+
+@pytest.mark.parametrize("most", [None, 1])
+def test_regret_is_that_of_the_value_within_the_limit(most: int | None) -> None:
+    """A plain computation over all displays. Under the limit, the mean is that of 2,000 random orders."""
+    values, categories = np.array([9.0, 1.0, 1.0]), ["head", "neck", "head"]
+    outline = PageOutline(ITEMS, POSITIONS, values.tolist(), list(categories), most)
+    visitors = Visitors.of_page(MODEL, outline, seed=0)
+    displays = [[a, b] for a in range(3) for b in range(3) if a != b and (most is None or {a, b} != {0, 2})]
+    rewards = [float((values * MODEL.theta)[display] @ MODEL.kappa) for display in displays]
+    assert visitors.best == pytest.approx(max(rewards))
+    for display, reward in zip(displays, rewards, strict=True):
+        pairs = [(POSITIONS[position], ITEMS[item]) for position, item in enumerate(display)]
+        assert visitors.visit(pairs).regret == pytest.approx(max(rewards) - reward)
+    # in random order, the first position has a random item, and the second a random one of those that still fit
+    weights = [1.0 / (3 * sum(other[0] == display[0] for other in displays)) for display in displays]
+    mean = float(np.average(rewards, weights=weights))
+    assert visitors.regret_at_random == pytest.approx(max(rewards) - mean, abs=1e-9 if most is None else 0.03)
 
 
 def test_click_rates_are_those_of_the_click_model() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slotwise.arrange import EMPTY
 from slotwise.checks import BadInput, Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
-from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
+from slotwise.inference.sampling.posterior import BURN_IN, LabelGroup, Labels, Posterior, posterior
 from tests.inference.sampling.exact_posterior import exact
 from tests.inference.sampling.posterior_cases import FEW, FIRST, MILLION, NONE, ONE_UNOBSERVED
 from tests.waiting import HANG
@@ -253,10 +254,16 @@ def test_a_learnt_prior_shares_information_between_items() -> None:
 def test_best_displays_of_groups_of_positions() -> None:
     counts = Counts([[40, 20, 1], [20, 10, 1], [2, 1, 9]], [[60, 80, 99], [80, 90, 99], [98, 99, 91]])
     everything = np.array([True, True, True])
-    groups = ((everything, np.array([0, 1, 2])), (np.array([False, True, True]), np.array([1])))
+    groups = (
+        LabelGroup(everything, np.array([0, 1, 2]), np.full(3, EMPTY)),
+        LabelGroup(np.array([False, True, True]), np.array([1]), np.full(1, EMPTY)),
+        LabelGroup(everything, np.array([0, 2]), np.array([2, EMPTY])),
+    )
     named = Labels(["hat", "tie", "bag"], ["hero", "side", "foot"], everything, groups)
     post = posterior(counts, draws=200, labels=named)
-    all_positions, side_only = post.group_displays
+    all_positions, side_only, pinned = post.group_displays
+    assert (pinned == [2, 0]).mean() > 0.9
+    assert (pinned[:, 0] == 2).all()
     assert (all_positions == post.displays).all()
     assert side_only.shape == (200, 1)
     assert set(side_only.ravel()) <= {1, 2}

@@ -11,7 +11,15 @@ from slotwise.service.preconditions import EXISTS, Precondition
 from tests.service.running_service import ITEMS, Client, run_scenario
 
 HAT = "/v1/pages/shop/items/hat"
-PLAIN: dict[str, Any] = {"item": "hat", "state": "active", "prior": None, "valid_from": None, "valid_until": None}
+PLAIN: dict[str, Any] = {
+    "item": "hat",
+    "state": "active",
+    "prior": None,
+    "valid_from": None,
+    "valid_until": None,
+    "value": 1.0,
+    "category": None,
+}
 PRIOR = {"clicks": 3.0, "views": 100.0}
 
 

@@ -4,15 +4,19 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from scipy.stats import chi2
 
 from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import Arrangement, Display, PageCounts, StoredPage
+from slotwise.service.store.interface import Arrangement, CellCounts, Display, PageCounts, StoredPage
 
 NAMES = "abcdef"
 MANY = 1_000  # displays; each of the 64 draws is picked
+
+
+SHOWN = [CellCounts(item, 0, 0, 1.0, 4.0) for item in range(len(NAMES))]
 
 
 def page(**spec: Any) -> StoredPage:
@@ -20,15 +24,14 @@ def page(**spec: Any) -> StoredPage:
     return StoredPage(1, "shop", 1, False, 0, 0.0, NO_PAGE.with_spec(PageSpec(layouts=layouts, **spec)))
 
 
-def make_model(cache: ArrangementCache | None = None) -> PageModel:
-    model = PageModel(
-        page(),
-        [(name, ItemSpec()) for name in NAMES],
-        PageCounts([], 0.0, 0),
-        np.random.default_rng(0),
-        arrangements=cache,
-    )
-    choose(model)
+def make_model(
+    cache: ArrangementCache | None = None, *, extra: dict[str, ItemSpec] | None = None, **spec: Any
+) -> PageModel:
+    """A page on which all items have been shown without a segment, except the extra ones."""
+    items = {name: ItemSpec() for name in NAMES} | (extra or {})
+    counts, rng = PageCounts(SHOWN, 30.0, 0), np.random.default_rng(0)
+    model = PageModel(page(**spec), list(items.items()), counts, rng, arrangements=cache)
+    choose(model, eligible=list(NAMES))
     refresh(model)
     return model
 
@@ -99,6 +102,32 @@ def test_a_new_item_takes_part_at_once() -> None:
     assert shown(model) == set(NAMES)
     model.set_items([(len(NAMES), "new", ItemSpec())])
     assert shown(model) == {*NAMES, "new"}
+
+
+def test_items_that_were_never_shown_are_drawn_for_every_display() -> None:
+    """They are shown equally often. From the 64 arrangements of a cache, they would not be: a chi-squared test fails.
+
+    The threshold is that of a false-alarm rate of 1 in 10,000. A page of 300 such items shows most of them, although
+    64 arrangements of 2 positions have room for 128.
+    """
+    few = make_model(extra={f"new{k}": ItemSpec() for k in range(4)})
+    times = np.zeros(4)
+    for _ in range(2 * MANY):
+        new = [entry.item - len(NAMES) for entry in choose(few).entries if entry.item >= len(NAMES)]
+        times[new] += 1.0
+    assert times.sum() > 400
+    assert chi2.sf(((times - times.mean()) ** 2 / times.mean()).sum(), 3) > 1e-4
+    assert len(shown(make_model(extra={f"new{k}": ItemSpec() for k in range(300)}))) > 200
+
+
+def test_only_items_that_may_be_shown_for_the_segment_keep_the_cache_from_being_used() -> None:
+    model = make_model(extra={"new": ItemSpec(state="paused"), "next": ItemSpec(valid_from=100.0)}, segments=["app"])
+    kept = [choose(model, now=99.0) for _ in range(MANY)]
+    assert len({id(display.entries) for display in kept}) <= 64
+    other = [choose(model, now=99.0, segment="app") for _ in range(MANY)]
+    assert len({id(display.entries) for display in other}) == MANY, "nothing was shown for this segment"
+    assert shown(model, now=101.0) == {*NAMES, "next"}
+    assert len({id(entries) for entries in [choose(model, now=101.0).entries for _ in range(MANY)]}) == MANY
 
 
 def test_a_new_pin_holds_at_once() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from slotwise.service.fading import weight
+from slotwise.service.pages import count_matrix
 from slotwise.service.pages.count_matrix import PRIOR, CountMatrix
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.registers import Counting, EntryChange, Registers
@@ -52,9 +53,29 @@ def test_changes_are_applied_in_order() -> None:
     np.testing.assert_allclose(result.skips, wanted_skips)
     assert result.displays == pytest.approx(21.0 * weight(8) + 2.0)
     assert counts.n_pending == 0
-    assert counts.counts(n_items=2).clicks.shape == (2 * SEGMENTS, COLUMNS)
+    assert counts.counts(range(2)).clicks.shape == (2 * SEGMENTS, COLUMNS)
     assert CellCounts(1, 1, 0, 0.5, 1.0) in counts.cells()
     assert all(cell.column >= 0 for cell in counts.cells())
+
+
+def test_changes_are_applied_later_if_there_is_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = CountMatrix(SEGMENTS, COLUMNS, [ItemSpec()] * 3, PageCounts([], 0.0, 0), all_rows=False)
+    shown = display(2, 1)
+    for _ in range(3):
+        counts.append_skips(shown)
+    counts.append_changes([DisplayChange(shown, [EntryChange(0, 1, -1)], 0)], 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(count_matrix, "empty", _too_little_memory)
+        for _ in range(2):
+            with pytest.raises(MemoryError):
+                counts.cells()
+    wanted = [CellCounts(1, 0, 1, 0.0, 3.0), CellCounts(2, 0, 0, 1.0, 2.0)]
+    assert sorted(counts.cells()) == wanted
+    assert counts.counts().displays == 3.0
+
+
+def _too_little_memory(*_: object) -> None:
+    raise MemoryError
 
 
 def test_displays_with_the_same_entries_are_counted_together_and_before_their_clicks() -> None:
@@ -115,7 +136,7 @@ def test_a_change_that_fails_is_applied_later(monkeypatch: pytest.MonkeyPatch) -
     counts.append_items(3)
     counts.append_skips(display(2))
     with monkeypatch.context() as patch:
-        patch.setattr("slotwise.service.pages.count_matrix.grown", out_of_memory)
+        patch.setattr("slotwise.service.pages.count_matrix.empty", out_of_memory)
         with pytest.raises(MemoryError):
             counts.apply_pending()
     counts.apply_pending()

@@ -10,8 +10,9 @@ import pytest
 
 from slotwise.service.errors import FieldError
 from slotwise.service.pages.count_matrix import PRIOR
-from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_SEGMENTS_EVER
-from slotwise.service.pages.page_checks import check_limits, check_page
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
+from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_ITEMS_EVER, MOST_SEGMENTS_EVER
+from slotwise.service.pages.page_checks import check_limits, check_page, most_items
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import PageCounts, StoredPage
@@ -22,8 +23,7 @@ LIMIT = 30  # counts: the page of these tests has 5 items x 1 segment x 4 column
 
 @pytest.fixture
 def low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("page_definition", "page_checks"):
-        monkeypatch.setattr(f"slotwise.service.pages.{module}.MOST_COUNTS", LIMIT)
+    monkeypatch.setattr("slotwise.service.pages.page_checks.MOST_COUNTS", LIMIT)
 
 
 def largest() -> PageBody:
@@ -33,14 +33,19 @@ def largest() -> PageBody:
 
 
 def test_the_largest_definition_leaves_room_for_few_items() -> None:
-    body = largest()
-    assert check_limits(body, body.most_items) is None
-    assert body.most_items * 51 * 501 <= MOST_COUNTS < (body.most_items + 1) * 51 * 501
+    body, most = largest(), most_items(largest(), NOTHING_FOLDED)
+    assert check_limits(body, most) is None
+    assert most * 51 * 501 <= MOST_COUNTS < (most + 1) * 51 * 501
     line = check_limits(body, 10_000)
     assert line is not None
     assert "255,510,000 counts (10,000 items x 51 segments x 501 columns)" in line
     assert f"{MOST_COUNTS:,} fit" in line
-    assert NO_PAGE.with_spec(PageSpec(positions=POSITIONS)).most_items == MOST_ITEMS
+    small, retired = NO_PAGE.with_spec(PageSpec(positions=POSITIONS)), frozenset(range(1_000))
+    assert most_items(small, NOTHING_FOLDED) == MOST_ITEMS
+    assert most_items(small, Folded(retired)) == MOST_ITEMS + 1_000
+    assert most_items(small, Folded(frozenset(range(MOST_ITEMS_EVER)))) == MOST_ITEMS_EVER
+    assert check_limits(small, MOST_ITEMS + 1_000, Folded(retired)) is None
+    assert "100,001 items" in str(check_limits(small, MOST_ITEMS + 1_001, Folded(retired)))
 
 
 def test_removed_names_count_towards_the_limit_because_their_counts_are_kept() -> None:
@@ -129,7 +134,7 @@ def test_a_page_older_than_the_limit_is_served_and_can_be_changed(
 ) -> None:
     async def scenario(client: Client) -> None:
         await client.page()
-        monkeypatch.setattr("slotwise.service.pages.page_definition.MOST_COUNTS", 10)
+        monkeypatch.setattr("slotwise.service.pages.page_checks.MOST_COUNTS", 10)
         await client.ok("PATCH", "/v1/pages/shop", {"holdout": 0.5})
         await client.ok("PUT", "/v1/pages/shop/items/hat", {"state": "paused"})
         await client.ok("PUT", "/v1/pages/shop/pins/default/left", {"item": "tie"})

@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -42,7 +43,8 @@ MEMORY = Path("/dev/shm")  # a file system in memory, where the machine has one
 
 pages = st.sampled_from(list(PAGES))
 few_ids = st.sampled_from([None, None, "a", "b", "c"])
-requests = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]))
+units = st.sampled_from([None, "anna", "bob", "carla"])
+requests = st.tuples(pages, few_ids, st.booleans(), st.booleans(), st.sampled_from([None, None, ["hat"], []]), units)
 kinds = st.sampled_from([EventKind.CLICK, EventKind.CLICK, EventKind.CLICK, EventKind.VIEW, EventKind.DISCARD])
 event_ids = st.sampled_from([None, None, None, *"stuvwxyz"])
 which = st.integers(0, 11)  # index of a recent display, counted from the newest
@@ -58,6 +60,7 @@ class History(RuleBasedStateMachine):
         self.runner, self.clock, self.plain, self.crashes = asyncio.Runner(), ManualClock(), PlainModel(), 0
         self.path = self.folder / "store.db"
         self.specs: dict[str, dict[str, ItemSpec]] = {}  # page -> item -> definition
+        self.kept_units: dict[Any, tuple[str, int]] = {}  # (page, allocation, mode, unit) -> variant, bucket
         self.answered = [("nothing", 0)]  # (id, nonce) of all displays, including those lost by a crash
         self.runner.run(self._open())
         self.runner.run(self._define())
@@ -90,12 +93,14 @@ class History(RuleBasedStateMachine):
         for request in requested:
             self.runner.run(self._issue(*request))
 
-    async def _issue(self, page: str, id: str | None, small: bool, new: bool, eligible: list[str] | None) -> None:
+    async def _issue(
+        self, page: str, id: str | None, small: bool, new: bool, eligible: list[str] | None, unit: str | None
+    ) -> None:
         spec = (await self.service.model(page)).page.body.spec
         layout = list(spec.all_layouts())[-1 if small else 0]
         segment = "new" if new and spec.segments else ""
         known = self.plain.log.get(id or "")
-        asking = self.service.recommend(page, RecommendationRequest(id, layout, segment or None, eligible))
+        asking = self.service.recommend(page, RecommendationRequest(id, layout, segment or None, eligible, unit=unit))
         if known is not None and (known.page, known.layout, known.segment) != (page, layout, segment):
             with pytest.raises(Conflict, match="was used for another page, layout or segment"):
                 await asking
@@ -108,7 +113,10 @@ class History(RuleBasedStateMachine):
             return
         counting, now = "never" if spec.mode == "off" else spec.count, self.clock.now
         until, dropped = now + WINDOW, now + KEPT + DROP_MARGIN
-        epoch = self.plain.pages[page].epoch
+        epoch, allocation = self.plain.pages[page].epoch, self.plain.pages[page].allocation
+        if unit is not None:  # the variant and the bucket stay the same, until the shares change
+            kept = (display.variant, display.bucket)
+            assert self.kept_units.setdefault((page, allocation, spec.mode, unit), kept) == kept
         self.plain.issue(
             PlainDisplay(
                 display.id,
@@ -123,6 +131,8 @@ class History(RuleBasedStateMachine):
                 epoch,
                 counting,
                 items,
+                allocation,
+                display.bucket,
             )
         )
         self.answered.append((display.id, display.nonce))
@@ -220,6 +230,35 @@ class History(RuleBasedStateMachine):
         self.runner.run(save())
         self.specs[name][item] = ItemSpec(state)
 
+    @rule(name=pages, holdout=st.sampled_from([0.3, 0.6]), learnt_share=st.sampled_from([1.0, 0.5]))
+    def change_shares(self, name: str, holdout: float, learnt_share: float) -> None:
+        changed: list[bool] = []
+
+        def change(page: StoredPage | None) -> PageBody:
+            assert page is not None
+            spec = msgspec.structs.replace(page.body.spec, holdout=holdout, learnt_share=learnt_share)
+            changed.append(spec != page.body.spec)
+            return page.body.with_spec(spec)
+
+        self.runner.run(self.service.save_page(name, change, None))
+        self.plain.pages[name].allocation += changed[-1]
+
+    @rule(name=pages, size=st.integers(1, 3))
+    def change_positions(self, name: str, size: int) -> None:
+        """Positions and segments are removed and return. What is folded leaves memory, and returns with its counts."""
+
+        def resized(page: StoredPage | None) -> PageBody:
+            assert page is not None
+            spec, first = page.body.spec, PAGES[name]
+            layouts = first.layouts and {layout: positions[:size] for layout, positions in first.layouts.items()}
+            positions = first.positions and first.positions[:size]
+            segments = first.segments if size > 1 else []
+            return page.body.with_spec(
+                msgspec.structs.replace(spec, positions=positions, layouts=layouts, segments=segments)
+            )
+
+        self.runner.run(self.service.save_page(name, resized, None))
+
     @rule(name=pages, item=st.sampled_from([*ITEMS[1:], "new"]), views=st.sampled_from([None, 10.0, 20.0]))
     def change_two_fields_at_once(self, name: str, item: str, views: float | None) -> None:
         """Two calls that change different fields of one item; both hold. An item that does not exist stays so."""
@@ -244,7 +283,7 @@ class History(RuleBasedStateMachine):
         async def take() -> tuple[str, str, str, str]:
             model = await self.service.model(name)
             segment_number = min(segment, len(model.page.body.segments) - 1)
-            await self.service.import_counts(model, [CellCounts(1, segment_number, 0, clicks, skips)], 7.0, None)
+            await self.service.import_counts(model, np.array([[1, segment_number, 0, clicks, skips]]), 7.0, None)
             return (model.names[1], model.page.body.segments[segment_number], *model.page.body.columns[0])
 
         self.plain.import_counts(name, {self.runner.run(take()): [float(clicks), skips]}, 7.0)
@@ -261,19 +300,36 @@ class History(RuleBasedStateMachine):
         for name in PAGES:
             model = await self.service.model(name)
             number, (wanted, displays) = model.page.number, self.plain.counts(name)
-            kept, rates, items = await self.service.store.do(
-                lambda ledger, n=number: (ledger.counts(n), ledger.rates(n), ledger.items(n))
+            allocation = self.plain.pages[name].allocation
+            kept, rates, items, logged, *daily = await self.service.store.do(
+                lambda ledger, n=number, last=allocation: (
+                    ledger.counts(n),
+                    ledger.rates(n),
+                    ledger.items(n),
+                    ledger.logged(n),
+                    ledger.daily_rates(n, last),
+                    ledger.daily_rates(n, last - 1),
+                )
             )
+            dropped_early = [mine & theirs for mine, theirs in zip(model.folded, logged, strict=True)]
+            assert not any(dropped_early), "events can still change counts that have left memory"
             assert dict(items) == dict(zip(model.names, model.specs, strict=True)) == self.specs[name]
             assert min([0.0, *(n for cell in kept.cells for n in cell[3:])]) == 0.0
             assert named(model, kept.cells) == near(wanted)
-            assert named(model, model.cells()) == near(wanted)
+            in_memory = _without_folded(model, kept.cells)
+            assert named(model, _without_folded(model, model.cells())) == near(named(model, in_memory, exact=True))
             assert kept.displays == pytest.approx(displays)
             assert model.counts().displays == pytest.approx(displays)
             stored = {
                 (rate.hour, rate.variant): [rate.displays, rate.shown, rate.clicks] for rate in rates if rate.displays
             }
             assert stored == {key: rate for key, rate in self.plain.rates[name].items() if rate[0]}
+            for k, days in enumerate(daily):
+                assert {(day, variant, bucket): counts for day, variant, bucket, *counts in days} == {
+                    key: [displays, clicks, float(clicks)]  # every click has the value 1
+                    for key, (displays, _, clicks) in self.plain.days[name, allocation - k].items()
+                    if displays
+                }
 
 
 def _in_mode(page: StoredPage | None, mode: Any) -> PageBody:
@@ -281,11 +337,20 @@ def _in_mode(page: StoredPage | None, mode: Any) -> PageBody:
     return page.body.with_spec(msgspec.structs.replace(page.body.spec, mode=mode))
 
 
-def named(model: Any, cells: list[CellCounts]) -> dict[tuple[str, ...], Any]:
+def _without_folded(model: Any, cells: list[CellCounts]) -> list[CellCounts]:
+    items, columns, segments = model.folded
+    return [
+        cell for cell in cells if cell.item not in items and cell.column not in columns and cell.segment not in segments
+    ]
+
+
+def named(model: Any, cells: list[CellCounts], exact: bool = False) -> dict[tuple[str, ...], Any]:
     """Counts by name, without those that have faded to zero."""
     body = model.page.body
     return {
-        (model.names[item], body.segments[segment], *body.columns[column]): pytest.approx([clicks, skips], abs=1e-9)
+        (model.names[item], body.segments[segment], *body.columns[column]): [clicks, skips]
+        if exact
+        else pytest.approx([clicks, skips], abs=1e-9)
         for item, segment, column, clicks, skips in cells
         if max(clicks, skips) > 1e-9
     }

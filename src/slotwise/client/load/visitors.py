@@ -5,22 +5,38 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import BadInput
+from slotwise.arrange import EMPTY, NO_LIMIT, NO_RULES, ItemRules, arrange_among
+from slotwise.checks import BadInput, Floats, Ints
 from slotwise.clickmodels.pbm import PBM
+from slotwise.client.pages import PageOutline
+from slotwise.item_terms import ItemTerms
 from slotwise.simulation.simulate import generators
+
+RANDOM_ORDERS = 2_000  # of which the mean is taken, if a limit makes it hard to compute
 
 
 class Visit(NamedTuple):
     """The clicks of one visitor on a display, and the regret of the display."""
 
     clicked: list[str]  # positions
-    regret: float  # expected clicks of the best display minus expected clicks of this display
+    regret: float  # the expected value of the clicks of the best display, minus that of this display
 
 
 class Visitors:
-    """Visitors who click according to a PBM. The model has the page's items and positions, in the same order."""
+    """Visitors who click according to a PBM. The model has the page's items and positions, in the same order.
 
-    def __init__(self, model: PBM, items: Sequence[str], positions: Sequence[str], seed: int) -> None:
+    `terms` has the values and categories of the items. Of one category, a display has at most `most_per_category`.
+    """
+
+    def __init__(
+        self,
+        model: PBM,
+        items: Sequence[str],
+        positions: Sequence[str],
+        seed: int,
+        terms: ItemTerms | None = None,
+        most_per_category: int | None = None,
+    ) -> None:
         if len(items) != model.theta.size or len(positions) != model.kappa.size:
             raise BadInput(
                 f"the page shows {len(items)} items at {len(positions)} positions, "
@@ -30,9 +46,19 @@ class Visitors:
         self._index = {position: index for index, position in enumerate(positions)}
         self._probabilities = [{item: a * b for item, a in zip(items, theta, strict=True)} for b in kappa]
         self._rng, _ = generators(seed, 0)
-        best_theta, best_kappa = np.sort(model.theta)[::-1], np.sort(model.kappa)[::-1]
-        self.best = float(best_theta[: best_kappa.size] @ best_kappa)
-        self.regret_at_random = self.best - float(model.theta.mean() * model.kappa.sum())
+        terms = terms or ItemTerms(len(items))
+        self._values = {item: terms.value(k) for k, item in enumerate(items)}
+        rules = terms.rules(most_per_category or NO_LIMIT)
+        rewards = np.outer([terms.value(k) for k in range(len(items))] * model.theta, model.kappa)
+        self.best = _reward(rewards, _arranged(model.theta, model.kappa, rules))
+        self.regret_at_random = self.best - _reward_at_random(rewards, rules)
+
+    @classmethod
+    def of_page(cls, model: PBM, outline: PageOutline, seed: int) -> "Visitors":
+        """Visitors of a page of a running service."""
+        terms = ItemTerms(len(outline.items))
+        terms.change(dict(enumerate(outline.values)), dict(enumerate(outline.categories)))
+        return cls(model, outline.items, outline.positions, seed, terms, outline.most_per_category)
 
     def visit(self, display: Iterable[tuple[str, str]]) -> Visit:
         """Click on a display of (position, item) pairs.
@@ -46,7 +72,30 @@ class Visitors:
             probability = self._probabilities[index].get(item)
             if probability is None:
                 raise BadInput(f"the page shows item {item!r}, which the click model of the visitors does not have")
-            expected += probability
+            expected += self._values[item] * probability
             if draws[index] < probability:
                 clicked.append(position)
         return Visit(clicked, self.best - expected)
+
+
+def _arranged(scores: Floats, kappa: Floats, rules: ItemRules) -> Ints:
+    display = np.empty(kappa.size, np.int64)
+    arrange_among(scores, kappa, np.ones(scores.size, np.bool_), np.full(kappa.size, EMPTY), rules, display)
+    return display
+
+
+def _reward(rewards: Floats, display: Ints) -> float:
+    shown = display != EMPTY
+    return float(rewards[display[shown], np.flatnonzero(shown)].sum())
+
+
+def _reward_at_random(rewards: Floats, rules: ItemRules) -> float:
+    """The mean reward of displays in random order. Under a limit, it is estimated."""
+    n_items, n_positions = rewards.shape
+    if not rules.has_limit:
+        return float(rewards.mean(axis=0).sum())
+    rng, in_order = np.random.default_rng(0), -np.arange(float(n_positions))
+    limit = rules._replace(values=NO_RULES.values)
+    scores = rng.random((RANDOM_ORDERS, n_items))
+    orders = (_arranged(row, in_order, limit) for row in scores)
+    return sum(_reward(rewards, display) for display in orders) / RANDOM_ORDERS

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, arrange_among
+from slotwise.arrange import EMPTY, NO_RULES, ItemRules, arrange_among
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, number, one_of
 from slotwise.counts import Counts
 from slotwise.inference.components import components, components_warning, normalise, unlinked_positions
@@ -179,13 +179,22 @@ class Posterior:
         return indices
 
 
+class LabelGroup(NamedTuple):
+    """The items that may be displayed at some positions, and the item that is pinned at each of them, or EMPTY."""
+
+    allowed: NDArray[np.bool_]
+    positions: Ints
+    pinned: Ints
+
+
 class Labels(NamedTuple):
-    """Names of the rows and columns of counts, and the items that may be displayed."""
+    """Names of the rows and columns of counts, the items that may be displayed, and what the best display maximises."""
 
     items: list[str]
     positions: list[str]
     allowed: NDArray[np.bool_]  # N: whether an item may be in the best display
-    groups: tuple[tuple[NDArray[np.bool_], Ints], ...] = ()  # further displays: allowed items, and positions
+    groups: tuple[LabelGroup, ...] = ()  # further displays
+    rules: ItemRules = NO_RULES
 
 
 class Goal(NamedTuple):
@@ -267,10 +276,10 @@ def collect(
     """The draws that the chains recorded. Each draw is scaled on its own."""
     theta, kappa, beta = (np.concatenate(arrays) for arrays in zip(*(chain.draws for chain in chains), strict=True))
     # before scaling, because scaling changes the order of items of different components
-    displays = _best_displays(theta, kappa, labels.allowed)
-    group_displays = tuple(
-        _best_displays(theta, kappa[:, positions], allowed)[: goal.draws] for allowed, positions in labels.groups
-    )
+    everywhere = np.arange(kappa.shape[1])
+    everything = LabelGroup(labels.allowed, everywhere, np.full_like(everywhere, EMPTY))
+    displays = _best_displays(theta, kappa, everything, labels.rules)
+    group_displays = tuple(_best_displays(theta, kappa, group, labels.rules)[: goal.draws] for group in labels.groups)
     item_components, position_components = components(target.counts)
     normalise(theta, kappa, item_components, position_components, target.free_from)
     unlinked = unlinked_positions(item_components, position_components)
@@ -294,17 +303,17 @@ def collect(
     )
 
 
-def _best_displays(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_]) -> Ints:
-    displays = np.empty(kappa.shape, np.int64)
-    _arrange_all(theta, np.ascontiguousarray(kappa), allowed, displays)
+def _best_displays(theta: Floats, kappa: Floats, group: LabelGroup, rules: ItemRules) -> Ints:
+    displays = np.empty((len(kappa), group.positions.size), np.int64)
+    _arrange_all(theta, np.ascontiguousarray(kappa[:, group.positions]), group, rules, displays)
     return displays
 
 
 @kernel
-def _arrange_all(theta: Floats, kappa: Floats, allowed: NDArray[np.bool_], displays: Ints) -> None:
-    no_pins = np.full(kappa.shape[1], EMPTY)
+def _arrange_all(theta: Floats, kappa: Floats, group: LabelGroup, rules: ItemRules, displays: Ints) -> None:
+    allowed, pinned = group.allowed, group.pinned
     for draw in range(theta.shape[0]):
-        arrange_among(theta[draw], kappa[draw], allowed, no_pins, displays[draw])
+        arrange_among(theta[draw], kappa[draw], allowed, pinned, rules, displays[draw])
 
 
 def check_size(draws: int, target: Target) -> None:

@@ -2,7 +2,8 @@
 
 Rows of the matrix are (item, segment), and columns are (layout, position). So one sampler serves the whole page:
 layouts share thetas, and segments share kappas. Column 0 holds the priors of items. It acts as an extra position of
-unknown visibility. It exists only in memory, not in the store.
+unknown visibility. It exists only in memory, not in the store. Items and positions that are not needed have no rows and
+columns.
 
 The event loop only appends changes to a queue. Background threads apply them, in the order in which they were appended,
 before they read the counts. So a large matrix is never copied, faded or grown on the event loop.
@@ -15,14 +16,18 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, Counts, empty, grown, restore, shift_many
+from slotwise.counts import CountArrays, Counts, empty, restore, shift_many
 from slotwise.service.fading import weight
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.store.interface import CellCounts, CountRows, Display, DisplayChange, PageCounts
 
 PRIOR = 0  # the column of the priors
+NO_ROW, DROPPED = -1, -2  # instead of the number of a row or column
+Int32s = NDArray[np.int32]
 
 
 class _Changes(NamedTuple):
@@ -83,15 +88,33 @@ class _EqualDisplays:
 
 
 class CountMatrix:
-    """The counts of a page. Methods that begin with `append` are for the event loop, all others for any thread."""
+    """The counts of a page. Methods that begin with `append` are for the event loop, all others for any thread.
+
+    With `all_rows`, every item has a row for every segment. Otherwise an item gets its row for a segment with its first
+    count there, or with its prior. `rows`, `columns` and `keys` say where counts are. They are replaced and never
+    changed. Rows are in the order of their keys, so it does not matter when changes are applied.
+    """
 
     def __init__(
-        self, n_segments: int, n_columns: int, specs: Sequence[ItemSpec], counts: PageCounts | CountRows
+        self,
+        n_segments: int,
+        n_columns: int,
+        specs: Sequence[ItemSpec],
+        counts: PageCounts | CountRows,
+        all_rows: bool = True,
+        folded: Folded = NOTHING_FOLDED,
     ) -> None:
-        self._n_segments, self._n_columns = n_segments, n_columns
+        self._n_segments, self._all_rows, self.folded = n_segments, all_rows, folded
         self._lock = threading.Lock()
         self._pending: deque[Display | _Changes | Callable[[], None]] = deque()
-        self._arrays = self._initial(specs, counts)
+        self._skipped, self._changed = _EqualDisplays(), _Cells()  # taken from the queue, but not yet added
+        self.rows = np.full((n_segments, len(specs)), NO_ROW, np.int32)  # of each segment and item
+        self.columns = _numbered(n_columns, [column + 1 for column in folded.columns])  # of each column of the page
+        self.rows[:, list(folded.items)] = DROPPED
+        self.rows[list(folded.segments)] = DROPPED
+        self.keys = np.empty(0, np.int64)  # of each row, in increasing order: item x segments + segment
+        self._arrays = empty(0, int((self.columns >= 0).sum()))
+        self._fill(specs, counts)
 
     # changes
 
@@ -140,61 +163,126 @@ class CountMatrix:
             finally:
                 self._lock.release()
 
-    def counts(self, n_items: int | None = None) -> Counts:
-        """A copy of the counts, with the priors in column 0. `n_items` leaves out items that were added later."""
-        rows = None if n_items is None else n_items * self._n_segments
+    def counts(self, items: Sequence[int] | None = None) -> Counts:
+        """A copy of the counts of these items, or of all: a row for each item and segment, and the priors in column 0.
+
+        What is left out counts as zero.
+        """
         with self.locked() as arrays:
-            return Counts(arrays.clicks[:rows].copy(), arrays.skips[:rows].copy(), float(arrays.displays[0]))
+            numbers = range(self.rows.shape[1]) if items is None else items
+            rows, known = self.rows[:, numbers].T.reshape(-1), np.flatnonzero(self.columns >= 0)
+            shown = np.flatnonzero(rows >= 0)
+            clicks, skips = np.zeros((2, rows.size, self.columns.size))
+            where = np.ix_(shown, known)
+            clicks[where], skips[where] = arrays.clicks[rows[shown]], arrays.skips[rows[shown]]
+            return Counts(clicks, skips, float(arrays.displays[0]))
 
     def cells(self) -> list[CellCounts]:
         """The counts above zero in the store's form, that is, without priors and with the store's column numbers."""
         with self.locked() as arrays:
-            clicks, skips = arrays.clicks, arrays.skips
+            clicks, skips, keys = arrays.clicks, arrays.skips, self.keys.tolist()
+            columns = np.flatnonzero(self.columns >= 0).tolist()
             return [
-                CellCounts(*divmod(row, self._n_segments), column - 1, clicks[row, column], skips[row, column])
+                CellCounts(
+                    *divmod(keys[row], self._n_segments), columns[column] - 1, clicks[row, column], skips[row, column]
+                )
                 for row, column in np.argwhere((clicks > 0.0) | (skips > 0.0)).tolist()
                 if column != PRIOR
             ]
 
-    def _initial(self, specs: Sequence[ItemSpec], counts: PageCounts | CountRows) -> CountArrays:
-        arrays = empty(len(specs) * self._n_segments, self._n_columns)
-        clicks, skips = np.zeros_like(arrays.clicks), np.zeros_like(arrays.skips)
+    @property
+    def n_rows(self) -> int:
+        return self.keys.size
+
+    def drop(self, folded: Folded) -> None:
+        """Drop counts from memory."""
+        with self.locked() as arrays:
+            if folded == self.folded:
+                return
+            rows, columns = self.rows.copy(), _numbered(self.columns.size, [c + 1 for c in folded.columns])
+            rows[:, list(folded.items)] = DROPPED
+            rows[list(folded.segments)] = DROPPED
+            kept = np.flatnonzero(rows[self.keys % self._n_segments, self.keys // self._n_segments] >= 0)
+            kept_columns = self.columns[columns >= 0]
+            where = np.ix_(kept, kept_columns)
+            smaller = empty(kept.size, kept_columns.size)
+            restore(smaller, arrays.clicks[where], arrays.skips[where], arrays.displays[0])
+            self._arrays, self.columns, self.folded = smaller, columns, folded
+            self._set_rows(rows, self.keys[kept])
+            self._add_first_row()
+
+    def _fill(self, specs: Sequence[ItemSpec], counts: PageCounts | CountRows) -> None:
+        """Fill the matrix before its first use."""
         items, segments, columns, clicked, skipped = cell_array(counts).T
-        where = (items * self._n_segments + segments).astype(np.int64), columns.astype(np.int64) + 1
-        np.add.at(clicks, where, clicked)
-        np.add.at(skips, where, skipped)
-        for item, spec in enumerate(specs):
-            if spec.prior is not None:
-                rows = slice(item * self._n_segments, (item + 1) * self._n_segments)
-                clicks[rows, PRIOR], skips[rows, PRIOR] = spec.prior.clicks, spec.prior.views - spec.prior.clicks
-        restore(arrays, clicks, skips, counts.displays)
-        return arrays
+        keys = (items * self._n_segments + segments).astype(np.int64)
+        self._add_rows(np.arange(self.rows.size) if self._all_rows else keys)
+        size = self._n_segments
+        priors = [(item, spec.prior) for item, spec in enumerate(specs) if spec.prior is not None]
+        if priors:  # at once for all items, because new rows copy all counts
+            amounts = np.array([(item, *_prior_counts(prior)) for item, prior in priors]).repeat(size, axis=0)
+            with_prior = amounts[:, 0].astype(np.int64) * size + np.tile(np.arange(size), len(priors))
+            prior_clicks, prior_skips = amounts[:, 1], amounts[:, 2] - amounts[:, 1]
+            self._shift_cells(with_prior, np.full(with_prior.size, PRIOR), prior_clicks, prior_skips, 0.0)
+        self._add_first_row()
+        self._shift_cells(keys, columns.astype(np.int64) + 1, clicked, skipped, counts.displays)
 
     def _apply_pending(self) -> None:
-        skipped, changed = _EqualDisplays(), _Cells()
-        while self._pending:
-            change = self._pending.popleft()
+        while self._pending:  # a change leaves the queue only when it is applied, as there may be too little memory
+            change = self._pending[0]
             if isinstance(change, Display):
-                skipped.add(change)
+                self._skipped.add(change)
             elif isinstance(change, _Changes):
-                changed.add_changes(change, self._n_segments)
+                self._changed.add_changes(change, self._n_segments)
             else:
-                self._shift(skipped, changed)
-                skipped, changed = _EqualDisplays(), _Cells()
-                try:
-                    change()
-                except BaseException:  # such as too little memory; all later changes need this one
-                    self._pending.appendleft(change)
-                    raise
-        self._shift(skipped, changed)
+                self._shift()
+                change()
+            self._pending.popleft()
+        self._shift()
 
-    def _shift(self, skipped: _EqualDisplays, changed: _Cells) -> None:
+    def _shift(self) -> None:
         """Add the skips first: a click takes back a skip of its display, and no count is ever below zero."""
-        for cells in (skipped.cells(self._n_segments), changed):
-            if cells.rows or cells.displays:
-                rows, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
-                clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
-                shift_many(self._arrays, rows, columns, clicks, skips, cells.displays)
+        self._add(self._skipped.cells(self._n_segments))
+        self._skipped = _EqualDisplays()
+        self._add(self._changed)
+        self._changed = _Cells()
+
+    def _add(self, cells: _Cells) -> None:
+        if cells.rows or cells.displays:
+            keys, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
+            clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
+            self._shift_cells(keys, columns, clicks, skips, cells.displays)
+
+    def _shift_cells(self, keys: Ints, columns: Ints, clicks: Floats, skips: Floats, displays: float) -> None:
+        """Add amounts to cells that are not left out."""
+        self._add_rows(keys)
+        rows, columns = self.rows[keys % self._n_segments, keys // self._n_segments], self.columns[columns]
+        known = (rows >= 0) & (columns >= 0)
+        shift_many(
+            self._arrays, rows[known].astype(np.int64), columns[known], clicks[known], skips[known], float(displays)
+        )
+
+    def _add_rows(self, keys: Ints) -> None:
+        """Add rows for those items and segments that have none."""
+        missing = keys[self.rows[keys % self._n_segments, keys // self._n_segments] == NO_ROW]
+        if missing.size:
+            all_keys = np.union1d(self.keys, missing)
+            before, larger = self._arrays, empty(all_keys.size, self._arrays.clicks.shape[1])
+            numbers = np.searchsorted(all_keys, self.keys)
+            larger.clicks[numbers], larger.skips[numbers] = before.clicks, before.skips
+            restore(larger, larger.clicks, larger.skips, before.displays[0])
+            self._arrays = larger
+            self._set_rows(self.rows.copy(), all_keys)
+
+    def _set_rows(self, rows: Int32s, keys: Ints) -> None:
+        """Number the rows of these keys in a map, and use it."""
+        rows[keys % self._n_segments, keys // self._n_segments] = np.arange(keys.size)
+        self.rows, self.keys = rows, keys
+
+    def _add_first_row(self) -> None:
+        """Add a row to an empty matrix, because the kernels need one. Without counts, it changes no law."""
+        if not self.keys.size:
+            segments, items = np.nonzero(self.rows == NO_ROW)
+            self._add_rows((items * self._n_segments + segments)[:1])
 
     def _fade(self, factor: float) -> None:
         arrays = self._arrays
@@ -203,12 +291,28 @@ class CountMatrix:
         restore(arrays, clicks, skips, arrays.displays[0] * factor)
 
     def _grow(self, n_items: int) -> None:
-        self._arrays = grown(self._arrays, n_items * self._n_segments, self._n_columns)
+        before = self.rows
+        rows = np.full((self._n_segments, n_items), NO_ROW, np.int32)
+        rows[:, : before.shape[1]] = before
+        rows[list(self.folded.segments)] = DROPPED
+        self.rows = rows
+        if self._all_rows:
+            self._add_rows(np.arange(rows.size))
+        self._add_first_row()
 
     def _shift_prior(self, item: int, clicks: float, skips: float) -> None:
         size = self._n_segments
-        rows: Ints = np.arange(size) + item * size
-        shift_many(self._arrays, rows, np.full(size, PRIOR), np.full(size, clicks), np.full(size, skips), 0.0)
+        keys: Ints = np.arange(size) + item * size
+        self._shift_cells(keys, np.full(size, PRIOR), np.full(size, clicks), np.full(size, skips), 0.0)
+
+
+def _numbered(size: int, folded: Sequence[int]) -> Ints:
+    """Number the columns that are not left out."""
+    numbers = np.full(size, DROPPED, np.int64)
+    kept = np.ones(size, np.bool_)
+    kept[list(folded)] = False
+    numbers[kept] = np.arange(int(kept.sum()))
+    return numbers
 
 
 def cell_array(counts: PageCounts | CountRows) -> Floats:

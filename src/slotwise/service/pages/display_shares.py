@@ -7,8 +7,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY
+from slotwise.arrange import EMPTY, NO_LIMIT, ItemRules
 from slotwise.checks import Ints
+from slotwise.inference.sampling.posterior import LabelGroup
+from slotwise.item_terms import ItemTerms
 from slotwise.policies._policy_module import find, learns
 from slotwise.service.pages.insight_inputs import InsightInputs
 
@@ -44,28 +46,38 @@ class DisplayGroup(NamedTuple):
 
     segment: str
     layout: str
+    positions: list[str]
     pins: Mapping[str, str]
-    free: list[str]  # the positions without a pin
 
 
 def display_groups(inputs: InsightInputs) -> list[DisplayGroup]:
     """The groups of displays that are arranged for each draw: without pins, and with the pins of the page."""
     groups = [
-        DisplayGroup(segment, layout, pins, [position for position in positions if position not in pins])
+        DisplayGroup(segment, layout, positions, pins)
         for segment in inputs.segments
         for layout, positions in inputs.layouts.items()
         for pins in ([{}, inputs.pins[layout]] if inputs.pins[layout] else [{}])
     ]
-    return [group for group in groups if group.free]
+    return [group for group in groups if len(group.pins) < len(group.positions)]
 
 
-def rows_and_columns(inputs: InsightInputs, active: Bools, group: DisplayGroup) -> tuple[Bools, Ints]:
-    """The rows whose items may be shown, and the columns to fill."""
-    pinned = set(group.pins.values())
-    rows = [segment == group.segment and item not in pinned for segment, item, _ in inputs.rows]
-    return active & np.array(rows), np.array(
-        [inputs.columns.index((group.layout, position)) + 1 for position in group.free]
-    )
+def label_group(inputs: InsightInputs, active: Bools, group: DisplayGroup) -> LabelGroup:
+    """The rows whose items may be shown, the columns to fill, and the rows that are pinned."""
+    rows = [segment == group.segment for segment, _, _ in inputs.rows]
+    columns = [inputs.columns.index((group.layout, position)) + 1 for position in group.positions]
+    pinned = np.full(len(columns), EMPTY)
+    if group.pins:
+        row_of = {item: k for k, (segment, item, _) in enumerate(inputs.rows) if segment == group.segment}
+        for k, position in enumerate(group.positions):
+            pinned[k] = row_of[group.pins[position]] if position in group.pins else EMPTY
+    return LabelGroup(active & np.array(rows), np.array(columns), pinned)
+
+
+def row_rules(inputs: InsightInputs, n_rows: int) -> ItemRules:
+    """The values and categories of the rows. Rows of other pages follow, up to `n_rows`: they are never shown."""
+    terms, rows = ItemTerms(n_rows), list(enumerate(inputs.rows))
+    terms.change({k: spec.value for k, (_, _, spec) in rows}, {k: spec.category for k, (_, _, spec) in rows})
+    return terms.rules(inputs.spec.most_per_category or NO_LIMIT)
 
 
 def best_items(inputs: InsightInputs, group_displays: Sequence[Ints]) -> list[PositionProbability]:
@@ -105,8 +117,10 @@ def shown_items(inputs: InsightInputs, group_displays: Sequence[Ints]) -> list[S
 
 
 def _shares(inputs: InsightInputs, group: DisplayGroup, displays: Ints) -> Iterator[tuple[str, str, float]]:
-    """The share of each item at each free position of the displays, as (position, item, share)."""
-    for k, position in enumerate(group.free):
+    """The share of each item at each position without a pin, as (position, item, share)."""
+    for k, position in enumerate(group.positions):
+        if position in group.pins:
+            continue
         rows, times = np.unique(displays[:, k], return_counts=True)
         for row, share in zip(rows.tolist(), (times / len(displays)).tolist(), strict=True):
             if row != EMPTY:

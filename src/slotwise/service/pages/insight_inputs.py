@@ -41,13 +41,14 @@ def insight_inputs(model: PageModel, now: float) -> Callable[[], InsightInputs]:
     """Copy the data that the event loop may change. Returns a function that a background thread calls for the rest."""
     page, names, specs, segments = model.page, list(model.names), list(model.specs), list(model.segments)
     body, template, uses_template = page.body, model.template, model.uses_template
-    layouts = list(body.spec.all_layouts())
+    layouts, folded = list(body.spec.all_layouts()), model.folded.items
     pins = {layout: model.effective_pins(layout, now) for layout in layouts}
     defaults = {layout: model.default_display(layout, now) for layout in layouts if body.spec.mode != "learn"}
 
     def inputs() -> InsightInputs:
-        rows = [(segment, name, spec) for name, spec in zip(names, specs, strict=True) for segment in body.segments]
-        counts = model.counts(len(names)) if names else None
+        items = [item for item in range(len(names)) if item not in folded]
+        rows = [(segment, names[item], specs[item]) for item in items for segment in body.segments]
+        counts = model.counts(items) if items else None
         shared = None if template is None else template.read().limited(MOST_CELLS)
         return InsightInputs(page, counts, rows, segments, pins, defaults, now, uses_template, shared)
 

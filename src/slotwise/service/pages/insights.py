@@ -18,7 +18,8 @@ from slotwise.service.pages.display_shares import (
     ShownItem,
     best_items,
     display_groups,
-    rows_and_columns,
+    label_group,
+    row_rules,
     shown_items,
 )
 from slotwise.service.pages.insight_inputs import InsightInputs
@@ -165,15 +166,15 @@ def _sample(inputs: InsightInputs, counts: Counts) -> Posterior:
     active = np.array([spec.is_active(inputs.now) for _, _, spec in inputs.rows])
     names = [f"{segment}/{item}" for segment, item, _ in inputs.rows]
     columns = ["prior", *("/".join(pair) for pair in inputs.columns)]
-    groups = [rows_and_columns(inputs, active, group) for group in display_groups(inputs)]
+    groups = [label_group(inputs, active, group) for group in display_groups(inputs)]
     others = np.zeros(len(counts.clicks) - active.size, np.bool_)
     active, names = np.concatenate([active, others]), names + [f"another page, row {k}" for k in range(others.size)]
-    groups = [(np.concatenate([rows, others]), positions) for rows, positions in groups]
+    groups = [group._replace(allowed=np.concatenate([group.allowed, others])) for group in groups]
     columns += [f"another page, column {k}" for k in range(len(columns), counts.clicks.shape[1])]
     size = counts.clicks.size
     draws = min(DRAWS, max(min(_NUMBERS_DRAWN // sum(counts.clicks.shape), _MOST_SWEPT // (4 * size)), LEAST_DRAWS))
     budget = max(_CELLS_SWEPT // size, 4 * draws)
-    labels = Labels(names, columns, active, tuple(groups))
+    labels = Labels(names, columns, active, tuple(groups), row_rules(inputs, active.size))
     burn_in = min(BURN_IN, draws)  # only a page so large that it has no intervals anyway has a shorter one
     ess = min(LEAST_ESS, draws / 2)
     return posterior(counts, draws, "falling", ess=ess, budget=budget, labels=labels, burn_in=burn_in)

@@ -34,9 +34,11 @@ Identifier = Annotated[
 ]
 
 MOST_POSITIONS = 50  # in one layout
+MostPerCategory = Annotated[int, Meta(ge=1, le=MOST_POSITIONS)]  # items of one category in a display
 MOST_LAYOUTS = 10
 MOST_SEGMENTS = 50
-MOST_ITEMS = 100_000  # on one page, including retired items
+MOST_ITEMS = 100_000  # on one page, without folded items
+MOST_ITEMS_EVER = 500_000  # including folded items, because their names are in memory
 MOST_COLUMNS = 2_000  # positions of all layouts that a page ever had, because their counts are kept
 MOST_SEGMENTS_EVER = 200
 MOST_COUNTS = 10_000_000  # items x segments x columns: 240 MB

@@ -3,16 +3,17 @@
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from slotwise.item_terms import MOST_VALUE
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
-    MOST_COUNTS,
     MOST_ITEMS,
     MOST_LAYOUTS,
     MOST_POSITIONS,
     MOST_SEGMENTS,
     ItemName,
+    MostPerCategory,
     Name,
 )
 
@@ -28,6 +29,7 @@ Order = Annotated[list[ItemName], Meta(max_length=MOST_ITEMS)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 ItemState = Literal["active", "paused", "retired"]
 UnixTime = Annotated[float, Meta(ge=0.0, le=1e11)]
+Value = Annotated[float, Meta(ge=0.0, le=MOST_VALUE, description="what a click on the item is worth")]
 
 
 class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -44,15 +46,22 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     retention: Seconds | None = None
     default_order: Order = []
     holdout: Share = 0.0
+    learnt_share: Share = 1.0
     holdout_order: Literal["default", "random"] = "random"
     half_life: Seconds | None = None
     template: Name | None = None
+    most_per_category: MostPerCategory | None = None
 
     def all_layouts(self) -> dict[str, list[str]]:
         """The positions of every layout, as {layout: positions}. A request that names no layout gets the first one."""
         if self.layouts is not None:
             return self.layouts
         return {DEFAULT_LAYOUT: self.positions or []}
+
+    @property
+    def shares(self) -> tuple[float, float, str]:
+        """What decides how units are allocated to variants. After a change, the variants are compared from then on."""
+        return self.holdout, self.learnt_share, self.holdout_order
 
     def keep_seconds(self) -> float:
         """How long a display stays in the log."""
@@ -71,6 +80,11 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         step = self.half_life / EPOCHS_PER_HALF_LIFE
         passed = max(int((now - began) // step), 0)  # no epoch passes while the clock is behind
         return passed, began + passed * step
+
+
+def plain_number(number: float) -> str:
+    """The number without an exponent, because seconds have many digits."""
+    return f"{number:.14g}"
 
 
 def given_fields(patch: Struct) -> dict[str, Any]:
@@ -92,9 +106,11 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     retention: Seconds | UnsetType | None = UNSET
     default_order: Order | UnsetType = UNSET
     holdout: Share | UnsetType = UNSET
+    learnt_share: Share | UnsetType = UNSET
     holdout_order: Literal["default", "random"] | UnsetType = UNSET
     half_life: Seconds | UnsetType | None = UNSET
     template: Name | UnsetType | None = UNSET
+    most_per_category: MostPerCategory | UnsetType | None = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The definition with these changes. `positions` replaces `layouts`, and the other way round."""
@@ -120,6 +136,8 @@ class ItemSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     prior: ItemPrior | None = None
     valid_from: UnixTime | None = None
     valid_until: UnixTime | None = None
+    value: Value = 1.0
+    category: ItemName | None = None
 
     def is_active(self, now: float) -> bool:
         """Whether the item may be shown at this time."""
@@ -134,6 +152,8 @@ class ItemPatch(Struct, forbid_unknown_fields=True):
     prior: ItemPrior | UnsetType | None = UNSET
     valid_from: UnixTime | UnsetType | None = UNSET
     valid_until: UnixTime | UnsetType | None = UNSET
+    value: Value | UnsetType | None = UNSET
+    category: ItemName | UnsetType | None = UNSET
 
     def applied(self, spec: ItemSpec) -> ItemSpec:
         """The definition with these changes."""
@@ -142,13 +162,25 @@ class ItemPatch(Struct, forbid_unknown_fields=True):
         return msgspec.structs.replace(spec, **changes)
 
 
+class Pin(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The item that is pinned to a position, and the time in which the pin applies, in seconds since 1970."""
+
+    item: ItemName
+    starts: UnixTime | None = field(default=None, name="from")
+    until: UnixTime | None = None
+
+
+PagePin = str | Pin  # a pin that always applies is the name of its item
+LayoutPins = dict[str, PagePin]  # position -> pin
+
+
 class PageBody(Struct):
     """What the store keeps of a page besides its items. Columns and segments are never removed, as counts use them."""
 
     spec: PageSpec
     columns: list[tuple[str, str]]  # (layout, position)
     segments: list[str]  # the first one, "", is for requests without a segment
-    pins: dict[str, dict[str, str]] = {}  # layout -> position -> item
+    pins: dict[str, LayoutPins] = {}  # by layout
 
     def with_spec(self, spec: PageSpec) -> "PageBody":
         """The page with a new definition. Columns and segments keep their numbers.
@@ -160,7 +192,7 @@ class PageBody(Struct):
         columns = list(dict.fromkeys(self.columns) | wanted)
         segments = self.segments + [name for name in spec.segments if name not in self.segments]
         pins = {
-            layout: {position: item for position, item in pinned.items() if (layout, position) in wanted}
+            layout: {position: pin for position, pin in pinned.items() if (layout, position) in wanted}
             for layout, pinned in self.pins.items()
         }
         return PageBody(spec, columns, segments, {layout: pinned for layout, pinned in pins.items() if pinned})
@@ -169,11 +201,6 @@ class PageBody(Struct):
     def n_columns(self) -> int:
         """Columns of the count matrix: one for every position, and one for the priors of items."""
         return 1 + len(self.columns)
-
-    @property
-    def most_items(self) -> int:
-        """How many items the page can have within the limits."""
-        return min(MOST_ITEMS, MOST_COUNTS // (len(self.segments) * self.n_columns))
 
 
 NO_PAGE = PageBody(PageSpec(), [], [""])

@@ -2,29 +2,38 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slotwise.arrange import ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
-from slotwise.policies._ensemble_source import ensemble_source, growth_of
+from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
-from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, arrange_draw
+from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
+from slotwise.service.pages.largest_draws import load_quantiles
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
-from slotwise.service.pages.page_ensemble import EnsembleGroups, PageEnsemble, from_draws, from_point_estimates
+from slotwise.service.pages.page_ensemble import (
+    EnsembleGroups,
+    PageEnsemble,
+    RowsAndColumns,
+    from_draws,
+    from_point_estimates,
+)
+from slotwise.service.pages.unshown_items import UnshownItems
 from slotwise.service.store.interface import CountRows, Display, DisplayChange, PageCounts
 from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 
 MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier
-MOST_LATER = 2_000  # items without draws that take part in one display
-_NOTHING_LATER = np.empty(0)
 _BLOCK = 16  # random numbers drawn at once
 
 
@@ -36,8 +45,15 @@ class PageLearner:
     """
 
     def __init__(
-        self, body: PageBody, specs: Sequence[ItemSpec], counts: PageCounts | CountRows, rng: np.random.Generator
+        self,
+        body: PageBody,
+        specs: Sequence[ItemSpec],
+        rules: ItemRules,
+        counts: PageCounts | CountRows,
+        rng: np.random.Generator,
+        folded: Folded = NOTHING_FOLDED,
     ) -> None:
+        self.rules = rules
         self._rng, self._specs = rng, specs
         policy = find(body.spec.policy)
         self.learns = learns(policy)
@@ -45,17 +61,23 @@ class PageLearner:
         self.template: PageTemplate | None = None
         self._params = make_params(policy, serving_params(policy, body.spec.params), None)
         self._n_segments, self._n_columns, self._columns = len(body.segments), body.n_columns, body.columns
-        self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts)
+        all_rows, self.folded = not self._source.shares_prior, folded
+        self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts, all_rows, folded)
         self._memory: Any = None  # what the source of draws keeps from one call to the next
         with self.matrix.locked() as arrays:
             ties = np.random.default_rng(len(specs))  # not `rng`, which belongs to the thread of the event loop
-            self._ensemble = from_point_estimates(arrays, self._n_segments, ties)
+            self._memory_of = self._where()  # the rows and columns that the memory is for
+            self._ensemble = from_point_estimates(arrays, self._memory_of, rules, ties)
         clicks = float(cell_array(counts)[:, 3].sum())
         self._growth = Growth(counts.displays, clicks, growth_of(self._params))
         self._asked: dict[tuple[int, str], tuple[int, Layout]] = {}  # (segment, layout) of the displays so far
-        self._later = np.empty((2, 0))  # clicks and skips in the priors of items that the ensemble does not have
+        self._priors = _prior_counts(specs)  # clicks and skips of each item
+        self._unshown = self._find_unshown()
         self._arrange = direct(arrange_draw)
         self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
+
+    def _where(self) -> RowsAndColumns:
+        return RowsAndColumns(self.matrix.rows, self.matrix.columns, self.matrix.keys)
 
     @property
     def uses_template(self) -> bool:
@@ -69,16 +91,15 @@ class PageLearner:
         """Whether displays come from point estimates, because no draws are made yet."""
         return self._ensemble.warming
 
-    @property
-    def has_later_items(self) -> bool:
-        """Whether some items were added after the ensemble was made. They are drawn for every display."""
-        return self._later.size > 0
+    def draws_items(self, segment: int, allowed: NDArray[np.bool_], active: NDArray[np.bool_]) -> bool:
+        """Whether some items have no draws in the ensemble. They are drawn for every display."""
+        return self._unshown.take_part(segment, allowed, active)
 
-    def pick(self, layout: Layout, segment: int) -> int:
+    def pick(self, layout: Layout, segment: int, most_per_category: int) -> int:
         """Pick a draw at random, or a display that the policy planned. Planned displays are numbered after the draws.
 
-        Until the ensemble or the constraints change, the same pick gives the same display, unless items were added
-        later.
+        Until the ensemble or the constraints change, the same pick gives the same display, unless `draws_items`. A plan
+        is not used for a display with another limit.
         """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
@@ -90,25 +111,29 @@ class PageLearner:
         if not ensemble.plans:
             return draw
         plan = ensemble.plans.get((segment, layout.name))
-        if plan is None or plan.layout is not layout or self._random() < plan.draw_chances[draw]:
+        if plan is None or plan.layout is not layout or plan.most_per_category != most_per_category:
+            return draw
+        if self._random() < plan.draw_chances[draw]:
             return draw
         return n_draws + min(bisect_right(plan.until, self._random()), len(plan.until) - 1)
 
-    def fill(self, pick: int, layout: Layout, segment: int, allowed: NDArray[np.bool_], pins: Ints) -> None:
-        """Fill the display of the layout as the pick says."""
+    def fill(self, pick: int, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules) -> None:
+        """Fill the display of the layout as the pick says. `allowed` is `active` if the request has no constraints."""
         ensemble, planned = self._ensemble, pick - len(self._ensemble.beta)
+        law = ensemble.beta[0 if planned >= 0 else pick]
+        extra = self._unshown.draw(law, segment, active, rules, self._rng)
         if planned >= 0:
             plan = ensemble.plans[segment, layout.name]
-            place, rules = DisplayPlace(0, 1, plan.columns), DisplayRules(allowed, pins, plan.displays[planned])
-            later = np.zeros(self._later.shape[1]) if self._later.size else _NOTHING_LATER
-            self._arrange(plan.scores, 0, later, place, rules, layout.display)
+            rules = rules._replace(preferred=plan.displays[planned])
+            last = extra if not extra.items.size else ExtraItems(extra.items, np.zeros(extra.items.size))
+            self._arrange(plan.scores, 0, last, plan.place, rules, layout.display)
             return
         self._arrange(
             ensemble.scores,
             pick,
-            self._later_thetas(pick),
-            DisplayPlace(segment, self._n_segments, layout.columns),
-            DisplayRules(allowed, pins, layout.no_pins),
+            extra,
+            DisplayPlace(segment, ensemble.rows, layout.columns),
+            rules,
             layout.display,
         )
 
@@ -117,21 +142,8 @@ class PageLearner:
             self._uniforms = self._rng.random(_BLOCK).tolist()
         return self._uniforms.pop()
 
-    def _later_thetas(self, draw: int) -> Floats:
-        """Draws for items that were added after the ensemble was made: from the law of the draw and their own prior.
-
-        If there are very many such items, only a random sample of them is considered for this display.
-        """
-        n_later = self._later.shape[1]
-        if not n_later:
-            return _NOTHING_LATER
-        a, b = self._ensemble.beta[draw]
-        if n_later <= MOST_LATER:
-            drawn: Floats = self._rng.beta(a + self._later[0], b + self._later[1])
-            return drawn
-        thetas, chosen = np.full(n_later, -1.0), self._rng.integers(n_later, size=MOST_LATER)
-        thetas[chosen] = self._rng.beta(a + self._later[0, chosen], b + self._later[1, chosen])
-        return thetas
+    def _find_unshown(self) -> UnshownItems:
+        return UnshownItems(self._ensemble.rows, self._priors, self.rules.values)
 
     # counts
 
@@ -170,19 +182,27 @@ class PageLearner:
         for number, old in before:
             self.matrix.append_prior(number, None if old is None else old.prior, self._specs[number].prior)
         self._growth.change()
-        first = self._ensemble.n_items
-        self._later = np.hstack([self._later, _prior_counts(self._specs[size_before:])])
+        self._priors = np.hstack([self._priors, _prior_counts(self._specs[size_before:])])
         for number, _ in before:
-            if number >= first:
-                self._later[:, number - first : number - first + 1] = _prior_counts(self._specs[number : number + 1])
+            self._priors[:, number : number + 1] = _prior_counts(self._specs[number : number + 1])
+        self._unshown = self._find_unshown()
+
+    def drop(self, folded: Folded) -> None:
+        """Drop these counts, too, with the next job. Their items must not be shown any more."""
+        self.folded |= folded
+
+    @property
+    def n_changes(self) -> int:
+        """How often the items or the layouts were changed."""
+        return self._growth.now.changes
 
     # the ensemble
 
     @property
     def n_bytes(self) -> int:
         """About how much memory the counts and a complete ensemble take."""
-        rows = len(self._specs) * self._n_segments
-        return 24 * rows * self._n_columns + 4 * DRAWS * (rows + self._n_columns)
+        rows, potential_rows = self.matrix.n_rows, len(self._specs) * self._n_segments
+        return 24 * rows * self._n_columns + 4 * DRAWS * (rows + self._n_columns) + 8 * potential_rows
 
     @property
     def growth(self) -> float:
@@ -192,7 +212,12 @@ class PageLearner:
     def urgency(self) -> int:
         """How urgent a refresh is. It is not due if this is negative."""
         level = self._urgency_of_draws()
-        return 0 if level < 0 and self.matrix.n_pending > MOST_PENDING else level
+        return 0 if level < 0 and self._has_work else level
+
+    @property
+    def _has_work(self) -> bool:
+        """Whether a job has work to do even if no draws are due."""
+        return self.matrix.n_pending > MOST_PENDING or self.folded != self.matrix.folded
 
     def _urgency_of_draws(self) -> int:
         """How urgent new draws are. They are not due if this is negative."""
@@ -200,7 +225,8 @@ class PageLearner:
             return -1  # the page needs no draws
         if self.template is not None and self.uses_template and self.template.shared is None:
             return -1  # the template makes its draws first
-        if self._later.size:
+        needs_rows = not self._source.shares_prior and len(self._specs) > self._ensemble.n_items
+        if needs_rows or self._unshown.with_prior.size:
             return ITEMS_ADDED
         if self._ensemble.warming:
             return NO_DRAWS
@@ -212,6 +238,15 @@ class PageLearner:
         self._ensemble = self._ensemble._replace(plans={})
         self._growth.change()
 
+    def rules_changed(self, rules: ItemRules) -> None:
+        """Follow a change of values, categories or the limit.
+
+        Plans and leaders do not fit any more. Until the next ensemble, displays of a large page compare all items.
+        """
+        self.rules = rules
+        self._ensemble, self._unshown = self._ensemble.with_rules(rules), self._find_unshown()
+        self._growth.change()
+
     def begin_refresh(self, active: NDArray[np.bool_]) -> "RefreshJob":
         """A job that makes a new ensemble on another thread. `active` are the items that may be shown.
 
@@ -219,15 +254,14 @@ class PageLearner:
         """
         far = self._growth.share > FAR
         asked = list(self._asked.values()) if self._urgency_of_draws() >= 0 else []
-        groups = EnsembleGroups(self._n_segments, asked, active)
         shared = self.template.shared if self.template is not None and self.uses_template else None
-        return RefreshJob(self, groups, self._growth.now, far, shared)
+        return RefreshJob(self, EnsembleGroups(asked, active, self.rules), self._growth.now, far, self.folded, shared)
 
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Use a new ensemble from now on."""
         if ensemble is not None:
-            self._later = self._later[:, ensemble.n_items - self._ensemble.n_items :]
-            self._ensemble = ensemble
+            self._ensemble = ensemble.with_rules(self.rules)  # they may have changed while the ensemble was made
+            self._unshown = self._find_unshown()
             self._growth.drawn_from = ensemble.made_from
 
 
@@ -238,20 +272,43 @@ class RefreshJob(NamedTuple):
     groups: EnsembleGroups
     made_from: CountsVersion
     far: bool
+    folded: Folded
     shared: SharedDraws | None  # if the page uses a template
 
     def run(self, rng: np.random.Generator) -> PageEnsemble | None:
         """Apply the pending changes and, if the page needs draws, make the draws. Other threads may use the page."""
-        learner, matrix = self.learner, self.learner.matrix
+        learner, matrix, source, params = self.learner, self.learner.matrix, self.learner._source, self.learner._params
+        matrix.drop(self.folded)
         with matrix.locked() as counts:
             if not self.groups.asked or not counts.clicks.size:
                 return None
+            where = learner._where()
             if self.shared is not None:
                 given = self.shared.for_columns(learner._columns)
-                draws = learner._source.draw_given(learner._params, counts, given, rng)
+                given = given._replace(kappa=np.ascontiguousarray(given.kappa[:, matrix.columns >= 0]))
+                draws = source.draw_given(params, counts, given, rng)
             else:
-                draws, learner._memory = learner._source.draw(learner._params, counts, learner._memory, self.far, rng)
-        return from_draws(draws, learner._source.planner, learner._params, self.groups, self.made_from)
+                memory = _follow(source, learner._memory, learner._memory_of, where)
+                draws, learner._memory = source.draw(params, counts, memory, self.far, rng)
+                learner._memory_of = where
+        if source.shares_prior:
+            load_quantiles(draws.beta)
+        plan = None if source.planner is None else partial(source.planner, params)
+        return from_draws(draws, where, self.groups, plan, self.made_from)
+
+
+def _follow(source: EnsembleSource, memory: Any, before: RowsAndColumns, now: RowsAndColumns) -> Any:
+    """The memory with the rows and columns that the count matrix has now."""
+    if memory is None or (now.keys is before.keys and now.columns is before.columns):
+        return memory
+    columns, columns_before = (np.flatnonzero(where.columns >= 0) for where in (now, before))
+    return source.select(memory, _indices(now.keys, before.keys), _indices(columns, columns_before))
+
+
+def _indices(wanted: Ints, known: Ints) -> Ints:
+    """The index of each wanted number in the known ones, which are in increasing order, or -1."""
+    indices = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    return np.where(known[indices] == wanted, indices, -1)
 
 
 def _prior_counts(specs: Sequence[ItemSpec]) -> Floats:

@@ -1,24 +1,42 @@
 """A page in memory. It has items and constraints, and chooses displays."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import EMPTY, NO_PINS, InvalidPin, allowed_items, arrange_among, valid_pins
+from slotwise.arrange import (
+    EMPTY,
+    NO_LIMIT,
+    NO_PINS,
+    NO_RULES,
+    InvalidPin,
+    ItemRules,
+    allowed_items,
+    arrange_among,
+    most_shown,
+    valid_pins,
+)
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
+from slotwise.item_terms import ItemTerms
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
+from slotwise.service.pages.arrange_draw import DisplayRules
 from slotwise.service.pages.arrangement_cache import ArrangementCache
+from slotwise.service.pages.count_matrix import PRIOR
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
+from slotwise.service.pages.page_pins import PinnedItems, PinsInEffect
 from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     Arrangement,
@@ -46,6 +64,7 @@ class _Constraints(NamedTuple):
     allowed: NDArray[np.bool_]
     pins: Ints
     pinned: Mapping[int, int]
+    rules: ItemRules
     of_page: bool = False  # these are the constraints of the page; the request adds none
 
 
@@ -63,17 +82,20 @@ class PageModel:
         rng: np.random.Generator,
         on_change: Callable[["PageModel"], None] = lambda _: None,
         arrangements: ArrangementCache | None = None,
+        folded: Folded = NOTHING_FOLDED,
     ) -> None:
         self._rng = rng
         self._kept_arrangements = ArrangementCache() if arrangements is None else arrangements
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
+        self._terms = ItemTerms(len(self.specs))
+        self._set_terms(range(len(self.specs)))
         self._define(page)
         self._active = ActiveItems(self.specs)
         if page.body.spec.default_order:
             self._default_scores()  # here, because an order may be long
-        self._learner = PageLearner(page.body, self.specs, counts, rng)
+        self._learner = PageLearner(page.body, self.specs, self._rules, counts, rng, folded)
         self._on_change = on_change
 
     def _define(self, page: StoredPage) -> None:
@@ -85,14 +107,17 @@ class PageModel:
         self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
         self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
         self._first_layout = next(iter(self._layouts))
+        self._rules = self._terms.rules(spec.most_per_category or NO_LIMIT)
         self._default_order: Floats | None = None
+        self._page_pins = PinsInEffect(page.body.pins)
+        self._pins_used: dict[str, PinnedItems] = {}  # those that applied to the last request, by layout
         self._forget_arrangements()
 
     def redefine(self, page: StoredPage) -> bool:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
 
         That is the case if the new definition has another policy or template, or other columns or segments of the count
-        matrix.
+        matrix, or uses what is folded.
         """
         before, after = self.page.body, page.body
         if before.spec.template != after.spec.template:
@@ -101,26 +126,36 @@ class PageModel:
             return False
         if (before.spec.policy, before.spec.params) != (after.spec.policy, after.spec.params):
             return False
+        if self.folded.still_unused(after, self.specs) != self.folded:
+            return False
         self._define(page)
         self._learner.layouts_changed()
+        self._learner.rules = self._rules
         self._on_change(self)
         return True
 
     # displays
 
     def choose(
-        self, request: RecommendationRequest, id: str, nonce: int, now: float, degraded: bool = False
+        self,
+        request: RecommendationRequest,
+        id: str,
+        nonce: int,
+        now: float,
+        degraded: bool = False,
+        preview: bool = False,
     ) -> Display:
         """Choose a display for one request. If displays count when they are issued, count its skips at once.
 
-        A degraded display never counts.
+        Degraded displays and previews never count.
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
-        variant = self._draw_variant()
+        unit = None if request.unit is None else request.unit.encode()
+        variant = self._variant(unit)
         arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
-        registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
+        registers = Registers(len(entries), Counting.NEVER if degraded or preview else self._counting)
         display = Display(
             id,
             nonce,
@@ -137,6 +172,8 @@ class PageModel:
             degraded=degraded,
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
+            allocation=self.page.allocation,
+            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -146,8 +183,8 @@ class PageModel:
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
         """Raise TooFewItems if a display for this request would not fill all positions."""
         layout = self._layout(request.layout)
-        allowed, _, pinned, _ = self._constraints(layout, request, now)
-        available = int(allowed.sum()) - sum(bool(allowed[item]) for item in pinned.values()) + len(pinned)
+        constraints = self._constraints(layout, request, now)
+        available = most_shown(constraints.allowed, constraints.pinned.values(), constraints.rules)
         if available < len(layout.positions):
             line = f"{available} items are too few for {len(layout.positions)} positions"
             raise TooFewItems(line, [FieldError("", line)])
@@ -168,17 +205,22 @@ class PageModel:
         known = self._layouts[layout]
         constraints = self._constraints(known, _ANY_DISPLAY, now)
         self._fill(known, "default", constraints)
-        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints.pinned, "")}
+        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints, "")}
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now."""
         return self._active.at(now)
 
-    def _draw_variant(self) -> str:
+    def _variant(self, unit: bytes | None) -> str:
+        """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec
         if spec.mode != "learn":
             return "default"
-        return "holdout" if spec.holdout > 0.0 and self._rng.random() < spec.holdout else "learnt"
+        if spec.holdout == 0.0 and spec.learnt_share == 1.0:
+            return "learnt"
+        if unit is None:
+            return allocate(spec, self._rng.random(), self._rng.random())
+        return variant_of(unit, self.page.unit_secret, spec)
 
     def _reason(self, variant: str, restricted: bool) -> str:
         if variant == "learnt":
@@ -193,14 +235,16 @@ class PageModel:
         if variant != "learnt" or not learner.learns or not self.specs:
             self._fill(layout, variant, constraints)
             return self._filled(layout, constraints, self._reason(variant, restricted))
-        pick, arranged = learner.pick(layout, segment), None
-        if constraints.of_page and not learner.has_later_items:
+        pick = learner.pick(layout, segment, constraints.rules.most_per_category)
+        arranged, active = None, self._active.last
+        if constraints.of_page and not learner.draws_items(segment, constraints.allowed, active):
             arranged = self._arranged.get((layout.name, segment))
             if arranged is None:
                 arranged = self._arranged[layout.name, segment] = {}
             if (known := arranged.get(pick)) is not None:
                 return known
-        learner.fill(pick, layout, segment, constraints.allowed, constraints.pins)
+        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
+        learner.fill(pick, layout, segment, active, rules)
         arrangement = self._filled(layout, constraints, self._reason(variant, restricted))
         if arranged is not None:
             self._kept_arrangements.add(arranged, pick, arrangement)
@@ -208,8 +252,9 @@ class PageModel:
 
     def _filled(self, layout: Layout, constraints: _Constraints, reason: str) -> Arrangement:
         """The display that was just filled for the layout."""
-        entries = self._entries(layout, constraints.pinned, reason)
-        return Arrangement(entries, _positions_left_out(layout, entries))
+        entries = self._entries(layout, constraints, reason)
+        over_limit = self._over_limit(constraints.pinned.values(), constraints.rules)
+        return Arrangement(entries, _positions_left_out(layout, entries), over_limit=over_limit)
 
     def _forget_arrangements(self) -> None:
         """Call this when the ensemble, the items or the definition of the page have changed."""
@@ -217,14 +262,16 @@ class PageModel:
         self._arranged: dict[tuple[str, int], dict[int, Arrangement]] = {}  # (layout, segment) -> pick -> arrangement
 
     def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> None:
-        """Fill the display of the layout without what was learnt."""
-        allowed, pins = constraints.allowed, constraints.pins
+        """Fill the display of the layout without what was learnt, and whatever the values of items are."""
+        allowed, pins, rules = constraints.allowed, constraints.pins, constraints.rules
+        if rules.values.size:
+            rules = rules._replace(values=NO_RULES.values)
         if not self.specs:
             layout.display.fill(EMPTY)
         else:  # a policy that does not learn shows items at random
             at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
             scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-            arrange_among(scores, layout.in_order, allowed, pins, layout.display)
+            arrange_among(scores, layout.in_order, allowed, pins, rules, layout.display)
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""
@@ -235,15 +282,32 @@ class PageModel:
                     self._default_order[self.items[name]] = 1.0 + rank
         return self._default_order
 
-    def _entries(self, layout: Layout, pinned: Mapping[int, int], reason: str) -> list[DisplayEntry]:
-        cells = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True)
-        if not pinned:
+    def _entries(self, layout: Layout, constraints: _Constraints, reason: str) -> list[DisplayEntry]:
+        cells, pinned = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True), constraints.pinned
+        if not pinned and not constraints.rules.values.size:
             return [DisplayEntry(position, column, item, reason) for position, column, item in cells if item != EMPTY]
         return [
-            DisplayEntry(position, column, item, "pinned" if layout.index_of[position] in pinned else reason)
+            DisplayEntry(
+                position,
+                column,
+                item,
+                "pinned" if layout.index_of[position] in pinned else reason,
+                self._terms.value(item),
+            )
             for position, column, item in cells
             if item != EMPTY
         ]
+
+    def over_limit(self, display: Display, request: RecommendationRequest) -> list[str]:
+        """The categories of which pins show more items than the limit allows, in a display that was issued before."""
+        rules = self._rules_of(request)
+        return self._over_limit([entry.item for entry in display.entries if entry.reason == "pinned"], rules)
+
+    def _over_limit(self, pinned: Iterable[int], rules: ItemRules) -> list[str]:
+        if not rules.has_limit:
+            return []
+        numbers = Counter(self._terms.category(item) for item in pinned)
+        return [name for name, number in numbers.items() if name is not None and number > rules.most_per_category]
 
     # what a request may ask for
 
@@ -261,8 +325,11 @@ class PageModel:
             raise DoesNotFit.at("/segment", _unknown("segment", name, names)) from None
 
     def _constraints(self, layout: Layout, request: RecommendationRequest, now: float) -> _Constraints:
-        active = self._active.at(now)
-        if request.eligible is None and not request.excluded and not request.pinned:
+        active, page_pins = self._active.at(now), self._page_pins.at(now)
+        if page_pins is not self._pins_used:
+            self._forget_arrangements()
+            self._pins_used = page_pins
+        if _adds_nothing(request):
             known = self._page_constraints.get(layout.name)
             if known is not None:
                 if known.allowed is active:
@@ -276,19 +343,24 @@ class PageModel:
     def _new_constraints(
         self, layout: Layout, request: RecommendationRequest, active: NDArray[np.bool_]
     ) -> _Constraints:
-        page_pins = self.page.body.pins.get(layout.name)
-        if request.eligible is None and not request.excluded and not request.pinned and not page_pins:
-            return _Constraints(active, layout.no_pins, NO_PINS)
+        page_pins, rules = self._pins_used.get(layout.name), self._rules_of(request)
+        if _adds_nothing(request) and not page_pins:
+            return _Constraints(active, layout.no_pins, NO_PINS, rules)
         eligible = None if request.eligible is None else self._item_numbers("/eligible", request.eligible)
         excluded = self._item_numbers("/excluded", request.excluded)
         allowed = allowed_items(active, eligible, excluded)
         if not request.pinned and not page_pins:
-            return _Constraints(allowed, layout.no_pins, NO_PINS)
+            return _Constraints(allowed, layout.no_pins, NO_PINS, rules)
         pinned = self._pins(layout, request.pinned, active, excluded)
         pins = layout.no_pins.copy()
         for position, item in pinned.items():
             pins[position] = item
-        return _Constraints(allowed, pins, pinned)
+        return _Constraints(allowed, pins, pinned, rules)
+
+    def _rules_of(self, request: RecommendationRequest) -> ItemRules:
+        if request.most_per_category is None:
+            return self._rules
+        return self._rules._replace(most_per_category=request.most_per_category)
 
     def _pins(
         self, layout: Layout, pinned: Mapping[str, str], active: NDArray[np.bool_], excluded: list[int]
@@ -299,7 +371,7 @@ class PageModel:
             if position not in layout.index_of:
                 raise DoesNotFit.at(pointer, _unknown("position", position, layout.index_of))
             (requested[layout.index_of[position]],) = self._item_numbers(pointer, [name])
-        page_pins = self.page.body.pins.get(layout.name, {})
+        page_pins = self._pins_used.get(layout.name, {})
         standing = {layout.index_of[where]: self.items[name] for where, name in page_pins.items() if name in self.items}
         try:
             return valid_pins(requested, active, excluded, standing)
@@ -317,10 +389,17 @@ class PageModel:
 
     # counts
 
-    def apply_changes(self, changes: list[DisplayChange]) -> None:
-        """Apply changes of counts that the store has committed."""
+    def apply_changes(self, changes: list[DisplayChange]) -> bool:
+        """Apply changes of counts that the store has committed.
+
+        Returns False if they change what is folded, so that the page must be loaded again. A display that counts only
+        when it is viewed has no counts before.
+        """
+        if self.folded != NOTHING_FOLDED and _change_folded(changes, self.folded):
+            return False
         self._learner.apply_changes(changes, self.page.epoch)
         self._on_change(self)
+        return True
 
     def begin_epoch(self, epoch: int, began: float) -> None:
         """Begin an epoch, in which earlier counts weigh less. Priors do not fade."""
@@ -330,17 +409,19 @@ class PageModel:
             self._learner.fade(passed)
             self._on_change(self)
 
-    def counts(self, n_items: int | None = None) -> Counts:
-        """A copy of all counts, with the priors in column 0. `n_items` leaves out items that were added later.
+    def counts(self, items: Sequence[int] | None = None) -> Counts:
+        """A copy of the counts of these items, or of all, with the priors in column 0. What is left out counts as zero.
 
         Any thread may call this. It may wait until a new ensemble is made.
         """
-        return self._learner.matrix.counts(n_items)
+        return self._learner.matrix.counts(items)
 
     def block(self) -> PageBlock:
         """The counts in the form that a template needs. Any thread may call this."""
-        with self._learner.matrix.locked() as counts:
-            return page_block(self.page, counts)
+        matrix = self._learner.matrix
+        with matrix.locked() as counts:
+            kept = matrix.columns[PRIOR + 1 :] >= 0
+            return page_block(self.page, list(compress(self.page.body.columns, kept)), counts)
 
     def cells(self) -> list[CellCounts]:
         """The counts above zero, in the store's form. Any thread may call this."""
@@ -349,6 +430,27 @@ class PageModel:
     def apply_pending(self) -> None:
         """Apply the pending changes to the counts. Background threads call this."""
         self._learner.matrix.apply_pending()
+
+    @property
+    def folded(self) -> Folded:
+        """The items, columns and segments whose counts are only in the store."""
+        return self._learner.folded
+
+    def drop(self, folded: Folded) -> None:
+        """Drop the counts of items, columns and segments from memory. They must be unused."""
+        if self.folded | folded != self.folded:
+            self._learner.drop(folded)
+            self._on_change(self)
+
+    def unused(self) -> Folded:
+        """What has counts in memory, but can be in no display. What the log does not count of it can be dropped."""
+        counted = np.flatnonzero((self._learner.matrix.rows >= 0).any(axis=0)).tolist()
+        return find_unused(self.page.body, self.specs, counted) - self.folded
+
+    @property
+    def n_changes(self) -> int:
+        """How often the items or the layouts were changed."""
+        return self._learner.n_changes
 
     @property
     def n_bytes(self) -> int:
@@ -394,8 +496,11 @@ class PageModel:
 
     # items
 
-    def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> None:
-        """Add or change items, identified by number. New items must come in the order of their numbers."""
+    def set_items(self, items: Iterable[tuple[int, str, ItemSpec]]) -> bool:
+        """Add or change items, identified by number. New items must come in the order of their numbers.
+
+        Returns False if an item that is left out is used again, so that the page must be loaded again.
+        """
         size_before, before = len(self.specs), dict[int, ItemSpec | None]()
         for number, name, spec in items:
             if number == len(self.specs):
@@ -409,13 +514,43 @@ class PageModel:
         self._active.change(((number, self.specs[number]) for number in before), len(self.specs))
         self._default_order = None
         self._forget_arrangements()
+        self._follow_terms(size_before, before)
         self._learner.items_changed(size_before, before.items())
         self._on_change(self)
+        return not any(number in self.folded.items and self.specs[number].state != "retired" for number in before)
+
+    def _follow_terms(self, size_before: int, changed: Iterable[int]) -> None:
+        """Follow changes of values and categories. New items change neither leaders nor plans."""
+        if len(self.specs) > size_before:
+            self._terms.grow(len(self.specs))
+            self._set_terms(range(size_before, len(self.specs)))
+            self._rules = self._learner.rules = self._terms.rules(self._rules.most_per_category)
+        if self._set_terms(number for number in changed if number < size_before):
+            self._rules = self._terms.rules(self._rules.most_per_category)
+            self._learner.rules_changed(self._rules)
+
+    def _set_terms(self, items: Iterable[int]) -> bool:
+        """Read the values and categories of items. Returns whether one of them was different before."""
+        listed = list(items)
+        return self._terms.change(
+            {item: self.specs[item].value for item in listed}, {item: self.specs[item].category for item in listed}
+        )
+
+
+def _change_folded(changes: list[DisplayChange], folded: Folded) -> bool:
+    cells = ((display.entries[k], display.segment) for display, entries, _ in changes for k, _, _ in entries)
+    return any(folded.has_cell(entry.item, entry.column, segment) for entry, segment in cells)
 
 
 def _positions_left_out(layout: Layout, entries: list[DisplayEntry]) -> list[str]:
     shown = [entry.position for entry in entries]
     return [] if shown == layout.positions else [position for position in layout.positions if position not in shown]
+
+
+def _adds_nothing(request: RecommendationRequest) -> bool:
+    """Whether a request has no constraints of its own."""
+    constrained = request.excluded or request.pinned or request.most_per_category is not None
+    return request.eligible is None and not constrained
 
 
 def _shared(spec: ItemSpec) -> ItemSpec:

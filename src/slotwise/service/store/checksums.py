@@ -14,11 +14,14 @@ from typing import Any
 import msgspec
 
 MODULUS = 1 << 61  # the sum of two checksums is still an integer for SQLite
-DISPLAY = "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, counting, entries"
+DISPLAY = (
+    "number, id, nonce, page, layout, segment, issued, until, drop_after, variant, epoch, allocation, bucket, "
+    "counting, entries"
+)
 QUERIES = {  # what is checked: counts, epochs and rates are not listed, because `verify` computes them from the others
     "meta": "SELECT key, value FROM meta WHERE key <> 'heartbeat'",
     "pages": "SELECT page, name, version, archived, body, epoch, epoch_began, counted_from, base_epoch, base_displays, "
-    "rates_from FROM pages WHERE 1",
+    "rates_from, unit_secret, allocation FROM pages WHERE 1",
     "revisions": "SELECT page, revision FROM pages WHERE 1",
     "items": "SELECT page, number, name, body, version FROM items WHERE 1",
     "displays": f"SELECT {DISPLAY} FROM displays WHERE 1",
@@ -27,6 +30,8 @@ QUERIES = {  # what is checked: counts, epochs and rates are not listed, because
     "event_ids": "SELECT id, display, kind, entry FROM event_ids WHERE 1",
     "base": 'SELECT page, item, segment, "column", clicks, skips FROM base WHERE 1',
     "base_rates": "SELECT page, hour, variant, displays, shown, clicks FROM base_rates WHERE 1",
+    "base_daily_rates": "SELECT page, day, allocation, variant, bucket, displays, clicks, value FROM base_daily_rates "
+    "WHERE 1",
     "history": "SELECT page, number, time, key, name, action, subject, before, after FROM history WHERE 1",
     "keys": "SELECT id, digest, name, scopes, pages, origins, rate, created, expires, revoked, last_used FROM keys "
     "WHERE 1",

@@ -7,12 +7,8 @@ from slotwise.service.registers import EntryChange
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
+from slotwise.service.store.rate_deltas import HOUR, VALUES, RateDeltas
 
-HOUR = 3600
-_ADD_RATES = (
-    "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown, "
-    "clicks = clicks + excluded.clicks"
-)
 CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
 
 
@@ -25,7 +21,7 @@ class Deltas:
     def clear(self) -> None:
         self.cells: dict[CellKey, list[int]] = defaultdict(lambda: [0, 0])
         self.epochs: dict[tuple[int, int], int] = defaultdict(int)
-        self.rates: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+        self.rates = RateDeltas()
 
     def issue(self, displays: list[Display]) -> None:
         """Add a skip for every entry of displays whose pages count displays when they are issued.
@@ -42,17 +38,16 @@ class Deltas:
             for entry in entries:
                 self.cells[page, epoch, entry.item, segment, entry.column][1] += number
             self.epochs[page, epoch] += number
-            rate = self.rates[page, hour, variant]
-            rate[0] += number
-            rate[1] += number * len(entries)
+            self.rates.add_hour((page, hour, variant), number, number * len(entries), 0)
+        self.rates.issue(displays)
 
     def change(self, display: Display, changes: list[EntryChange], displays: int, rated: bool = True) -> None:
         """Add the changes of one display.
 
-        If `rated` is false, the hourly click rates do not change. Pruning uses this to keep them.
+        If `rated` is false, the rates do not change. Pruning uses this to keep them.
         """
         page, epoch, segment, cells, entries = display.page, display.epoch, display.segment, self.cells, display.entries
-        clicked = shown = 0
+        clicked = shown = value = 0
         for index, clicks, skips in changes:
             entry = entries[index]
             cell = cells[page, epoch, entry.item, segment, entry.column]
@@ -60,12 +55,11 @@ class Deltas:
             cell[1] += skips
             clicked += clicks
             shown += clicks + skips
+            if clicks:
+                value += clicks * round(entry.value * VALUES)
         self.epochs[page, epoch] += displays
         if rated:
-            rate = self.rates[page, int(display.issued // HOUR), display.variant]
-            rate[0] += displays
-            rate[1] += shown
-            rate[2] += clicked
+            self.rates.change(display, displays, shown, clicked, value)
 
     def write(self, connection: Connection, checksums: Checksums) -> None:
         """Add the sums to the tables, and increase the revision of every changed page."""
@@ -83,22 +77,10 @@ class Deltas:
             [(*key, change) for key, change in self.epochs.items()],
             "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays",
         )
-        insert(
-            connection,
-            "rates",
-            [(*key, *change) for key, change in self.rates.items()],
-            _ADD_RATES,
-        )
+        self.rates.write(connection)
         pages = {page for page, _ in self.epochs}
         marks = ", ".join("?" * len(pages))
         update = f"UPDATE pages SET revision = revision + 1 WHERE page IN ({marks}) RETURNING page, revision"
         revisions = connection.execute(update, list(pages)).fetchall()
         checksums.replace("revisions", [(page, revision - 1) for page, revision in revisions], revisions)
         self.clear()
-
-    def write_base_rates(self, connection: Connection, checksums: Checksums) -> None:
-        """Add the sums of displays that leave the log to the rates of the snapshot."""
-        for (page, hour, variant), change in self.rates.items():
-            key = (page, hour, variant)
-            with checksums.changing("base_rates", "page = ? AND hour = ? AND variant = ?", key):
-                insert(connection, "base_rates", [(*key, *change)], _ADD_RATES)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from secrets import token_bytes
 
 import msgspec
 
@@ -15,6 +16,7 @@ from slotwise.service.store.interface import StoredItem, StoredPage
 decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
+UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
 
 
@@ -28,11 +30,11 @@ class Definitions(ChangeHistory):
         return next(self._pages(f"WHERE {TEMPLATE} = ? AND NOT archived AND name <> ?", template, other_than), None)
 
     def _pages(self, where: str, *values: str) -> Iterator[StoredPage]:
-        columns = "page, name, version, archived, epoch, epoch_began, body"
-        for number, name, version, archived, epoch, began, body in self._run(
+        columns = "page, name, version, archived, epoch, epoch_began, body, allocation, unit_secret"
+        for number, name, version, archived, epoch, began, body, *units in self._run(
             f"SELECT {columns} FROM pages {where}", values
         ):
-            yield StoredPage(number, name, version, bool(archived), epoch, began, decode_body(body))
+            yield StoredPage(number, name, version, bool(archived), epoch, began, decode_body(body), *units)
 
     def page_names(self) -> list[str]:
         return [name for (name,) in self._run("SELECT name FROM pages WHERE NOT archived ORDER BY name")]
@@ -43,15 +45,18 @@ class Definitions(ChangeHistory):
         before = self.page(name)
         if (before and before.version) != expected:
             raise StaleVersion
-        text, began = _encode(body).decode(), now
+        text, began, allocation = _encode(body).decode(), now, 1
         if before is not None and before.body.spec.half_life == body.spec.half_life:
             began = before.epoch_began
+        if before is not None:
+            allocation = before.allocation + (before.body.spec.shares != body.spec.shares)
         with self._changing_page("name = ?", (name,)):
             self._run(
-                "INSERT INTO pages (name, version, archived, body, epoch_began) VALUES (?, 1, ?, ?, ?) "
-                "ON CONFLICT (name) DO UPDATE SET version = version + 1, archived = excluded.archived, "
-                "body = excluded.body, epoch_began = excluded.epoch_began",
-                (name, archived, text, began),
+                "INSERT INTO pages (name, version, archived, body, epoch_began, allocation, unit_secret) "
+                "VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET version = version + 1, "
+                "archived = excluded.archived, body = excluded.body, epoch_began = excluded.epoch_began, "
+                "allocation = excluded.allocation",
+                (name, archived, text, began, allocation, token_bytes(UNIT_SECRET_BYTES)),
             )
         saved = self.page(name)
         assert saved is not None

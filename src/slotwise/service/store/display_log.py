@@ -3,6 +3,7 @@
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -10,7 +11,7 @@ from slotwise.service.registers import Counting, EventKind, EventStatus, Registe
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.definitions import Definitions, decode_body
+from slotwise.service.store.definitions import decode_body
 from slotwise.service.store.event_ids import EventIds
 from slotwise.service.store.interface import (
     Display,
@@ -21,6 +22,7 @@ from slotwise.service.store.interface import (
     LogRow,
     RecordedEvents,
 )
+from slotwise.service.store.snapshot_table import SnapshotTable
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
 IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard
@@ -38,7 +40,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
     entry: int
 
 
-class DisplayLog(Definitions):
+class DisplayLog(SnapshotTable):
     """The operations of a ledger on displays and events. `Ledger` describes them."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -237,15 +239,19 @@ def _row(display: Display) -> tuple[object, ...]:
         float(display.drop_after),
         display.variant,
         display.epoch,
+        display.allocation,
+        display.bucket,
         int(display.registers.counting),
         _encode(display.entries).decode(),
     )
 
 
-def _display(row: tuple[object, ...]) -> Display:
-    number, *fields, counting, text = row
-    entries = _entries.decode(text)  # type: ignore[arg-type]
-    return Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[arg-type, call-arg]
+def _display(row: tuple[Any, ...]) -> Display:
+    number, *fields, allocation, bucket, counting, text = row
+    entries = _entries.decode(text)
+    display = Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[call-arg]
+    display.allocation, display.bucket = allocation, bucket
+    return display
 
 
 def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterable[LogRow]:
@@ -258,6 +264,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.layout,
             segments[display.segment],
             display.variant,
+            display.bucket,
             entry.position,
             items[entry.item],
             totals.displays > 0,

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 from slotwise.checks import Floats
 from slotwise.service.history import Action, Author, Change
 from slotwise.service.keys import ApiKey
+from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.preconditions import Precondition
@@ -23,12 +24,17 @@ ResultT = TypeVar("ResultT")
 
 
 class DisplayEntry(Struct, array_like=True, gc=False):
-    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use."""
+    """One position of a display that shows an item. `column` and `item` are the numbers that the counts use.
+
+    New fields are appended with a default, because the log has entries without them.
+    """
 
     position: str
     column: int
     item: int
     reason: str
+    value: float = 1.0  # of a click on the item, when the display was issued
+    propensity: float | None = None  # the probability that the item is shown here, or None if it is not known
 
 
 class Arrangement(Struct, gc=False):
@@ -36,6 +42,7 @@ class Arrangement(Struct, gc=False):
 
     entries: list[DisplayEntry]
     left_out: list[str]  # the positions without an item
+    over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
 
 
@@ -58,6 +65,8 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     degraded: bool = False  # issued while the store was down, so the store does not know this display
     warming: bool = False  # chosen by point estimates, because the page had no draws yet
     arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
+    allocation: int = 0  # that of the page when the display was issued; 0 if the display is not compared with others
+    bucket: int = 0  # of the unit
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -112,7 +121,7 @@ class CellCounts(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page as the store keeps it."""
+    """A page as the store keeps it. `allocation` grows when the shares of the variants change."""
 
     number: int
     name: str
@@ -121,6 +130,8 @@ class StoredPage(NamedTuple):
     epoch: int
     epoch_began: float
     body: PageBody
+    allocation: int = 0
+    unit_secret: bytes = b""  # the key of the hashes that give a unit its variant and its bucket
 
 
 class StoredItem(NamedTuple):
@@ -158,6 +169,17 @@ class HourlyRate(NamedTuple):
     clicks: int
 
 
+class DailyRate(NamedTuple):
+    """What one variant of a page showed to one bucket of units on one day, and what it earned."""
+
+    day: int  # since 1970
+    variant: str
+    bucket: int
+    displays: int
+    clicks: int
+    value: float  # the sum of the values of the clicked items
+
+
 class LogRow(NamedTuple):
     """One register: an item at a position of a display, and its outcome."""
 
@@ -167,6 +189,7 @@ class LogRow(NamedTuple):
     layout: str
     segment: str
     variant: str
+    bucket: int
     position: str
     item: str
     counted: bool
@@ -277,6 +300,9 @@ class Ledger(KeyLedger, Protocol):
     def count_rows(self, page: int) -> CountRows:
         """All counts of a page as an array. Other threads can run while it is filled."""
 
+    def logged(self, page: int) -> Folded:
+        """The items, columns and segments with counts from displays in the log. All others are folded."""
+
     def display(self, id: str) -> Display | None:
         """A display that is still in the log, with its registers."""
 
@@ -286,17 +312,35 @@ class Ledger(KeyLedger, Protocol):
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         """Count new displays in this epoch. Earlier epochs lose weight."""
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
-        """Replace all counts by a snapshot, and return the new revision. Earlier displays no longer count.
+    def begin_import(self) -> int:
+        """The number of a new snapshot, which belongs to no page yet."""
+
+    def stage_counts(self, number: int, cells: Floats) -> None:
+        """Add rows of (item, segment, column, clicks, skips) to a new snapshot."""
+
+    def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
+        """Replace all counts by a new snapshot, and return the new revision. Earlier displays no longer count.
 
         `expected` applies to the revision before the import.
         """
+
+    def abandon_imports(self) -> None:
+        """Let every new snapshot that belongs to no page be deleted."""
+
+    def unused_snapshots(self) -> list[int]:
+        """The numbers of the snapshots that must be deleted."""
+
+    def remove_snapshot(self, number: int) -> bool:
+        """Delete a bounded number of rows of an unused snapshot. Returns whether there may be more."""
 
     def prune(self, now: float, most: int) -> int:
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""
 
     def rates(self, page: int) -> list[HourlyRate]:
         """The click rates of each variant in each hour."""
+
+    def daily_rates(self, page: int, allocation: int) -> list[DailyRate]:
+        """What the displays of one allocation earned, by day, variant and bucket, where there are displays."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         """The registers of the next `most` displays with entries. Their numbers are above `after`, in order."""

@@ -108,6 +108,24 @@ MIGRATIONS = [
         PRIMARY KEY (page, number)
     ) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE pages ADD COLUMN unit_secret BLOB NOT NULL DEFAULT x'';  -- the key of the hashes of units
+    UPDATE pages SET unit_secret = randomblob(32);  -- SQLite seeds its generator from the operating system
+    ALTER TABLE pages ADD COLUMN allocation INTEGER NOT NULL DEFAULT 1;  -- grows when the shares of variants change
+    ALTER TABLE displays ADD COLUMN allocation INTEGER NOT NULL DEFAULT 0;  -- 0: issued before this version
+    ALTER TABLE displays ADD COLUMN bucket INTEGER NOT NULL DEFAULT 0;
+    UPDATE displays SET bucket = nonce & 511;  -- every display was its own unit
+    CREATE TABLE daily_rates (  -- value is in millionths, because sums of integers are exact
+        page INTEGER NOT NULL, day INTEGER NOT NULL, allocation INTEGER NOT NULL, variant TEXT NOT NULL,
+        bucket INTEGER NOT NULL, displays INTEGER NOT NULL, clicks INTEGER NOT NULL, value INTEGER NOT NULL,
+        PRIMARY KEY (page, day, allocation, variant, bucket)
+    ) WITHOUT ROWID;
+    CREATE TABLE base_daily_rates (  -- the snapshot, too
+        page INTEGER NOT NULL, day INTEGER NOT NULL, allocation INTEGER NOT NULL, variant TEXT NOT NULL,
+        bucket INTEGER NOT NULL, displays INTEGER NOT NULL, clicks INTEGER NOT NULL, value INTEGER NOT NULL,
+        PRIMARY KEY (page, day, allocation, variant, bucket)
+    ) WITHOUT ROWID;
+    """,
 ]
 
 

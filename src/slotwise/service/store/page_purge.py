@@ -21,6 +21,8 @@ ROWS = {  # the other tables with rows of a page: what identifies a row within t
     "base": ('item, segment, "column"', DELETED),
     "rates": ("hour, variant", DELETED),
     "base_rates": ("hour, variant", DELETED),
+    "daily_rates": ("day, allocation, variant, bucket", DELETED),
+    "base_daily_rates": ("day, allocation, variant, bucket", DELETED),
     "items": ("number", DELETED),
     "history": ("number", 50),  # a row may have many bytes
 }
@@ -36,10 +38,11 @@ class PagePurge(DisplayLog):
         self._save_purges([*self.purges(), Purge(page, name, author)])
         with self._changing_page("page = ?", (page,)):
             self._run(
-                "UPDATE pages SET name = ?, archived = 1, version = version + 1, body = ?, rates_from = ? "
-                "WHERE page = ?",
+                "UPDATE pages SET name = ?, archived = 1, version = version + 1, body = ?, rates_from = ?, "
+                "unit_secret = x'' WHERE page = ?",
                 (_unused_name(page), _encode(NO_PAGE).decode(), _NEVER, page),
             )
+        self._forget_snapshot(page)
         self.record_change(STORE, author, now, "purge", name, (None, None))
 
     def purges(self) -> list[Purge]:
@@ -99,7 +102,7 @@ class PagePurge(DisplayLog):
         with self._changing_page("page = ?", (purge.page,)):
             self._run(
                 "UPDATE pages SET epoch = 0, epoch_began = 0, counted_from = 0, base_epoch = 0, base_displays = 0, "
-                "rates_from = 0 WHERE page = ?",
+                "rates_from = 0, allocation = 1 WHERE page = ?",
                 (purge.page,),
             )
         self._save_purges([other for other in self.purges() if other.page != purge.page])

@@ -5,15 +5,18 @@ from collections import defaultdict
 import numpy as np
 
 from slotwise.service.fading import weight, weights
+from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.count_deltas import HOUR, Deltas
+from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.definitions import TEMPLATE
-from slotwise.service.store.interface import CellCounts, CountRows, HourlyRate, PageCounts, StoredPage
+from slotwise.service.store.interface import CellCounts, CountRows, DailyRate, HourlyRate, PageCounts, StoredPage
 from slotwise.service.store.page_purge import PagePurge
+from slotwise.service.store.rate_deltas import HOUR, VALUES
 
-KEEP_RATES = 90 * 24  # hours
+HOURS_PER_DAY = 24
+KEEP_RATES = 90 * HOURS_PER_DAY  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
 _CHUNK = 2_000  # rows that are read at a time
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
@@ -43,8 +46,11 @@ class SqliteLedger(PagePurge):
         ).fetchone()
         cells = [np.empty((0, 5))]
         select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
-        for query in (select.format(int(base_epoch), "base"), select.format("epoch", "counts")):
-            cursor = self._run(query, (page,))
+        for number, query in (
+            (self._snapshot_of(page), select.format(int(base_epoch), "base")),
+            (page, select.format("epoch", "counts")),
+        ):
+            cursor = self._run(query, (number,))
             while rows := cursor.fetchmany(_CHUNK):
                 chunk = np.array(rows, np.float64)
                 cells.append(chunk[:, :5] * np.where(_IS_AMOUNT, weights(epoch_now - chunk[:, 5:]), 1.0))
@@ -68,6 +74,12 @@ class SqliteLedger(PagePurge):
             displays += weight(epoch_now - epoch) * number
         return float(displays)
 
+    def logged(self, page: int) -> Folded:
+        self.flush()
+        query = "SELECT DISTINCT {} FROM counts WHERE page = ? AND (clicks > 0 OR skips > 0)"
+        names = ("item", '"column"', "segment")
+        return Folded(*(frozenset(n for (n,) in self._run(query.format(name), (page,))) for name in names))
+
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         with self._changing_page("page = ?", (page,)):
             self._run(
@@ -75,20 +87,18 @@ class SqliteLedger(PagePurge):
                 (page, epoch, began),
             )
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
+    def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
         self.flush()
         (revision,) = self._run("SELECT revision FROM pages WHERE page = ?", (page,)).fetchone()
         if expected is not None:
             expected.check(revision)
         for table in ("counts", "epochs"):
             self._run(f"DELETE FROM {table} WHERE page = ?", (page,))
-        with self._checksums.changing("base", "page = ?", (page,)):
-            self._run("DELETE FROM base WHERE page = ?", (page,))
-            rows = [(page, *cell) for cell in cells]
-            self._connection.executemany("INSERT INTO base VALUES (?, ?, ?, ?, ?, ?)", rows)
-        with self._checksums.changing("base_rates", "page = ?", (page,)):  # earlier displays no longer change the rates
-            self._run("DELETE FROM base_rates WHERE page = ?", (page,))
-            self._run("INSERT INTO base_rates SELECT * FROM rates WHERE page = ?", (page,))
+        self._replace_snapshot(page, snapshot)
+        for table in ("rates", "daily_rates"):  # earlier displays no longer change them
+            with self._checksums.changing(f"base_{table}", "page = ?", (page,)):
+                self._run(f"DELETE FROM base_{table} WHERE page = ?", (page,))
+                self._run(f"INSERT INTO base_{table} SELECT * FROM {table} WHERE page = ?", (page,))
         with self._changing_page("page = ?", (page,)):
             self._run(
                 "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
@@ -118,12 +128,15 @@ class SqliteLedger(PagePurge):
         return len(expired)
 
     def _drop_rates(self, page: int, before: int) -> None:
-        """Delete the click rates of the hours before this one."""
+        """Delete the rates of the hours before this one, and of the days before the day of this hour."""
         (rates_from,) = self._run("SELECT rates_from FROM pages WHERE page = ?", (page,)).fetchone()
-        self._run("DELETE FROM rates WHERE page = ? AND hour < ?", (page, before))
+        for table, column, first in (("rates", "hour", before), ("daily_rates", "day", before // HOURS_PER_DAY)):
+            where = f"page = ? AND {column} < ?"
+            self._run(f"DELETE FROM {table} WHERE {where}", (page, first))
+            if before > rates_from:
+                self._checksums.remove(f"base_{table}", where, (page, first))
+                self._run(f"DELETE FROM base_{table} WHERE {where}", (page, first))
         if before > rates_from:
-            self._checksums.remove("base_rates", "page = ? AND hour < ?", (page, before))
-            self._run("DELETE FROM base_rates WHERE page = ? AND hour < ?", (page, before))
             with self._checksums.changing("pages", "page = ?", (page,)):
                 self._run("UPDATE pages SET rates_from = ? WHERE page = ?", (before, page))
 
@@ -141,15 +154,17 @@ class SqliteLedger(PagePurge):
             with self._checksums.changing("pages", "page = ?", (page,)):
                 added = weight(epochs[page] - epoch) * number
                 self._run("UPDATE pages SET base_displays = base_displays + ? WHERE page = ?", (added, page))
-        folded.write_base_rates(self._connection, self._checksums)
+        folded.rates.write_base(self._connection, self._checksums)
 
     def _fade_base(self, page: int) -> int:
         """Bring the weights of the snapshot to those of the current epoch, and return this epoch."""
         epoch, base_epoch = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         faded = weight(epoch - base_epoch)
         if faded != 1.0:
-            with self._checksums.changing("base", "page = ?", (page,)):
-                self._run("UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?", (faded, faded, page))
+            number = self._snapshot_of(page)
+            with self._checksums.changing("base", "page = ?", (number,)):
+                update = "UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?"
+                self._run(update, (faded, faded, number))
             with self._checksums.changing("pages", "page = ?", (page,)):
                 self._run(
                     "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? WHERE page = ?",
@@ -158,15 +173,15 @@ class SqliteLedger(PagePurge):
         return int(epoch)
 
     def _add_to_base(self, page: int, cells: dict[tuple[int, int, int], list[float]]) -> None:
-        keys = list(cells)
+        keys, number = list(cells), self._snapshot_of(page)
         for first in range(0, len(keys), CELLS_AT_ONCE):
             chunk = keys[first : first + CELLS_AT_ONCE]
             where = f'page = ? AND (item, segment, "column") IN (VALUES {", ".join(["(?, ?, ?)"] * len(chunk))})'
-            with self._checksums.changing("base", where, (page, *(number for key in chunk for number in key))):
+            with self._checksums.changing("base", where, (number, *(part for key in chunk for part in key))):
                 insert(
                     self._connection,
                     "base",
-                    [(page, *key, *cells[key]) for key in chunk],
+                    [(number, *key, *cells[key]) for key in chunk],
                     "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
                 )
 
@@ -176,3 +191,12 @@ class SqliteLedger(PagePurge):
             "SELECT hour, variant, displays, shown, clicks FROM rates WHERE page = ? ORDER BY 1, 2", (page,)
         )
         return [HourlyRate(*row) for row in rows]
+
+    def daily_rates(self, page: int, allocation: int) -> list[DailyRate]:
+        self.flush()
+        rows = self._run(
+            "SELECT day, variant, bucket, displays, clicks, value FROM daily_rates "
+            "WHERE page = ? AND allocation = ? AND displays <> 0 ORDER BY 1, 2, 3",
+            (page, allocation),
+        )
+        return [DailyRate(*row)._replace(value=row[-1] / VALUES) for row in rows]

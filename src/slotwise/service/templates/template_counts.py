@@ -105,11 +105,11 @@ def read_counts(
     return TemplateCounts(blocks, len(pages), total).limited(MOST_CELLS)
 
 
-def page_block(page: StoredPage, counts: CountArrays) -> PageBlock:
-    """A copy of the counts of a page in memory."""
+def page_block(page: StoredPage, columns: list[Column], counts: CountArrays) -> PageBlock:
+    """A copy of the counts of a page in memory. They have only these columns, and that of the priors."""
     observed = (counts.item_clicks > 0.0) | counts.skips.any(axis=1)
     clicks, skips = counts.clicks[observed], counts.skips[observed]
-    return PageBlock(page.name, page.number, page.body.columns, clicks, skips, float(counts.displays[0]))
+    return PageBlock(page.name, page.number, columns, clicks, skips, float(counts.displays[0]))
 
 
 def _stored_block(ledger: Ledger, page: StoredPage, displays: float, now: float) -> PageBlock:

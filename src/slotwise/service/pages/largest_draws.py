@@ -1,0 +1,41 @@
+"""The largest of many independent draws from a Beta law. Only these are drawn, so their number does not matter."""
+
+from statistics import NormalDist
+
+import numpy as np
+
+from slotwise.checks import Floats
+
+NEARLY_NORMAL = 1e4  # if both parameters of a Beta law are larger, it is normal for all purposes
+_STANDARD = NormalDist()
+
+
+def load_quantiles(beta: Floats) -> None:
+    """Load what draws from these laws need, M x 2. Background threads call this, because loading takes 0.1 seconds."""
+    if not all(_is_simple(a, b) for a, b in beta.tolist()):
+        import scipy.special  # type: ignore[import-untyped] # noqa: F401  # takes 14 MB
+
+
+def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> Floats:
+    """The largest of n independent draws from Beta(a, b), in decreasing order.
+
+    The largest of n uniform draws has the law of exp(-E / n), where E is standard exponential. Given it, the n - 1
+    others are uniform below it.
+    """
+    gaps = rng.standard_exponential(size) / np.arange(n, n - size, -1)
+    above = -np.expm1(-np.cumsum(gaps))  # the probability that a draw is larger
+    a, b = beta.tolist()
+    if a == 1.0:
+        return np.asarray(-np.expm1(np.log(above) / b))
+    if not _is_simple(a, b):
+        from scipy.special import betainccinv
+
+        return np.asarray(betainccinv(a, b, above))
+    mean = a / (a + b)
+    deviation = (mean * (1.0 - mean) / (a + b + 1.0)) ** 0.5
+    return np.array([mean - deviation * _STANDARD.inv_cdf(p) for p in above.tolist()])
+
+
+def _is_simple(a: float, b: float) -> bool:
+    """Whether the quantiles have a formula."""
+    return a == 1.0 or min(a, b) > NEARLY_NORMAL

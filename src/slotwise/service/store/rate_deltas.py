@@ -1,0 +1,81 @@
+"""Sum the changes of the rates: what each variant of a page showed and earned, by hour, and by day and bucket."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from sqlite3 import Connection
+from typing import Any
+
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.checksums import Checksums
+from slotwise.service.store.interface import Display
+
+HOUR, DAY = 3600, 86400
+VALUES = 1_000_000  # values are counted in millionths: sums of integers do not depend on their order
+_ADD = {
+    "rates": "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown, "
+    "clicks = clicks + excluded.clicks",
+    "daily_rates": "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, "
+    "clicks = clicks + excluded.clicks, value = value + excluded.value",
+}
+KEYS = {"rates": ("page", "hour", "variant"), "daily_rates": ("page", "day", "allocation", "variant", "bucket")}
+HourKey = tuple[int, int, str]  # page, hour, variant
+DayKey = tuple[int, int, int, str, int]  # page, day, allocation, variant, bucket
+
+
+class RateDeltas:
+    """Sums of changes: displays, items shown and clicks of each hour; displays, clicks and value of each day."""
+
+    def __init__(self) -> None:
+        self.hours: dict[HourKey, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self.days: dict[DayKey, list[int]] = defaultdict(lambda: [0, 0, 0])
+
+    def issue(self, displays: Iterable[Display]) -> None:
+        """Add displays that count, to their buckets. Displays without an allocation have no bucket."""
+        numbers = Counter(_day_key(display) for display in displays if display.allocation)
+        for key, number in numbers.items():
+            self.days[key][0] += number
+
+    def add_hour(self, key: HourKey, displays: int, shown: int, clicks: int) -> None:
+        """Add amounts to an hour."""
+        hour = self.hours[key]
+        hour[0] += displays
+        hour[1] += shown
+        hour[2] += clicks
+
+    def change(self, display: Display, displays: int, shown: int, clicks: int, value: int) -> None:
+        """Add the changes of one display. The value is in millionths."""
+        self.add_hour((display.page, int(display.issued // HOUR), display.variant), displays, shown, clicks)
+        if display.allocation:
+            day = self.days[_day_key(display)]
+            day[0] += displays
+            day[1] += clicks
+            day[2] += value
+
+    def write(self, connection: Connection) -> None:
+        """Add the sums to the tables."""
+        for table, rows in self._rows().items():
+            insert(connection, table, rows, _ADD[table])
+
+    def write_base(self, connection: Connection, checksums: Checksums) -> None:
+        """Add the sums of displays that leave the log to the rates of the snapshot."""
+        for table, rows in self._rows().items():
+            _add_to_base(connection, checksums, table, rows)
+
+    def _rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        tables: dict[str, Mapping[Any, list[int]]] = {"rates": self.hours, "daily_rates": self.days}
+        return {table: [(*key, *sums) for key, sums in rates.items() if any(sums)] for table, rates in tables.items()}
+
+
+def _day_key(display: Display) -> DayKey:
+    return display.page, int(display.issued // DAY), display.allocation, display.variant, display.bucket
+
+
+def _add_to_base(connection: Connection, checksums: Checksums, table: str, rows: list[tuple[Any, ...]]) -> None:
+    *first, last = KEYS[table]
+    same = " AND ".join(f"{column} = ?" for column in first)
+    for key, group in groupby(sorted(rows), lambda row: row[: len(first)]):
+        added = list(group)
+        where = f"{same} AND {last} IN ({', '.join('?' * len(added))})"
+        with checksums.changing(f"base_{table}", where, [*key, *(row[len(first)] for row in added)]):
+            insert(connection, f"base_{table}", added, _ADD[table])

@@ -55,6 +55,17 @@ def test_an_item_that_does_not_exist_is_refused_and_nothing_changes(
     assert states(service, page) == before
 
 
+def test_pin_for_a_time(pages, service: Process, page: str) -> None:
+    position = ("left", "bow tie", "--layout", "desktop")
+    result = pages("pin", *position, "--from", "2000-01-01T00:00:00Z", "--until", "2001-01-01T01:00:00+01:00")
+    assert "no pin -> bow tie, from 2000-01-01T00:00:00Z, until 2001-01-01T00:00:00Z" in " ".join(result.stdout.split())
+    assert "no longer pinned" in " ".join((result.stdout + result.stderr).split())
+    pins = service.http.get(f"/v1/pages/{page}").json()["pins"]
+    assert pins == {"desktop": {"left": {"item": "bow tie", "from": 946684800.0, "until": 978307200.0}}}
+    pages("pin", *position, "--until", "2001-01-01T01:00:00").assert_refused("--until", "time zone")
+    pages("pin", *position, "--from", "soon").assert_refused("--from", "'soon'")
+
+
 def test_pin_and_unpin(pages, service: Process, page: str) -> None:
     def pins() -> Any:
         return service.http.get(f"/v1/pages/{page}").json()["pins"]

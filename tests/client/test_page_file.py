@@ -45,6 +45,29 @@ def test_a_page_with_one_layout_does_not_name_it(tmp_path: Path) -> None:
     assert read_page(written(tmp_path, text)).pins == {"default": {"hero": "hat"}}
 
 
+def test_pins_may_have_times(tmp_path: Path) -> None:
+    text = """page = "shop"
+positions = ["hero", "left"]
+items = { hat = {} }
+[pins]
+hero = { item = "hat", until = 2026-12-24T18:00:00Z }
+left = { item = "hat", from = 2026-12-24T18:00:00Z }
+"""
+    christmas = 1798135200.0
+    pins = {"hero": {"item": "hat", "until": christmas}, "left": {"item": "hat", "from": christmas}}
+    assert read_page(written(tmp_path, text)).pins == {"default": pins}
+    always = text.replace('left = { item = "hat", from = 2026-12-24T18:00:00Z }', "").replace(", until", "# ")
+    assert read_page(written(tmp_path, always.replace("# ", " } # "))).pins == {"default": {"hero": "hat"}}
+    for wrong, message in (
+        (text.replace("18:00:00Z }\nleft", "18:00:01Z }\nleft"), "pins.left: item 'hat' is pinned at two positions"),
+        (text.replace("from = 2026-12-24T18:00:00Z", "from = 2026-12-24"), "pins.left.from: .* is not a time"),
+        (text.replace("from =", "until = 5, from ="), "pins.left.until: 5 is not after from"),
+        (text.replace("from =", "start ="), "pins.left.*start"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            read_page(written(tmp_path, wrong))
+
+
 def test_the_sample_is_a_valid_page() -> None:
     file = read_page(SHOP)
     assert isinstance(file, PageFile)

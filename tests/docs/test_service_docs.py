@@ -175,7 +175,8 @@ def test_the_page_file_of_the_documentation_is_valid(tmp_path: Path) -> None:
 
     (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "command_line.md").read_text(), flags=re.DOTALL)
     (tmp_path / "page.toml").write_text(shown)
-    assert read_page(tmp_path / "page.toml").pins == {"default": {"left": "straw hat"}}
+    winter = {"item": "rain coat", "from": 1793491200.0, "until": 1803859200.0}
+    assert read_page(tmp_path / "page.toml").pins == {"default": {"left": "straw hat", "right": winter}}
 
 
 def test_the_table_of_settings_is_that_of_the_code() -> None:

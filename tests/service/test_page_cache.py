@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slotwise.service.pages.page_definition import ItemSpec
@@ -90,7 +91,7 @@ def test_a_page_that_changes_while_it_is_built_is_read_again(
             body = model.page.body
             await client.service.save_page("shop", lambda _: body.with_spec(body.spec), None)
         elif change == "import":
-            await client.service.import_counts(model, [], 7.0, None)
+            await client.service.import_counts(model, np.empty((0, 5)), 7.0, None)
         else:
             client.service._pages.clear()
         slow.go_on.set()

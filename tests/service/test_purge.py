@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slotwise.service.errors import NotFound
@@ -63,10 +64,12 @@ def rows_of(store: Path, page: int) -> dict[str, int]:
             table: {column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")}
             for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         }
+        place = connection.execute("SELECT value FROM meta WHERE key = ?", (f"snapshot:{page}",)).fetchone()
         displays = "display IN (SELECT number FROM displays WHERE page = ?)"
         return {
             table: connection.execute(
-                f"SELECT count(*) FROM {table} WHERE {'page = ?' if 'page' in columns else displays}", (page,)
+                f"SELECT count(*) FROM {table} WHERE {'page = ?' if 'page' in columns else displays}",
+                (int(place[0]) if place and table == "base" else page,),
             ).fetchone()[0]
             for table, columns in tables.items()
             if columns & {"page", "display"}
@@ -74,7 +77,9 @@ def rows_of(store: Path, page: int) -> dict[str, int]:
 
 
 async def all_removed(client: Client) -> None:
-    await until(lambda: not client.service.store.read_here(lambda ledger: ledger.purges()))
+    await until(
+        lambda: not client.service.store.read_here(lambda ledger: (*ledger.purges(), *ledger.unused_snapshots()))
+    )
 
 
 def test_nothing_of_the_page_stays(tmp_path: Path, small_steps: None) -> None:
@@ -91,6 +96,8 @@ def test_nothing_of_the_page_stays(tmp_path: Path, small_steps: None) -> None:
         assert (await client.ok("GET", "/v1/pages"))["pages"] == ["other"]
         await all_removed(client)
         assert {table for table, rows in rows_of(store, 1).items() if rows} == {"pages"}
+        with closing(sqlite3.connect(store)) as connection:
+            assert connection.execute("SELECT count(*) FROM base").fetchone() == (0,)
         assert (rows_of(store, 2), await client.ok("GET", "/v1/pages/other/state")) == after["other"]
         changes = (await client.ok("GET", "/v1/history"))["changes"]
         assert [(change["action"], change["subject"], change["name"]) for change in changes] == [
@@ -169,7 +176,7 @@ def test_changes_that_began_before_the_deletion_do_not_reach_a_new_page(tmp_path
         await client.ok("DELETE", "/v1/pages/shop?purge=shop")
         await client.page(items=["hat"])
         for change in (
-            client.service.import_counts(stale, [], 5.0, None),
+            client.service.import_counts(stale, np.empty((0, 5)), 5.0, None),
             client.service.save_items(stale, [("new", stale.specs[0])]),
             client.service.change_item(stale, "hat", lambda spec: spec, None),
         ):

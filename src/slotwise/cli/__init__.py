@@ -23,6 +23,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     page_delete,
     page_edits,
     page_history,
+    page_state,
     pages,
     policies,
     reproduce,

@@ -82,6 +82,20 @@ def progress_bars(count: int, quiet: bool) -> Iterator[AddBar]:
 
 
 @contextmanager
+def progress(label: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows one bar. It takes the work done, and all the work."""
+    with progress_bars(1, quiet) as add_bar:
+        bars: list[Callable[[int], None]] = []
+
+        def report(done: int, total: int) -> None:
+            if not bars:
+                bars.append(add_bar(label, total))
+            bars[0](done)
+
+        yield report
+
+
+@contextmanager
 def compile_bar(quiet: bool) -> Iterator[None]:
     """Show a bar on stderr only while numba compiles, so that nothing is redrawn while a service runs."""
     progress = make_progress(quiet, transient=True, redirect_stdout=sys.stdout.isatty())

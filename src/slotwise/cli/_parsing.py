@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,3 +156,14 @@ def check_output_paths(paths: list[Path] | None, suffixes: Sequence[str], conten
             raise BadInput(f"cannot write {content} to {str(path)!r}: the name must end in {allowed}")
         if not path.parent.is_dir():
             raise BadInput(f"cannot write {content} to {str(path)!r}: the folder {str(path.parent)!r} does not exist")
+
+
+def parse_time(option: str, text: str) -> float:
+    """A time with its time zone, as seconds since 1970."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise BadInput(f"{option} {text!r} is not a time with its time zone, such as 2030-12-24T18:00:00Z")
+    return time.timestamp()

@@ -1,8 +1,6 @@
 """`slotwise backup` and `slotwise restore`: copy a store to a file, and back."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +25,7 @@ def backup(
     from slotwise.service.backup import back_up
     from slotwise.service.store.sqlite import path_of
 
-    with _progress("copying", quiet) as report:
+    with console.progress("copying", quiet) as report:
         copied = back_up(path_of(store), file, report)
     _print(copied, as_json)
 
@@ -44,22 +42,9 @@ def restore(
     from slotwise.service.backup import restore as restore_store
     from slotwise.service.store.sqlite import path_of
 
-    with _progress("restoring", quiet) as report:
+    with console.progress("restoring", quiet) as report:
         copied = restore_store(file, path_of(store), replace, report)
     _print(copied, as_json)
-
-
-@contextmanager
-def _progress(label: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    with console.progress_bars(1, quiet) as add_bar:
-        bars: list[Callable[[int], None]] = []
-
-        def report(done: int, total: int) -> None:
-            if not bars:
-                bars.append(add_bar(label, total))
-            bars[0](done)
-
-        yield report
 
 
 def _print(copied: "Copied", as_json: bool) -> None:

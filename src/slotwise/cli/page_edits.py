@@ -7,6 +7,7 @@ import typer
 
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
+from slotwise.cli._parsing import parse_time
 from slotwise.cli._service_options import ServiceOptions
 from slotwise.cli.pages import PageName, pages
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from slotwise.client.page_edits import PinChange
 
 
-@pages.command(epilog=options.examples("slotwise pages pin shop top-left 'silk scarf'"))
+@pages.command(
+    epilog=options.examples(
+        "slotwise pages pin shop top-left 'silk scarf'",
+        "slotwise pages pin shop top-left 'silk scarf' --until 2030-12-24T18:00:00Z",
+    )
+)
 @options.with_option_group
 def pin(
     page: PageName,
@@ -27,13 +33,19 @@ def pin(
     item: ItemName,
     service: ServiceOptions,
     layout: LayoutName = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="When the pin begins to apply, as in 2030-12-01T00:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="When the pin ends, as in 2030-12-24T18:00:00Z.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Pin an item to a position: every visitor sees it there, whatever is learnt."""
     from slotwise.client import page_edits
 
+    given = {"from": ("--from", start), "until": ("--until", until)}
+    times = {key: parse_time(option, text) for key, (option, text) in given.items() if text is not None}
     with service.client() as client:
-        change = page_edits.pin(client, page, position, item, layout)
+        change = page_edits.pin(client, page, position, item, layout, times)
     _print_pin(page, change, as_json)
 
 

@@ -38,8 +38,9 @@ def carry_out(client: HttpClient, file: PageFile, planned: PagePlan, etag: str |
         client.call("DELETE", path_of("pages", file.page, "items", name))
     for layout, position in planned.unpinned:  # before pins are added, because an item has one pin per layout
         client.call("DELETE", path_of("pages", file.page, "pins", layout, position))
-    for (layout, position), item in planned.pinned.items():
-        client.call("PUT", path_of("pages", file.page, "pins", layout, position), {"item": item})
+    for (layout, position), pin in planned.pinned.items():
+        body = {"item": pin} if isinstance(pin, str) else pin
+        client.call("PUT", path_of("pages", file.page, "pins", layout, position), body)
 
 
 def _save_settings(client: HttpClient, file: PageFile, etag: str | None) -> None:

@@ -2,6 +2,8 @@
 
 import http.client
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -14,6 +16,7 @@ from slotwise.service.errors import STARTING
 from slotwise.service.keys import is_well_formed
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
+_CHUNK = 1 << 16  # bytes that are read at once
 
 
 class Reply(NamedTuple):
@@ -61,8 +64,7 @@ class HttpClient:
         """The text at a path. Raises BadInput when the service refuses the request."""
         status, answer, _ = self._send("GET", path, None, self._authorization)
         if status >= 300:
-            reason = f"{status_text(status)}, {error_detail(self._decode(status, answer))}"
-            raise BadInput(f"{self.address.url} refuses GET {path}: {reason}")
+            raise self._refusal("GET", path, status, answer)
         return answer.decode(errors="replace")
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
@@ -79,15 +81,49 @@ class HttpClient:
             raise BadInput(f"{self.address.url} refuses {method} {path}: {reason}")
         return reply.body
 
-    def _send(
-        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, bytes, str | None]:
+    def download(self, path: str) -> Iterator[tuple[bytes, int]]:
+        """The answer to GET, in pieces, each with the size of the whole. Raises BadInput if the service refuses it."""
+        with self._errors():
+            self._http.request("GET", self.address.prefix + path, headers=self._authorization)
+            answer = self._http.getresponse()
+            if answer.status >= 300:
+                raise self._refusal("GET", path, answer.status, answer.read())
+            size = int(answer.headers.get("content-length", 0))
+            while chunk := answer.read(_CHUNK):
+                yield chunk, size
+
+    def upload(self, path: str, content: Iterable[bytes], size: int, media_type: str) -> None:
+        """PUT a content of this size, which need not fit in memory. The service may take as long as it needs."""
+        headers = {**self._authorization, "Content-Type": media_type, "Content-Length": str(size)}
+        with self._errors():
+            if self._http.sock is not None:
+                self._http.sock.settimeout(None)
+            self._http.timeout = None
+            self._http.request("PUT", self.address.prefix + path, content, headers)
+            answer = self._http.getresponse()
+            reply = answer.read()
+            if answer.status >= 300:
+                raise self._refusal("PUT", path, answer.status, reply)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn an error of the network into one line."""
         try:
-            return self._exchange(method, self.address.prefix + path, content, headers)
+            yield
         except (OSError, http.client.HTTPException) as error:
             self._http.close()
             hint = "does it use http instead of https?" if self.address.secure else "`slotwise serve --dev` starts one"
             raise Unreachable(f"{self.address.url} does not answer: {_error_text(error)}; {hint}") from None
+
+    def _refusal(self, method: str, path: str, status: int, answer: bytes) -> BadInput:
+        reason = f"{status_text(status)}, {error_detail(self._decode(status, answer))}"
+        return BadInput(f"{self.address.url} refuses {method} {path}: {reason}")
+
+    def _send(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, str | None]:
+        with self._errors():
+            return self._exchange(method, self.address.prefix + path, content, headers)
 
     def _exchange(
         self, method: str, path: str, content: bytes | None, headers: dict[str, str]

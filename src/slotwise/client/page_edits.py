@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput, one_of
 from slotwise.client.http_client import HttpClient, path_of
-from slotwise.client.pages import fetch_existing_page, why_not_shown
+from slotwise.client.pages import fetch_existing_page, pin_text, why_pin_is_ignored
 
 
 class StateChange(NamedTuple):
@@ -18,7 +18,7 @@ class StateChange(NamedTuple):
 
 
 class PinChange(NamedTuple):
-    """The item that is pinned to a position before and after the change. None means no item."""
+    """The pin of a position before and after the change, as text. None means no pin."""
 
     layout: str
     position: str
@@ -43,14 +43,18 @@ def set_states(client: HttpClient, page: str, items: Sequence[str], state: str) 
     return changes
 
 
-def pin(client: HttpClient, page: str, position: str, item: str, layout: str | None) -> PinChange:
-    """Pin an item to a position. Without a layout, the page must have only one."""
+def pin(
+    client: HttpClient, page: str, position: str, item: str, layout: str | None, times: dict[str, float] | None = None
+) -> PinChange:
+    """Pin an item to a position. Without a layout, the page must have only one. `times` may have `from` and `until`."""
     content = fetch_existing_page(client, page)
     found = _find_layout(content, position, layout)
     rows = {row["item"]: row for row in content["items"]}
     _check_item(page, item, rows)
-    client.call("PUT", path_of("pages", page, "pins", found, position), {"item": item})
-    return PinChange(found, position, content["pins"].get(found, {}).get(position), item, why_not_shown(rows[item]))
+    wanted = {"item": item, **times} if times else item
+    client.call("PUT", path_of("pages", page, "pins", found, position), {"item": item} | (times or {}))
+    ignored = why_pin_is_ignored(wanted, rows[item])
+    return PinChange(found, position, _pin_before(content, found, position), pin_text(wanted), ignored)
 
 
 def unpin(client: HttpClient, page: str, position: str, layout: str | None) -> PinChange:
@@ -58,7 +62,12 @@ def unpin(client: HttpClient, page: str, position: str, layout: str | None) -> P
     content = fetch_existing_page(client, page)
     found = _find_layout(content, position, layout)
     client.call("DELETE", path_of("pages", page, "pins", found, position))
-    return PinChange(found, position, content["pins"].get(found, {}).get(position), None)
+    return PinChange(found, position, _pin_before(content, found, position), None)
+
+
+def _pin_before(content: Any, layout: str, position: str) -> str | None:
+    pin = content["pins"].get(layout, {}).get(position)
+    return None if pin is None else pin_text(pin)
 
 
 def _find_layout(content: Any, position: str, layout: str | None) -> str:

@@ -13,10 +13,12 @@ from slotwise.checks import BadInput
 from slotwise.service.http.validation import describe_failure
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.pages.page_checks import check_item, check_page
-from slotwise.service.pages.page_definition import DEFAULT_LAYOUT, ItemSpec, PageSpec
+from slotwise.service.pages.page_definition import DEFAULT_LAYOUT, ItemSpec, PagePin, PageSpec, Pin
+from slotwise.service.pages.page_pins import check_pin, overlap, page_pin, pinned_item
 
-Pins = dict[str, dict[str, str]]  # layout -> position -> item
+Pins = dict[str, dict[str, Any]]  # layout -> position -> pin, in the form in which the service returns it
 _TIMES = ("valid_from", "valid_until")
+_PIN_TIMES = ("from", "until")
 _PINS_EXAMPLE = '[pins], or [pins.desktop] with layouts, and below it lines such as hero = "straw hat"'
 _TABLES = ("page", "items", "pins")  # keys of a file that are not settings of the page
 
@@ -108,15 +110,29 @@ def _pins(spec: PageSpec, items: dict[str, ItemSpec], table: dict[str, Any]) -> 
         positions = spec.all_layouts().get(layout)
         if positions is None:
             raise BadInput(f"{where}: unknown layout {layout!r}; known: {', '.join(spec.all_layouts())}")
-        for position, item in _table(where, pinned, _PINS_EXAMPLE).items():
+        found: dict[str, PagePin] = {}
+        for position, value in _table(where, pinned, _PINS_EXAMPLE).items():
             if position not in positions:
                 raise BadInput(f"{where}.{position}: unknown position; known: {', '.join(positions)}")
+            pin = _pin(f"{where}.{position}", value)
+            item = pinned_item(pin)
             if item not in items:
                 raise BadInput(f"{where}.{position}: {item!r} is not among the items of the file")
-            if item in pins.get(layout, {}).values():
+            if any(pinned_item(other) == item and overlap(other, pin) for other in found.values()):
                 raise BadInput(f"{where}.{position}: item {item!r} is pinned at two positions")
-            pins.setdefault(layout, {})[position] = item
-    return pins
+            found[position] = pin
+        pins[layout] = msgspec.to_builtins(found)
+    return {layout: pinned for layout, pinned in pins.items() if pinned}
+
+
+def _pin(where: str, value: Any) -> PagePin:
+    if not isinstance(value, dict):
+        return value  # type: ignore[no-any-return] # if it is not the name of an item, it is refused as such
+    fields = {key: _timestamp(f"{where}.{key}", field) if key in _PIN_TIMES else field for key, field in value.items()}
+    pin: Pin = _convert(where, fields, Pin)
+    for error in check_pin(pin):
+        raise BadInput(f"{where}{error.pointer.replace('/', '.')}: {error.detail}")
+    return page_pin(pin)
 
 
 def _table(where: str, value: Any, example: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.client.page_file import PageFile, Pins
+from slotwise.client.pages import pin_text, pinned_item
 from slotwise.service.pages.page_definition import ItemSpec, PageSpec
 
 PinPosition = tuple[str, str]  # (layout, position)
@@ -17,7 +18,7 @@ class PagePlan(NamedTuple):
     items: dict[str, dict[str, Any]]  # to create or to replace, each with all its fields
     retired: list[str]
     unpinned: list[PinPosition]
-    pinned: dict[PinPosition, str]
+    pinned: dict[PinPosition, Any]
     lines: list[str]
     unnamed: list[str]  # items, states and pins that the file does not name; they stay as they are
 
@@ -41,12 +42,12 @@ def plan(before: Any, file: PageFile, exact: bool = False) -> PagePlan:
         wanted[name]["state"] = rows[name]["state"]
     items = {name: line for name, fields in wanted.items() if (line := _item_line(name, rows.get(name), fields))}
     unpinned = [where for where in pins if (where in extra_pins and exact) or _is_moved(where, pins, wanted_pins)]
-    pinned = {where: item for where, item in wanted_pins.items() if pins.get(where) != item}
+    pinned = {where: pin for where, pin in wanted_pins.items() if pins.get(where) != pin}
     lines = [*settings, *items.values()]
     if exact:
         lines += [f"item {name}, {_difference('state', rows[name]['state'], 'retired')}" for name in extra_items]
-    lines += [f"pin {_pin_name(where)}: {pins[where]} removed" for where in unpinned]
-    lines += [f"pin {_pin_name(where)}: {item}" for where, item in pinned.items()]
+    lines += [f"pin {_pin_name(where)}: {pin_text(pins[where])} removed" for where in unpinned]
+    lines += [f"pin {_pin_name(where)}: {pin_text(pin)}" for where, pin in pinned.items()]
     unnamed = [f"item {name}" for name in extra_items] + [f"pin {_pin_name(where)}" for where in extra_pins]
     unnamed += [f"item {name}, state: {_format_json(rows[name]['state'])}" for name in kept_states]
     return PagePlan(
@@ -93,20 +94,22 @@ def _settings(spec: PageSpec) -> dict[str, Any]:
     return plain | {"layouts": spec.all_layouts(), "retention": spec.keep_seconds()}
 
 
-def _current_pins(spec: PageSpec, pins: Pins) -> dict[PinPosition, str]:
+def _current_pins(spec: PageSpec, pins: Pins) -> dict[PinPosition, Any]:
     """The current pins, except pins of positions that the new definition removes."""
     layouts = spec.all_layouts()
-    return {where: item for where, item in _by_position(pins).items() if where[1] in layouts.get(where[0], [])}
+    return {where: pin for where, pin in _by_position(pins).items() if where[1] in layouts.get(where[0], [])}
 
 
-def _by_position(pins: Pins) -> dict[PinPosition, str]:
-    return {(layout, position): item for layout, pinned in pins.items() for position, item in pinned.items()}
+def _by_position(pins: Pins) -> dict[PinPosition, Any]:
+    return {(layout, position): pin for layout, pinned in pins.items() for position, pin in pinned.items()}
 
 
-def _is_moved(where: PinPosition, pins: dict[PinPosition, str], wanted: dict[PinPosition, str]) -> bool:
+def _is_moved(where: PinPosition, pins: dict[PinPosition, Any], wanted: dict[PinPosition, Any]) -> bool:
     """Whether the file pins this item to another position of the layout. If so, its current pin is removed first."""
-    layout, item = where[0], pins[where]
-    return any(other != where and other[0] == layout and name == item for other, name in wanted.items())
+    if wanted.get(where) == pins[where]:
+        return False
+    layout, item = where[0], pinned_item(pins[where])
+    return any(other != where and other[0] == layout and pinned_item(pin) == item for other, pin in wanted.items())
 
 
 def _fields(values: dict[str, Any], defaults: dict[str, Any]) -> list[str]:

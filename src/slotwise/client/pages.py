@@ -1,6 +1,7 @@
 """Read and create pages of a running service."""
 
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slotwise.checks import BadInput, one_of
@@ -65,6 +66,32 @@ def why_not_shown(item: Any, now: float | None = None) -> str:
     if moment < (item["valid_from"] or 0.0):
         return "not valid yet"
     return "no longer valid" if item["valid_until"] is not None and moment >= item["valid_until"] else ""
+
+
+def pinned_item(pin: Any) -> str:
+    """The item of a pin, which is a name or, if it applies for a time only, an object."""
+    return str(pin if isinstance(pin, str) else pin["item"])
+
+
+def why_pin_is_ignored(pin: Any, item: Any, now: float | None = None) -> str:
+    """The reason why a pin has no effect now, such as "paused", or an empty string. `item` is the row of its item."""
+    moment = time.time() if now is None else now
+    if not isinstance(pin, str):
+        if moment < pin.get("from", 0.0):
+            return "not pinned yet"
+        if moment >= pin.get("until", float("inf")):
+            return "no longer pinned"
+    return why_not_shown(item, now)
+
+
+def pin_text(pin: Any) -> str:
+    """A pin as text, such as "hat, from 2026-12-01T00:00:00Z"."""
+    if isinstance(pin, str):
+        return pin
+    times = [
+        f"{key} {datetime.fromtimestamp(pin[key], UTC):%Y-%m-%dT%H:%M:%SZ}" for key in ("from", "until") if key in pin
+    ]
+    return ", ".join([pin["item"], *times])
 
 
 def save_items(client: HttpClient, page: str, rows: list[dict[str, Any]]) -> None:

@@ -4,7 +4,7 @@ from collections import Counter, OrderedDict
 from typing import NamedTuple
 
 from slotwise.service.clock import Clock
-from slotwise.service.errors import Conflict, Forbidden
+from slotwise.service.errors import Conflict, Forbidden, StoreDown
 from slotwise.service.ids import RandomIds
 from slotwise.service.keys import ApiKey
 from slotwise.service.metrics import Metrics
@@ -38,10 +38,7 @@ class Displays:
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
-        await self._pages.settle()
-        model = self._pages.by_name(page)
-        if model is None or not self._pages.ready:
-            model = await self._pages.current_model(page)
+        model = await self._model(page)
         if request.id is not None:
             issued = self._find_issued(request.id, self._clock())
             if issued is not None:
@@ -63,6 +60,18 @@ class Displays:
             self._recent.popitem(last=False)
         return IssuedDisplay(model, display, is_new=True)
 
+    async def preview(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
+        """Choose a display as for a page view, but one that no visitor sees: it has no id, and nothing is recorded."""
+        model, now = await self._model(page), self._clock()
+        if fill_all:
+            model.check_enough_items(request, now)
+        return IssuedDisplay(model, model.choose(request, "", self._ids.nonce(), now, preview=True), is_new=True)
+
+    async def _model(self, page: str) -> PageModel:
+        await self._pages.settle()
+        model = self._pages.by_name(page)
+        return await self._pages.current_model(page) if model is None or not self._pages.ready else model
+
     async def record_events(self, events: list[Event], key: ApiKey | None = None) -> RecordedEvents:
         """Commit events, and learn from them. Raises StoreDown if the store cannot be written.
 
@@ -79,6 +88,13 @@ class Displays:
             return recorded
 
         return await self._pages.commit(operation, self._learn)
+
+    def find(self, id: str) -> Display | None:
+        """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""
+        found = self._find_issued(id, self._clock())
+        if found is None and self._health.degraded:
+            raise StoreDown
+        return found
 
     def count_events(self, events: list[tuple[EventStatus, int | None]]) -> None:
         """Add events to the metrics. Each is given as (status, page number). The label of an unknown page is ""."""

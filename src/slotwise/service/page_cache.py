@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from slotwise.checks import Floats
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.ensemble_refresher import Refresher
@@ -24,7 +26,6 @@ from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
 from slotwise.service.store.interface import (
-    CellCounts,
     CountRows,
     DisplayChange,
     Ledger,
@@ -39,6 +40,7 @@ from slotwise.service.store.interface import (
 from slotwise.service.templates.template_cache import TemplateCache
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
+STAGED_AT_ONCE = 1_000  # imported counts that one transaction writes
 BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
 
 FOLD_SECONDS, FOLD_PAGES = 3600.0, 10  # how often a page is checked for what is folded, and how many pages at a time
@@ -89,6 +91,7 @@ class PageCache:
             PageModel, float
         ] = {}  # when each page was checked; the page that was first comes first
         self._templates = TemplateCache(self._read_template, refresher.request, refresher.forget)
+        self._one_import = asyncio.Lock()
         self.ready = False
 
     async def compile(self) -> None:
@@ -447,18 +450,48 @@ class PageCache:
     async def import_counts(
         self,
         model: PageModel,
-        cells: list[CellCounts],
+        cells: Floats,
         displays: float,
         expected: Precondition | None,
         author: Author = DEV,
     ) -> int:
-        """Replace everything that a page has learnt. Returns the new revision."""
+        """Replace everything that a page has learnt. Returns the new revision.
+
+        `cells` has rows of (item, segment, column, clicks, skips). Many rows are written in many small transactions
+        first, so that other transactions need not wait for long. The counts change in one transaction.
+        """
+        async with self._one_import:  # so that imports together take no more memory and time than one
+            snapshot = await self._store.do(lambda ledger: ledger.begin_import())
+            try:
+                for first in range(0, len(cells), STAGED_AT_ONCE):
+                    began = time.monotonic()
+                    await self._stage(snapshot, cells[first : first + STAGED_AT_ONCE])
+                    if first + STAGED_AT_ONCE < len(cells):
+                        await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to other transactions
+                return await self._replace_counts(model, snapshot, len(cells), displays, expected, author)
+            except BaseException:
+                abandoned = self._store.do(lambda ledger: ledger.abandon_imports())
+                abandoned.add_done_callback(asyncio.Future.exception)  # if this fails, the next start does it
+                raise
+
+    def _stage(self, snapshot: int, cells: Floats) -> "asyncio.Future[None]":
+        return self._store.do(lambda ledger: ledger.stage_counts(snapshot, cells))
+
+    async def _replace_counts(
+        self,
+        model: PageModel,
+        snapshot: int,
+        n_cells: int,
+        displays: float,
+        expected: Precondition | None,
+        author: Author,
+    ) -> int:
         name, number, now = model.page.name, model.page.number, self._clock()
 
         def operation(ledger: Ledger) -> int:
             _served_page(ledger, name, number)
-            revision = ledger.import_counts(number, cells, displays, expected)
-            after = {"revision": revision, "displays": displays, "counts": len(cells)}
+            revision = ledger.import_counts(number, snapshot, displays, expected)
+            after = {"revision": revision, "displays": displays, "counts": n_cells}
             ledger.record_change(number, author, now, "state", name, ({"revision": revision - 1}, after))
             return revision
 
@@ -518,7 +551,7 @@ def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:
 
 def _described(body: PageBody) -> dict[str, object]:
     """What the history keeps of a page: its settings and its pins."""
-    return {**msgspec.to_builtins(body.spec), "pins": body.pins}
+    return {**msgspec.to_builtins(body.spec), "pins": msgspec.to_builtins(body.pins)}
 
 
 def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:

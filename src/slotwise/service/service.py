@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from slotwise.checks import Floats
 from slotwise.compilation_progress import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
@@ -30,7 +31,6 @@ from slotwise.service.preconditions import Precondition
 from slotwise.service.purger import Purger
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
-    CellCounts,
     Display,
     Event,
     Operation,
@@ -83,8 +83,9 @@ class Service:
         self.purger = Purger(self.store, clock)
 
     async def open(self) -> None:
-        """Load the secrets that sign tokens, or create them."""
+        """Load the secrets that sign tokens, or create them. Give up imports that a crash has interrupted."""
         await self._housekeeping.rotate_secrets()
+        await self.store.do(lambda ledger: ledger.abandon_imports())
 
     async def compile(self) -> None:
         """Compile the kernels. Then the service is ready. This takes seconds, but only once per installation."""
@@ -199,13 +200,16 @@ class Service:
     async def import_counts(
         self,
         model: PageModel,
-        cells: list[CellCounts],
+        cells: Floats,
         displays: float,
         expected: Precondition | None,
         author: Author = DEV,
     ) -> int:
-        """Replace everything that a page has learnt. Returns the new revision."""
-        return await self._pages.import_counts(model, cells, displays, expected, author)
+        """Replace everything that a page has learnt; see `PageCache.import_counts`. Returns the new revision."""
+        try:
+            return await self._pages.import_counts(model, cells, displays, expected, author)
+        finally:
+            self.purger.wake()
 
     async def insights(self, model: PageModel) -> Insights:
         """What a page has learnt. The result is at most a few seconds old."""
@@ -226,6 +230,16 @@ class Service:
     ) -> Coroutine[Any, Any, IssuedDisplay]:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         return self._displays.recommend(page, request, fill_all)
+
+    def find_display(self, id: str) -> Display | None:
+        """The display with this id, or None; see `Displays.find`."""
+        return self._displays.find(id)
+
+    def preview(
+        self, page: str, request: RecommendationRequest, fill_all: bool = False
+    ) -> Coroutine[Any, Any, IssuedDisplay]:
+        """Choose a display that no visitor sees: nothing is recorded, and it has no id and no token."""
+        return self._displays.preview(page, request, fill_all)
 
     def token(self, display: Display) -> str:
         """The token with which a browser reports that the display was viewed or clicked."""

@@ -15,13 +15,19 @@ from slotwise.service.api.route import Route
 from slotwise.service.http import key_access
 from slotwise.service.http.app import all_routes
 from slotwise.service.keys import SCOPES, NewKey, make_secret, revoked
-from tests.service.running_service import POSITIONS, Client, run_scenario
+from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 
 REFUSED = (401, 403, 429)
 ORIGIN, OTHER_ORIGIN = "https://shop.example", "https://evil.example"
 NAMES = {"page": "shop", "item": "hat", "layout": "default", "position": "hero", "key": "none"}
+NAMES |= {"event": "view-1", "version": "v1.0"}
 # the shortest body with which the handler is reached; other routes get `{}`
-BODIES: dict[str, Any] = {"send_events": {"events": [{"type": "click", "display": "view-1", "position": "hero"}]}}
+BODIES: dict[str, Any] = {
+    "send_events": {"events": [{"type": "click", "display": "view-1", "position": "hero"}]},
+    "personalizer_rank_slots": {"actions": [{"id": item} for item in ITEMS], "slots": [{"id": p} for p in POSITIONS]},
+    "personalizer_reward_slots": {"reward": [{"slotId": "hero", "value": 1.0}]},
+}
+QUERIES = {"recommend": ["?preview=true"]}  # further calls that need the same scope
 CLOSED = [route for route in all_routes() if route.needs != "open"]
 
 
@@ -97,9 +103,9 @@ def path_of(route: Route[Any]) -> str:
     return re.sub(r"{(\w+)}", lambda match: NAMES[match[1]], route.path)
 
 
-async def send(client: Client, route: Route[Any], headers: dict[str, str]) -> httpx.Response:
+async def send(client: Client, route: Route[Any], headers: dict[str, str], query: str = "") -> httpx.Response:
     body = None if route.body is None else BODIES.get(route.name, {})
-    return await client.http.request(route.method, path_of(route), json=body, headers=headers)
+    return await client.http.request(route.method, path_of(route) + query, json=body, headers=headers)
 
 
 async def set_up(client: Client) -> KeyRing:
@@ -137,13 +143,14 @@ def test_every_route_with_every_kind_of_key(
     async def scenario(client: Client) -> None:
         keys = await set_up(client)
         before = await content(client)
-        cases = [(route, attempt) for route in CLOSED for attempt in attempts(route, keys)]
-        cases.sort(key=lambda case: case[1].refused == 0)  # the calls that change something come last
-        for route, (what, headers, refused) in cases:
+        queries = [(route, query) for route in CLOSED for query in ["", *QUERIES.get(route.name, [])]]
+        cases = [(*call, attempt) for call in queries for attempt in attempts(call[0], keys)]
+        cases.sort(key=lambda case: case[2].refused == 0)  # the calls that change something come last
+        for route, query, (what, headers, refused) in cases:
             if refused == 0 and before is not None:
                 assert await content(client) == before
                 before = None
-            answer = await send(client, route, headers)
+            answer = await send(client, route, headers, query)
             assert (answer.status_code if answer.status_code in REFUSED else 0) == refused, (
                 route.name,
                 what,
@@ -166,12 +173,49 @@ def test_every_route_with_every_kind_of_key(
     run_scenario(tmp_path, scenario, with_keys=True)
 
 
+def test_only_the_calls_of_personalizer_accept_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header has the same power as Authorization there, and none elsewhere."""
+    monkeypatch.setattr(key_access, "GUESS_BURST", 1e6)
+
+    def header(new: NewKey | str) -> dict[str, str]:
+        return {"Ocp-Apim-Subscription-Key": new if isinstance(new, str) else new.secret}
+
+    async def scenario(client: Client) -> None:
+        keys = await set_up(client)
+        accepting = set()
+        for route in CLOSED:
+            answer = await send(client, route, header(keys.by_scope["read"]))
+            if answer.status_code != 401 and route.needs != "read":
+                accepting.add(route.name)
+                assert answer.status_code == 403
+        assert accepting == {route.name for route in CLOSED if route.path.startswith("/v1/pages/{page}/personalizer/")}
+        for route in CLOSED:
+            if route.name in accepting:
+                for new, refused in (
+                    (keys.by_scope[route.needs], 0),
+                    (keys.for_shop[route.needs], 0),
+                    (keys.for_other[route.needs], 403),
+                    (keys.revoked, 401),
+                    (keys.unknown, 401),
+                    ("", 401),
+                ):
+                    answer = await send(client, route, header(new))
+                    assert (answer.status_code if answer.status_code in REFUSED else 0) == refused, (route.name, new)
+                both = header(keys.by_scope["admin"]) | bearer(keys.unknown)
+                assert (await send(client, route, both)).status_code == 401
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
 def test_open_routes_need_no_key_and_all_others_need_the_least_scope() -> None:
     assert {route.name for route in all_routes()} - {route.name for route in CLOSED} == {
         "livez", "readyz", "openapi", "docs", "root",
     }  # fmt: skip
     for route in CLOSED:
         serving = {"recommend": "serve", "send_events": "feedback"}
+        serving |= dict.fromkeys(("personalizer_rank", "personalizer_rank_slots"), "serve")
+        if route.path.endswith(("/reward", "/activate")):
+            serving[route.name] = "feedback"
         about_keys = route.path.startswith(("/v1/keys", "/v1/history"))
         least = "admin" if route.method != "GET" or about_keys else "read"
         assert route.needs == serving.get(route.name, least), route.name

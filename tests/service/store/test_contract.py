@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
-from slotwise.checks import BadInput
+from slotwise.checks import BadInput, Floats
 from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
 from slotwise.service.keys import ApiKey, revoked
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import (
-    CellCounts,
     Display,
     DisplayEntry,
     Event,
@@ -33,6 +33,14 @@ STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteSto
 BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))
 NOW = 1000.0
 Scenario = Callable[[Store], Awaitable[None]]
+
+
+async def import_counts(
+    store: Store, page: int, cells: Floats, displays: float, expected: Precondition | None = None
+) -> None:
+    number = await store.do(lambda ledger: ledger.begin_import())
+    await store.do(lambda ledger: ledger.stage_counts(number, cells))
+    await store.do(lambda ledger: ledger.import_counts(page, number, displays, expected))
 
 
 @pytest.fixture(params=sorted(STORES))
@@ -201,16 +209,31 @@ def test_fading_pruning_and_import_are_snapshots(run: Callable[..., None]) -> No
 
     async def take(store: Store) -> None:
         store.add(display("before", epoch=8))
-        imported = [CellCounts(1, 0, 0, 2.0, 3.0)]
+        imported = np.array([[1, 0, 0, 2.0, 3.0]])
         revision = (await store.do(lambda ledger: ledger.counts(1))).revision
         with pytest.raises(StaleVersion):
-            await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, Precondition.exactly(revision - 1)))
-        await store.do(lambda ledger: ledger.import_counts(1, imported, 5.0, Precondition.exactly(revision)))
+            await import_counts(store, 1, imported, 5.0, Precondition.exactly(revision - 1))
+        await import_counts(store, 1, imported, 5.0, Precondition.exactly(revision))
         store.add(display("after", epoch=8))
         assert await cells(store) == {(1, 0): (2, 3), (0, 0): (0, 1), (1, 1): (0, 1)}
         assert (await store.do(lambda ledger: ledger.counts(1))).displays == 6.0
 
-    run(fade, prune, take)
+    async def remove(store: Store) -> None:
+        """The snapshot that was replaced, and the one that was refused, are deleted. Nothing else changes."""
+        before = await cells(store)
+        await store.do(lambda ledger: ledger.abandon_imports())
+        unused = await store.do(lambda ledger: ledger.unused_snapshots())
+        assert len(unused) == 2
+        for number in unused:
+            while await store.do(lambda ledger, number=number: ledger.remove_snapshot(number)):  # type: ignore[misc]
+                pass
+        assert await store.do(lambda ledger: ledger.unused_snapshots()) == []
+        assert await cells(store) == before
+        await store.do(lambda ledger: ledger.begin_epoch(1, 16, NOW))
+        assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 2
+        assert await cells(store) == {(1, 0): (1, 1.5), (0, 0): (0, 0.5), (1, 1): (0, 0.5)}
+
+    run(fade, prune, take, remove)
 
 
 def test_a_failing_write_is_reported_and_the_store_recovers(tmp_path: Path) -> None:
@@ -465,7 +488,7 @@ def test_the_pages_of_a_template_come_by_displays_and_archived_ones_not_at_all(r
         await defined(store)
         for name in ("few", "many", "archived"):
             await store.do(lambda ledger, name=name: ledger.save_page(name, body, None, NOW))  # type: ignore[misc]
-        await store.do(lambda ledger: ledger.import_counts(3, [], 50.0, None))
+        await import_counts(store, 3, np.empty((0, 5)), 50.0)
         for number, id in enumerate("abc"):
             store.add(msgspec.structs.replace(display(id), page=2 if number else 3))
         await store.do(lambda ledger: ledger.save_page("archived", body, 1, NOW, archived=True))

@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -282,7 +283,7 @@ class History(RuleBasedStateMachine):
         async def take() -> tuple[str, str, str, str]:
             model = await self.service.model(name)
             segment_number = min(segment, len(model.page.body.segments) - 1)
-            await self.service.import_counts(model, [CellCounts(1, segment_number, 0, clicks, skips)], 7.0, None)
+            await self.service.import_counts(model, np.array([[1, segment_number, 0, clicks, skips]]), 7.0, None)
             return (model.names[1], model.page.body.segments[segment_number], *model.page.body.columns[0])
 
         self.plain.import_counts(name, {self.runner.run(take()): [float(clicks), skips]}, 7.0)

@@ -18,10 +18,11 @@ from slotwise.service.errors import (
     raise_field_errors,
 )
 from slotwise.service.keys import ApiKey
-from slotwise.service.pages.limits import ItemName, Name
+from slotwise.service.pages.limits import Name
 from slotwise.service.pages.page_checks import check_page
-from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec
+from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec, Pin
 from slotwise.service.pages.page_model import PageModel
+from slotwise.service.pages.page_pins import check_pin, overlap, page_pin, pinned_item
 from slotwise.service.store.interface import StoredPage
 
 
@@ -45,7 +46,7 @@ class PageView(Struct):
     half_life: float | None
     template: str | None
     most_per_category: int | None
-    pins: dict[str, dict[str, str]]
+    pins: dict[str, dict[str, str | Pin]]
     items: list[PageItem]
 
 
@@ -53,12 +54,6 @@ class PageList(Struct):
     """The names of all pages."""
 
     pages: list[str]
-
-
-class Pin(Struct, forbid_unknown_fields=True):
-    """The item that is pinned to a position."""
-
-    item: ItemName
 
 
 async def put(call: Call[PageSpec]) -> Response:
@@ -130,19 +125,21 @@ async def list_pages(call: Call[None]) -> Response:
 
 
 async def put_pin(call: Call[Pin]) -> Response:
-    """Pin an item to a position."""
+    """Pin an item to a position, always or for a time."""
+    raise_field_errors(check_pin(call.body))
     model, (layout, position) = await _find_position(call)
-    item = call.body.item
+    item, pin = call.body.item, page_pin(call.body)
     if item not in model.items:
         raise DoesNotFit(f"there is no item {item!r} on this page", [FieldError("/item", "unknown item")])
 
     def change(page: StoredPage | None) -> PageBody:
         body = _current_body(page)
         pins = dict(body.pins.get(layout, {}))
-        elsewhere = [other for other, pinned in pins.items() if pinned == item and other != position]
+        elsewhere = [other for other, pinned in pins.items() if pinned_item(pinned) == item and overlap(pinned, pin)]
+        elsewhere = [other for other in elsewhere if other != position]
         if elsewhere:
             raise Conflict(f"item {item!r} is already pinned to {elsewhere[0]!r}; unpin it there first")
-        return msgspec.structs.replace(body, pins=body.pins | {layout: pins | {position: item}})
+        return msgspec.structs.replace(body, pins=body.pins | {layout: pins | {position: pin}})
 
     saved, _ = await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
     return await _page_response(call, saved, 200)
@@ -215,7 +212,7 @@ def _view(model: PageModel) -> Callable[[], PageView]:
 _PAGE, _PINS = "/v1/pages/{page}", "/v1/pages/{page}/pins/{layout}/{position}"
 _PAGE_RESPONSE = {200: ("the page", PageView)}
 _PURGE = Parameter("purge", "query", Name, "the name of the page, to confirm that the page is deleted for good")
-_CONFLICT = {409: "the item is pinned to another position of this layout"}
+_CONFLICT = {409: "the item is pinned to another position of this layout at the same time"}
 ROUTES = [
     Route(
         "GET", "/v1/pages", "list_pages", "List all pages.", list_pages, {200: ("their names", PageList)},

@@ -24,7 +24,7 @@ class Recommendation(Struct, omit_defaults=True):
 
     A `warming` display comes from point estimates, because the page was just loaded. It is learnt from as usual.
     `over_limit` are the categories of which pins show more than `most_per_category` items. It is left out if there are
-    none.
+    none. The `id` and the `token` of a preview are empty.
     """
 
     id: str
@@ -44,10 +44,20 @@ _ON_SHORTAGE = Parameter(
 )
 
 
+_PREVIEW = Parameter(
+    "preview",
+    "query",
+    Literal["true", "false"],
+    "with `true`, nothing is recorded, and the answer has no id and no token",
+)
+
+
 async def post(call: Call[RecommendationRequest]) -> Response:
     """A display for one page view."""
     page, fill_all = call.path["page"], call.query.get("on_shortage") == "error"
-    model, display, is_new = await call.service.recommend(page, call.body, fill_all)
+    is_preview = call.query.get("preview") == "true"
+    choose = call.service.preview if is_preview else call.service.recommend
+    model, display, is_new = await choose(page, call.body, fill_all)
     arrangement = display.arrangement
     if arrangement is None or not is_new:
         over_limit = model.over_limit(display, call.body)
@@ -56,7 +66,7 @@ async def post(call: Call[RecommendationRequest]) -> Response:
         arrangement.encoded = _encode_items(arrangement, model.names)
     recommendation = Recommendation(
         display.id,
-        call.service.token(display),
+        "" if is_preview else call.service.token(display),
         page,
         display.layout,
         display.variant,  # type: ignore[arg-type]
@@ -66,7 +76,7 @@ async def post(call: Call[RecommendationRequest]) -> Response:
         is_new and display.warming,  # the store does not keep it, so a repeated answer never has it
         arrangement.over_limit,
     )
-    return Response(201 if is_new else 200, _encode(recommendation))
+    return Response(201 if is_new and not is_preview else 200, _encode(recommendation))
 
 
 def _encode_items(arrangement: Arrangement, names: list[str]) -> Raw:
@@ -77,9 +87,12 @@ def _encode_items(arrangement: Arrangement, names: list[str]) -> Raw:
 ROUTES = [
     Route(
         "POST", "/v1/pages/{page}/recommendations", "recommend", "A display for one page view.", post,
-        {201: ("a new display", Recommendation), 200: ("the display that already has this id", Recommendation)},
+        {
+            201: ("a new display", Recommendation),
+            200: ("the display that already has this id, or a preview", Recommendation),
+        },
         {**NOT_FOUND, 409: "too few items, or the id was used for another page, layout or segment"},
-        RecommendationRequest, parameters=(_ON_SHORTAGE,), body_optional=True, tag="serving", hot=True,
+        RecommendationRequest, parameters=(_ON_SHORTAGE, _PREVIEW), body_optional=True, tag="serving", hot=True,
         needs="serve",
     ),
 ]  # fmt: skip

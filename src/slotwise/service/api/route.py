@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from slotwise.service.errors import Refused
 from slotwise.service.history import Author, author_of
 from slotwise.service.keys import ApiKey, Scope
-from slotwise.service.pages.limits import ItemName, Name
+from slotwise.service.pages.limits import Identifier, ItemName, Name
 from slotwise.service.preconditions import EXISTS, Precondition
 
 if TYPE_CHECKING:
     from slotwise.service.service import Service
 
-SMALL, LARGE = 1 << 20, 32 << 20  # limits of the size of a body, in bytes
+SMALL, LARGE, HUGE = 1 << 20, 32 << 20, 2 << 30  # limits of the size of a body, in bytes
 JSON = "application/json"
 MERGE_PATCH = (JSON, "application/merge-patch+json")  # media types of a patch
 OPERATIONS = "operations"  # the tag of routes about the service itself
+# versions of Azure Personalizer's interface; the calls that the service has are the same in all of them
+PersonalizerVersion = Literal["v1.0", "v1.1-preview.1", "v1.1-preview.2", "v1.1-preview.3"]
 PATH_TYPES: dict[str, Any] = {  # parameter -> type
     "page": Name,
     "item": ItemName,
     "layout": Name,
     "position": Name,
     "key": Name,
+    "event": Identifier,
+    "version": PersonalizerVersion,
 }
 Needs = Scope | Literal["open"]  # the scope that a call needs; "open" needs no key
 Body = TypeVar("Body")
@@ -112,10 +116,14 @@ class Route(Generic[Body]):
     names_new: str = ""  # the path parameter that may name something new, so it must be a valid name
     has_etag: bool = False  # successful responses have an ETag header
     long_list: str = ""  # a field of the body with a list that may be long; a large body is decoded in pieces
+    streamed: bool = False  # the body may be very large, so the handler gets it as an open file, and closes it
     large: bool = False  # the response may be large, so it is encoded on a background thread
     tag: str = "pages"
     checks_pages: bool = False  # the handler itself restricts a key that is bound to pages; see `key_access`
     accepts_tokens: bool = False  # without a sufficient key, the handler decides whether tokens allow the request
+    personalizer: bool = (
+        False  # the key may be sent, and errors have an object, as clients of Azure Personalizer expect
+    )
     hot: bool = False  # called for every page view, so the router tries it first
 
 

@@ -7,7 +7,20 @@ import msgspec
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
-from slotwise.service.api import events, history, insights, items, keys, log, operations, pages, recommendations, state
+from slotwise.service.api import (
+    events,
+    history,
+    insights,
+    items,
+    keys,
+    log,
+    operations,
+    pages,
+    personalizer,
+    recommendations,
+    state,
+    state_lines,
+)
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access import Access
 from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
@@ -15,7 +28,8 @@ from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 
-_FILES = (pages, items, recommendations, events, insights, history, state, log, keys, operations)
+_SERVING = (recommendations, events, personalizer)
+_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:

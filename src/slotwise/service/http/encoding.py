@@ -8,17 +8,21 @@ import msgspec
 PIECE = 500  # elements of a long list that are encoded at once, because the encoder keeps the GIL
 
 encode = msgspec.json.Encoder().encode
-LargeContent = msgspec.Struct | bytes | Callable[[], msgspec.Struct | bytes]
+LargeContent = msgspec.Struct | bytes | Callable[[], msgspec.Struct | bytes | Iterator[bytes]]
 
 
 def encode_in_pieces(content: LargeContent) -> Iterator[bytes]:
     """Encode a content, or the result of a function. Long lists are encoded in pieces. Bytes are already encoded.
 
-    This runs on a background thread. Between two pieces, the event loop can continue.
+    A function may also return an iterator of bytes. This runs on a background thread. Between two pieces, the event
+    loop can continue.
     """
     made = content() if callable(content) else content
     if isinstance(made, bytes):
         yield made
+        return
+    if isinstance(made, Iterator):
+        yield from made
         return
     separator = b"{"
     for field in msgspec.structs.fields(made):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -13,6 +13,7 @@ from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import Refused, Unauthorized
 from slotwise.service.http.access import Access
+from slotwise.service.http.body_file import BodyFileReader
 from slotwise.service.http.encoding import encode
 from slotwise.service.http.headers import header_values
 from slotwise.service.http.large_body import LARGE, PieceDecoder
@@ -35,8 +36,10 @@ class Endpoint:
         self._name, self._new_name, self._service = route.name, route.names_new, service
         self._handle = LargeResponses(route).handle if route.large else route.handle
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
-        self._read_body = BodyReader(route.media_types, route.max_bytes).read
+        self._read_body: Callable[..., Awaitable[Any]] = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
+        if route.streamed:
+            self._read_body, self._decode = BodyFileReader(route.media_types, route.max_bytes).read, lambda file: file
         self._query_types = {known.name: known.type for known in route.parameters if known.where == "query"}
         self._seconds = service.metrics.seconds.labels(route.name)
         self._requests: dict[int, Any] = {}  # status -> counter
@@ -62,11 +65,13 @@ class Endpoint:
                 response = Response(response.status, content, response.headers, response.media_type)
         except asyncio.CancelledError:  # the server stops, and the request did not finish in time
             detail, id = "the service is stopping: the request may have been carried out, or not", request_id(headers)
-            response = Problem(503, detail, headers={"connection": "close"}, request_id=id).response()
+            response = Problem(503, detail, headers={"connection": "close"}, request_id=id).response(
+                self._route.personalizer
+            )
         except Exception as error:
             id = request_id(headers)
             problem = problem_of(error, id)
-            detail, response = problem.detail, problem.response()
+            detail, response = problem.detail, problem.response(self._route.personalizer)
             if isinstance(error, Unauthorized) and error.delay > 0.0:
                 with suppress(asyncio.CancelledError):  # the server stops, so it answers at once
                     await asyncio.sleep(error.delay)

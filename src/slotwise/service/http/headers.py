@@ -8,6 +8,7 @@ _SINGLE = {  # a second value would contradict the first, and a proxy in front m
     b"authorization",
     b"content-type",
     b"host",
+    b"ocp-apim-subscription-key",
     b"origin",
     b"sec-fetch-site",
     b"traceparent",

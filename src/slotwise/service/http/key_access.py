@@ -21,6 +21,7 @@ from slotwise.service.service import Service
 PREFLIGHT_SECONDS = 600  # how long browsers may keep the answer to a preflight request
 GUESS_RATE, GUESS_BURST = 500.0, 100.0  # wrong keys per second of one address; answers to more are delayed
 LONGEST_DELAY = 1.0  # seconds
+SUBSCRIPTION_KEY = b"ocp-apim-subscription-key"  # the header in which clients of Azure Personalizer send their key
 _ANYBODY = Caller()
 _MOST_LISTED = 5  # pages in an error message
 
@@ -38,7 +39,7 @@ class KeyAccess:
         if route.needs == "open":
             return _ANYBODY
         try:
-            found = self._identify(headers, scope)
+            found = self._identify(_secret(route, headers), scope)
             self._check_rate(found, scope)
             self._check_rights(found, route, scope, headers)
         except Refused as refusal:
@@ -59,14 +60,8 @@ class KeyAccess:
                 added["access-control-max-age"] = str(PREFLIGHT_SECONDS)
         return response._replace(headers={**response.headers, **added})
 
-    def _identify(self, headers: dict[bytes, bytes], scope: Scope) -> LoadedKey:
-        """The key of a request. Raises `Unauthorized` if there is none, or if it is not valid."""
-        value = headers.get(b"authorization")
-        if value is None:
-            raise Unauthorized("this call needs a key; send it as `Authorization: Bearer KEY`")
-        scheme, _, secret = value.partition(b" ")
-        if scheme.lower() != b"bearer":
-            raise Unauthorized("the Authorization header does not have the form `Bearer KEY`", "malformed")
+    def _identify(self, secret: bytes, scope: Scope) -> LoadedKey:
+        """The key of a request. Raises `Unauthorized` if it is not valid."""
         found = self._keys.find(secret)
         if found is None:
             raise self._wrong_key(secret, scope)
@@ -112,6 +107,19 @@ class KeyAccess:
                 raise Forbidden(f"this call needs a key for all pages; the key {id} is for {listed} only", id)
         if found.is_public and headers.get(b"origin") not in found.origins:
             raise Forbidden(f"the key {id} is not for web pages of this origin", id)
+
+
+def _secret(route: Route[Any], headers: dict[bytes, bytes]) -> bytes:
+    """The secret of the key that a request sends. Raises `Unauthorized` if there is none."""
+    value = headers.get(b"authorization")
+    if value is None:
+        if route.personalizer and SUBSCRIPTION_KEY in headers:
+            return headers[SUBSCRIPTION_KEY]
+        raise Unauthorized("this call needs a key; send it as `Authorization: Bearer KEY`")
+    scheme, _, secret = value.partition(b" ")
+    if scheme.lower() != b"bearer":
+        raise Unauthorized("the Authorization header does not have the form `Bearer KEY`", "malformed")
+    return secret
 
 
 def _address(scope: Scope) -> str:

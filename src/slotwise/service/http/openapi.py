@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from slotwise.service.api.route import PATH_TYPES, Parameter, Route
-from slotwise.service.http.problems import MEDIA_TYPE, ProblemBody
+from slotwise.service.http.problems import MEDIA_TYPE, PersonalizerProblem, ProblemBody
 from slotwise.version import __version__
 
 _INVALID = {422: "valid JSON that does not fit the schema or the page: `errors` points to each invalid field"}
@@ -31,7 +31,13 @@ _SECURITY_SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "description": "A key: `sw_` and 38 letters and digits. The names at each operation are the scopes of keys.",
-    }
+    },
+    "subscription_key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Ocp-Apim-Subscription-Key",
+        "description": "A key, as clients of Azure Personalizer send it.",
+    },
 }
 _ETAG = {
     "required": True,
@@ -44,7 +50,7 @@ Schemas = dict[Any, Any]  # type -> schema
 
 def openapi_document(routes: list[Route[Any]], with_keys: bool = False) -> dict[str, Any]:
     """The whole document. In dev mode, it does not mention keys."""
-    types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody]
+    types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody, PersonalizerProblem]
     unique = list(dict.fromkeys(types))
     references, components = msgspec.json.schema_components(unique, ref_template=_REF)
     schemas = dict(zip(unique, references, strict=True))
@@ -81,14 +87,18 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
                 for status, response in route.responses.items()
             },
             **{
-                str(status): _problem(status, text, schemas)
+                str(status): _problem(status, text, schemas[PersonalizerProblem if route.personalizer else ProblemBody])
                 for status, text in sorted(_problems(route, with_keys).items())
             },
         },
     }
     if with_keys and route.needs != "open":
-        operation["security"] = [{"key": [route.needs]}, *([{}] if route.accepts_tokens else [])]
-    if route.body is not None:
+        others: list[Any] = [{}] if route.accepts_tokens else [{"subscription_key": []}] if route.personalizer else []
+        operation["security"] = [{"key": [route.needs]}, *others]
+    if route.streamed:
+        content = {media_type: {"schema": {"type": "string"}} for media_type in route.media_types}
+        operation["requestBody"] = {"required": True, "content": content}
+    elif route.body is not None:
         content = {media_type: {"schema": schemas[route.body]} for media_type in route.media_types}
         operation["requestBody"] = {"required": not route.body_optional, "content": content}
     return operation
@@ -97,7 +107,7 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
 def _problems(route: Route[Any], with_keys: bool) -> dict[int, str]:
     """Every error status that a route may return."""
     of_parameters = _INVALID if route.parameters or "{page}" in route.path else {}
-    of_body = _PROBLEMS_OF_BODIES if route.body is not None else {}
+    of_body = _PROBLEMS_OF_BODIES if route.body is not None or route.streamed else {}
     of_key = _PROBLEMS_OF_KEYS if with_keys and route.needs != "open" else {}
     return {**_PROBLEMS_OF_ALL, **of_key, **of_parameters, **of_body, **route.problems}
 
@@ -113,8 +123,8 @@ def _response(description: str, body: Any, schemas: Schemas, has_etag: bool) -> 
     return response
 
 
-def _problem(status: int, description: str, schemas: Schemas) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": description, "content": {MEDIA_TYPE: {"schema": schemas[ProblemBody]}}}
+def _problem(status: int, description: str, schema: Any) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
     if status == 401:
         response["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}, "description": "Bearer"}}
     if status in (429, 503):

@@ -53,6 +53,19 @@ class ProblemBody(Struct):
     request_id: str
 
 
+class ErrorObject(Struct):
+    """An error in the form that clients of Azure Personalizer expect."""
+
+    code: str
+    message: str
+
+
+class PersonalizerProblem(ProblemBody):
+    """A problem with the member `error`, for clients of Azure Personalizer."""
+
+    error: ErrorObject
+
+
 class Problem(Exception):
     """An HTTP error.
 
@@ -74,15 +87,18 @@ class Problem(Exception):
         if status in (429, 503):
             self.headers.setdefault("retry-after", str(RETRY_SECONDS))
 
-    def content(self) -> bytes:
+    def content(self, for_personalizer: bool = False) -> bytes:
         """The problem as JSON."""
         title = HTTPStatus(self.status).phrase
-        body = ProblemBody("about:blank", title, self.status, self.detail, self.errors, self.request_id)
-        return msgspec.json.encode(body)
+        fields = ("about:blank", title, self.status, self.detail, self.errors, self.request_id)
+        if for_personalizer:
+            error = ErrorObject(title.replace(" ", ""), self.detail)
+            return msgspec.json.encode(PersonalizerProblem(*fields, error))
+        return msgspec.json.encode(ProblemBody(*fields))
 
-    def response(self) -> Response:
+    def response(self, for_personalizer: bool = False) -> Response:
         """The response that reports the problem."""
-        return Response(self.status, self.content(), self.headers, MEDIA_TYPE)
+        return Response(self.status, self.content(for_personalizer), self.headers, MEDIA_TYPE)
 
 
 def problem_of(error: Exception, request_id: str = "") -> Problem:

@@ -43,7 +43,7 @@ class BodyReader:
         finally:
             self._timeout.stop(task)
         if content and headers.get(b"content-type") not in self._exact_media_types:
-            self._check_media_type(headers.get(b"content-type", b""))
+            check_media_type(headers.get(b"content-type", b""), self._media_types)
         return content
 
     async def _receive_rest(self, message: Message, receive: Receive) -> bytes:
@@ -73,10 +73,12 @@ class BodyReader:
             raise self._too_large()
         return b"".join(chunks)
 
-    def _check_media_type(self, content_type: bytes) -> None:
-        media_type = content_type.decode("latin-1").partition(";")[0].strip().lower()
-        if media_type not in self._media_types:
-            raise Problem(415, f"the Content-Type {media_type!r} is not {' or '.join(self._media_types)}")
-
     def _too_large(self) -> Problem:
         return Problem(413, f"the body is larger than {self._max_bytes:,} bytes", headers={"connection": "close"})
+
+
+def check_media_type(content_type: bytes, allowed: tuple[str, ...]) -> None:
+    """Raise a Problem if a Content-Type header names none of these media types."""
+    media_type = content_type.decode("latin-1").partition(";")[0].strip().lower()
+    if media_type not in allowed:
+        raise Problem(415, f"the Content-Type {media_type!r} is not {' or '.join(allowed)}")

@@ -9,7 +9,7 @@ from slotwise.policies._policy_module import can_serve, find, make_params, servi
 from slotwise.service.errors import FieldError
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_ITEMS_EVER, MOST_SEGMENTS_EVER
-from slotwise.service.pages.page_definition import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_definition import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec, plain_number
 
 MOST_SWEEPS, MOST_DRAWS = 100, 1_000  # of an ensemble: sweeps between two draws, and draws
 
@@ -26,7 +26,7 @@ def check_page(spec: PageSpec) -> list[FieldError]:
     problems += [FieldError("/default_order", line) for line in _repeated("item", spec.default_order)]
     problems += _policy_problems(spec)
     if spec.retention is not None and spec.retention < spec.click_window:
-        retention, window = _plain_number(spec.retention), _plain_number(spec.click_window)
+        retention, window = plain_number(spec.retention), plain_number(spec.click_window)
         problems.append(FieldError("/retention", f"{retention} is shorter than the click_window, {window}"))
     if spec.half_life is not None:
         problems += [FieldError("/half_life", line) for line in _half_life_problems(spec, spec.half_life)]
@@ -40,17 +40,12 @@ def _half_life_problems(spec: PageSpec, half_life: float) -> list[str]:
     too_long = [name for name, seconds in durations.items() if seconds > longest]
     if not too_long:
         return []
-    now = ", ".join(f"{name} is {_plain_number(durations[name])}" for name in too_long)
-    most = _plain_number(longest)
+    now = ", ".join(f"{name} is {plain_number(durations[name])}" for name in too_long)
+    most = plain_number(longest)
     return [
-        f"with a half_life of {_plain_number(half_life)} seconds the log is kept for {most} at most, but {now}: "
-        f"make half_life at least {_plain_number(least)}, or {' and '.join(too_long)} at most {most}"
+        f"with a half_life of {plain_number(half_life)} seconds the log is kept for {most} at most, but {now}: "
+        f"make half_life at least {plain_number(least)}, or {' and '.join(too_long)} at most {most}"
     ]
-
-
-def _plain_number(number: float) -> str:
-    """The number without an exponent, because seconds have many digits."""
-    return f"{number:.14g}"
 
 
 def most_items(body: PageBody, folded: Folded) -> int:
@@ -85,10 +80,10 @@ def check_item(spec: ItemSpec, given: Collection[str] = ItemSpec.__struct_fields
     """The problems in an item, except fields of the wrong type. Each points to a field `given` in the request."""
     problems: list[FieldError] = []
     if spec.prior is not None and spec.prior.clicks > spec.prior.views:
-        clicks, views = _plain_number(spec.prior.clicks), _plain_number(spec.prior.views)
+        clicks, views = plain_number(spec.prior.clicks), plain_number(spec.prior.views)
         problems.append(FieldError("/prior/clicks", f"{clicks} clicks are more than {views} views"))
     if spec.valid_from is not None and spec.valid_until is not None and spec.valid_from >= spec.valid_until:
-        start, end = _plain_number(spec.valid_from), _plain_number(spec.valid_until)
+        start, end = plain_number(spec.valid_from), plain_number(spec.valid_until)
         if "valid_until" in given:
             problems.append(FieldError("/valid_until", f"{end} is not after valid_from, {start}"))
         else:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from slotwise.item_terms import MOST_VALUE
 from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
@@ -82,6 +82,11 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
         return passed, began + passed * step
 
 
+def plain_number(number: float) -> str:
+    """The number without an exponent, because seconds have many digits."""
+    return f"{number:.14g}"
+
+
 def given_fields(patch: Struct) -> dict[str, Any]:
     """The fields that a patch has, with their values."""
     return {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not UNSET}
@@ -157,13 +162,25 @@ class ItemPatch(Struct, forbid_unknown_fields=True):
         return msgspec.structs.replace(spec, **changes)
 
 
+class Pin(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The item that is pinned to a position, and the time in which the pin applies, in seconds since 1970."""
+
+    item: ItemName
+    starts: UnixTime | None = field(default=None, name="from")
+    until: UnixTime | None = None
+
+
+PagePin = str | Pin  # a pin that always applies is the name of its item
+LayoutPins = dict[str, PagePin]  # position -> pin
+
+
 class PageBody(Struct):
     """What the store keeps of a page besides its items. Columns and segments are never removed, as counts use them."""
 
     spec: PageSpec
     columns: list[tuple[str, str]]  # (layout, position)
     segments: list[str]  # the first one, "", is for requests without a segment
-    pins: dict[str, dict[str, str]] = {}  # layout -> position -> item
+    pins: dict[str, LayoutPins] = {}  # by layout
 
     def with_spec(self, spec: PageSpec) -> "PageBody":
         """The page with a new definition. Columns and segments keep their numbers.
@@ -175,7 +192,7 @@ class PageBody(Struct):
         columns = list(dict.fromkeys(self.columns) | wanted)
         segments = self.segments + [name for name in spec.segments if name not in self.segments]
         pins = {
-            layout: {position: item for position, item in pinned.items() if (layout, position) in wanted}
+            layout: {position: pin for position, pin in pinned.items() if (layout, position) in wanted}
             for layout, pinned in self.pins.items()
         }
         return PageBody(spec, columns, segments, {layout: pinned for layout, pinned in pins.items() if pinned})

@@ -34,6 +34,7 @@ from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
+from slotwise.service.pages.page_pins import PinnedItems, PinsInEffect
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
@@ -108,6 +109,8 @@ class PageModel:
         self._first_layout = next(iter(self._layouts))
         self._rules = self._terms.rules(spec.most_per_category or NO_LIMIT)
         self._default_order: Floats | None = None
+        self._page_pins = PinsInEffect(page.body.pins)
+        self._pins_used: dict[str, PinnedItems] = {}  # those that applied to the last request, by layout
         self._forget_arrangements()
 
     def redefine(self, page: StoredPage) -> bool:
@@ -134,11 +137,17 @@ class PageModel:
     # displays
 
     def choose(
-        self, request: RecommendationRequest, id: str, nonce: int, now: float, degraded: bool = False
+        self,
+        request: RecommendationRequest,
+        id: str,
+        nonce: int,
+        now: float,
+        degraded: bool = False,
+        preview: bool = False,
     ) -> Display:
         """Choose a display for one request. If displays count when they are issued, count its skips at once.
 
-        A degraded display never counts.
+        Degraded displays and previews never count.
         """
         layout, segment = self._layout(request.layout), self._segment(request.segment)
         constraints = self._constraints(layout, request, now)
@@ -146,7 +155,7 @@ class PageModel:
         variant = self._variant(unit)
         arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
-        registers = Registers(len(entries), Counting.NEVER if degraded else self._counting)
+        registers = Registers(len(entries), Counting.NEVER if degraded or preview else self._counting)
         display = Display(
             id,
             nonce,
@@ -316,7 +325,10 @@ class PageModel:
             raise DoesNotFit.at("/segment", _unknown("segment", name, names)) from None
 
     def _constraints(self, layout: Layout, request: RecommendationRequest, now: float) -> _Constraints:
-        active = self._active.at(now)
+        active, page_pins = self._active.at(now), self._page_pins.at(now)
+        if page_pins is not self._pins_used:
+            self._forget_arrangements()
+            self._pins_used = page_pins
         if _adds_nothing(request):
             known = self._page_constraints.get(layout.name)
             if known is not None:
@@ -331,7 +343,7 @@ class PageModel:
     def _new_constraints(
         self, layout: Layout, request: RecommendationRequest, active: NDArray[np.bool_]
     ) -> _Constraints:
-        page_pins, rules = self.page.body.pins.get(layout.name), self._rules_of(request)
+        page_pins, rules = self._pins_used.get(layout.name), self._rules_of(request)
         if _adds_nothing(request) and not page_pins:
             return _Constraints(active, layout.no_pins, NO_PINS, rules)
         eligible = None if request.eligible is None else self._item_numbers("/eligible", request.eligible)
@@ -359,7 +371,7 @@ class PageModel:
             if position not in layout.index_of:
                 raise DoesNotFit.at(pointer, _unknown("position", position, layout.index_of))
             (requested[layout.index_of[position]],) = self._item_numbers(pointer, [name])
-        page_pins = self.page.body.pins.get(layout.name, {})
+        page_pins = self._pins_used.get(layout.name, {})
         standing = {layout.index_of[where]: self.items[name] for where, name in page_pins.items() if name in self.items}
         try:
             return valid_pins(requested, active, excluded, standing)

@@ -11,7 +11,7 @@ from slotwise.service.registers import Counting, EventKind, EventStatus, Registe
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.definitions import Definitions, decode_body
+from slotwise.service.store.definitions import decode_body
 from slotwise.service.store.event_ids import EventIds
 from slotwise.service.store.interface import (
     Display,
@@ -22,6 +22,7 @@ from slotwise.service.store.interface import (
     LogRow,
     RecordedEvents,
 )
+from slotwise.service.store.snapshot_table import SnapshotTable
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
 IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard
@@ -39,7 +40,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
     entry: int
 
 
-class DisplayLog(Definitions):
+class DisplayLog(SnapshotTable):
     """The operations of a ledger on displays and events. `Ledger` describes them."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -264,6 +265,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             segments[display.segment],
             display.variant,
             display.bucket,
+            entry.value,
             entry.position,
             items[entry.item],
             totals.displays > 0,

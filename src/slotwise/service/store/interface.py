@@ -190,6 +190,7 @@ class LogRow(NamedTuple):
     segment: str
     variant: str
     bucket: int
+    value: float
     position: str
     item: str
     counted: bool
@@ -312,11 +313,26 @@ class Ledger(KeyLedger, Protocol):
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         """Count new displays in this epoch. Earlier epochs lose weight."""
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
-        """Replace all counts by a snapshot, and return the new revision. Earlier displays no longer count.
+    def begin_import(self) -> int:
+        """The number of a new snapshot, which belongs to no page yet."""
+
+    def stage_counts(self, number: int, cells: Floats) -> None:
+        """Add rows of (item, segment, column, clicks, skips) to a new snapshot."""
+
+    def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
+        """Replace all counts by a new snapshot, and return the new revision. Earlier displays no longer count.
 
         `expected` applies to the revision before the import.
         """
+
+    def abandon_imports(self) -> None:
+        """Let every new snapshot that belongs to no page be deleted."""
+
+    def unused_snapshots(self) -> list[int]:
+        """The numbers of the snapshots that must be deleted."""
+
+    def remove_snapshot(self, number: int) -> bool:
+        """Delete a bounded number of rows of an unused snapshot. Returns whether there may be more."""
 
     def prune(self, now: float, most: int) -> int:
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""

@@ -42,6 +42,7 @@ class PagePurge(DisplayLog):
                 "unit_secret = x'' WHERE page = ?",
                 (_unused_name(page), _encode(NO_PAGE).decode(), _NEVER, page),
             )
+        self._forget_snapshot(page)
         self.record_change(STORE, author, now, "purge", name, (None, None))
 
     def purges(self) -> list[Purge]:

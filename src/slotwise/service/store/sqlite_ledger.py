@@ -46,8 +46,11 @@ class SqliteLedger(PagePurge):
         ).fetchone()
         cells = [np.empty((0, 5))]
         select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
-        for query in (select.format(int(base_epoch), "base"), select.format("epoch", "counts")):
-            cursor = self._run(query, (page,))
+        for number, query in (
+            (self._snapshot_of(page), select.format(int(base_epoch), "base")),
+            (page, select.format("epoch", "counts")),
+        ):
+            cursor = self._run(query, (number,))
             while rows := cursor.fetchmany(_CHUNK):
                 chunk = np.array(rows, np.float64)
                 cells.append(chunk[:, :5] * np.where(_IS_AMOUNT, weights(epoch_now - chunk[:, 5:]), 1.0))
@@ -84,17 +87,14 @@ class SqliteLedger(PagePurge):
                 (page, epoch, began),
             )
 
-    def import_counts(self, page: int, cells: list[CellCounts], displays: float, expected: Precondition | None) -> int:
+    def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
         self.flush()
         (revision,) = self._run("SELECT revision FROM pages WHERE page = ?", (page,)).fetchone()
         if expected is not None:
             expected.check(revision)
         for table in ("counts", "epochs"):
             self._run(f"DELETE FROM {table} WHERE page = ?", (page,))
-        with self._checksums.changing("base", "page = ?", (page,)):
-            self._run("DELETE FROM base WHERE page = ?", (page,))
-            rows = [(page, *cell) for cell in cells]
-            self._connection.executemany("INSERT INTO base VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._replace_snapshot(page, snapshot)
         for table in ("rates", "daily_rates"):  # earlier displays no longer change them
             with self._checksums.changing(f"base_{table}", "page = ?", (page,)):
                 self._run(f"DELETE FROM base_{table} WHERE page = ?", (page,))
@@ -161,8 +161,10 @@ class SqliteLedger(PagePurge):
         epoch, base_epoch = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         faded = weight(epoch - base_epoch)
         if faded != 1.0:
-            with self._checksums.changing("base", "page = ?", (page,)):
-                self._run("UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?", (faded, faded, page))
+            number = self._snapshot_of(page)
+            with self._checksums.changing("base", "page = ?", (number,)):
+                update = "UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?"
+                self._run(update, (faded, faded, number))
             with self._checksums.changing("pages", "page = ?", (page,)):
                 self._run(
                     "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? WHERE page = ?",
@@ -171,15 +173,15 @@ class SqliteLedger(PagePurge):
         return int(epoch)
 
     def _add_to_base(self, page: int, cells: dict[tuple[int, int, int], list[float]]) -> None:
-        keys = list(cells)
+        keys, number = list(cells), self._snapshot_of(page)
         for first in range(0, len(keys), CELLS_AT_ONCE):
             chunk = keys[first : first + CELLS_AT_ONCE]
             where = f'page = ? AND (item, segment, "column") IN (VALUES {", ".join(["(?, ?, ?)"] * len(chunk))})'
-            with self._checksums.changing("base", where, (page, *(number for key in chunk for number in key))):
+            with self._checksums.changing("base", where, (number, *(part for key in chunk for part in key))):
                 insert(
                     self._connection,
                     "base",
-                    [(page, *key, *cells[key]) for key in chunk],
+                    [(number, *key, *cells[key]) for key in chunk],
                     "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
                 )
 

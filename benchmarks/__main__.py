@@ -7,6 +7,7 @@ from benchmarks import (
     event_loop,
     keys,
     logs,
+    page_features,
     pb_mhb_speed,
     pmed_speed,
     policy_speed,
@@ -30,6 +31,7 @@ if __name__ == "__main__":
             slot_ids_speed,
             service,
             keys,
+            page_features,
             event_loop,
         )
     ]

@@ -10,7 +10,20 @@ from pyarrow import parquet
 
 from tests.service.running_service import START, Client, ManualClock, run_scenario
 
-FIELDS = ["display", "issued", "page", "segment", "layout", "position", "item", "shown", "clicked", "variant", "bucket"]
+FIELDS = [
+    "display",
+    "issued",
+    "page",
+    "segment",
+    "layout",
+    "position",
+    "item",
+    "shown",
+    "clicked",
+    "variant",
+    "bucket",
+    "value",
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +53,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
         return list(parquet.read_table(path).to_pylist())
     if path.suffix == ".ndjson":
         return [json.loads(line) for line in path.read_text().splitlines()]
-    types = {"issued": float, "shown": int, "clicked": int, "bucket": int}
+    types = {"issued": float, "shown": int, "clicked": int, "bucket": int, "value": float}
     with path.open(newline="") as file:
         return [{name: types.get(name, str)(value) for name, value in row.items()} for row in csv.DictReader(file)]
 

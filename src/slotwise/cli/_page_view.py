@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 from rich.markup import escape
 from rich.table import Column, Table
 
 from slotwise.cli import _console as console
 from slotwise.client.likely_display import likely_display
 from slotwise.client.pages import pin_text, pinned_item, why_pin_is_ignored
+from slotwise.inference.uplift.uplift import Uplift, describe_uplift
 from slotwise.notebook import plural
 
 UNKNOWN = "-"
@@ -20,6 +22,8 @@ def print_page(page: PageDict, insights: PageDict | None, segment: str, verbose:
     """Print a page with its insights, as the service returns them. `insights` is None if it cannot compute them now."""
     _print_settings(page)
     _print_source(insights, verbose)
+    if insights is not None and page["mode"] == "learn":
+        _print_uplift(page, insights["uplift"])
     if page["segments"]:
         whom = f"segment {segment}" if segment else "visitors without a segment (--segment shows another)"
         console.print_line(f"for {whom}:")
@@ -65,6 +69,18 @@ def _print_source(insights: PageDict | None, verbose: bool) -> None:
         console.print_line(_template_line(insights["template"]))
     if verbose and insights.get("sampling"):
         console.print_line(insights["sampling"])
+
+
+def _print_uplift(page: PageDict, uplift: PageDict) -> None:
+    """Print what learning earns, in a sentence."""
+    if not page["holdout"]:
+        return
+    baseline = "random order" if page["holdout_order"] == "random" else "the default order"
+    console.print_line(describe_uplift(msgspec.convert(uplift, Uplift), "learnt", baseline))
+    if uplift["realised"] is not None:
+        console.print_line(f"{uplift['realised']:.0%} of the possible gain is realised")
+    if uplift["displays_needed"]:
+        console.print_line(f"about {uplift['displays_needed']:,} more displays until this is decided")
 
 
 def _template_line(template: PageDict) -> str:

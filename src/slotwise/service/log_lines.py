@@ -10,7 +10,7 @@ from slotwise.service.store.interface import LogRow
 class LogLine(Struct):
     """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
 
-    `bucket` is one of 512 groups of units.
+    `bucket` is one of 512 groups of units. `value` is that of a click on the item when the display was issued.
     """
 
     display: str
@@ -24,6 +24,7 @@ class LogLine(Struct):
     clicked: int
     variant: str
     bucket: int
+    value: float
 
 
 def log_line(page: str, row: LogRow) -> LogLine:
@@ -42,6 +43,7 @@ def log_line(page: str, row: LogRow) -> LogLine:
         clicked,
         row.variant,
         row.bucket,
+        row.value,
     )
 
 

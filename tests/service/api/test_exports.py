@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from slotwise.logs.read_log import read_log
-from slotwise.service.api.log import CHUNK
+from slotwise.service.api.log import CHUNK, PARQUET_FILES
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.verify import verify
@@ -469,5 +469,22 @@ def test_a_parquet_export_without_room_for_temporary_files_gets_503(
         answer = await client.http.get("/v1/pages/shop/log?format=parquet")
         assert answer.status_code == 503
         assert "temporary file" in answer.json()["detail"]
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_parquet_exports_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PARQUET_FILES, "most", 100)
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        for _ in range(3):
+            await client.recommend()
+        path = "/v1/pages/shop/log?format=parquet"
+        assert (await client.http.get(path)).status_code == 503
+        assert PARQUET_FILES.held == 0
+        monkeypatch.setattr(PARQUET_FILES, "most", 10**6)
+        assert (await client.http.get(path)).status_code == 200
+        assert PARQUET_FILES.held == 0
 
     run_scenario(tmp_path, scenario)

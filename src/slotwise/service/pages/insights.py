@@ -9,6 +9,7 @@ from msgspec import Struct
 from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
+from slotwise.inference.uplift.uplift import Uplift
 from slotwise.policies._policy_module import find, learns
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_shares import (
@@ -22,8 +23,10 @@ from slotwise.service.pages.display_shares import (
 )
 from slotwise.service.pages.insight_inputs import InsightInputs
 from slotwise.service.pages.interval_estimate import LEAST_ESS, LEVEL, IntervalEstimate, estimate_fields
+from slotwise.service.pages.realised_gain import realised_gain
 from slotwise.service.pages.shadow_insight import ONLY_PRODUCTS, ShadowInsight, shadow_insight
-from slotwise.service.store.interface import HourlyRate
+from slotwise.service.pages.uplift_insight import page_uplift
+from slotwise.service.store.interface import DailyRate, HourlyRate
 from slotwise.service.templates.template_insight import TemplateInsight, template_insight, with_other_pages
 
 DRAWS, LEAST_DRAWS = 1000, 20
@@ -95,11 +98,12 @@ class Insights(Struct):
     counts: list[InsightCell]
     variants: list[VariantTotals]
     hours: list[VariantHour]
+    uplift: Uplift
     template: TemplateInsight | None
     shadow: ShadowInsight | None = None
 
 
-def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
+def compute_insights(inputs: InsightInputs, rates: list[HourlyRate], days: list[DailyRate]) -> Insights:
     """Sample the posterior and summarise it. This can take several seconds."""
     result = Insights(
         inputs.page.name,
@@ -116,6 +120,7 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         counts=[],
         variants=_variant_totals(rates),
         hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
+        uplift=page_uplift(inputs.spec, days),
         template=_template(inputs),
     )
     if inputs.counts is None:
@@ -134,8 +139,13 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         at_position=best_items(inputs, draws.group_displays),
         shown=shown_items(inputs, draws.group_displays),
         counts=_cells(inputs, inputs.counts),
+        uplift=_with_realised(result.uplift, inputs, draws),
         shadow=shadow_insight(inputs, joint, draws) if inputs.spec.mode == "shadow" else None,
     )
+
+
+def _with_realised(uplift: Uplift, inputs: InsightInputs, draws: Posterior) -> Uplift:
+    return msgspec.structs.replace(uplift, realised=realised_gain(inputs, draws)) if uplift.ready else uplift
 
 
 def _template(inputs: InsightInputs) -> TemplateInsight | None:

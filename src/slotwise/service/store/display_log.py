@@ -265,6 +265,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             segments[display.segment],
             display.variant,
             display.bucket,
+            entry.value,
             entry.position,
             items[entry.item],
             totals.displays > 0,

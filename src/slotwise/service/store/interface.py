@@ -190,6 +190,7 @@ class LogRow(NamedTuple):
     segment: str
     variant: str
     bucket: int
+    value: float
     position: str
     item: str
     counted: bool

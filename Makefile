@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser tools node-packages unit statistics test-spark soak bench figures paper docs package image clean help
+.PHONY: run test check browser tools node-packages unit statistics test-spark soak bench choosing figures paper docs package image clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"
 	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (up to two hours)"
 	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
+	@echo "make choosing    measure policies on visitors of several click models, and update docs/choosing.md (up to ten minutes)"
 	@echo "make figures     redraw the figures of the documentation"
 	@echo "make docs        build the documentation site into out/site; it works offline"
 	@echo "make package     build the sdist and the wheel, and try both in a fresh environment (up to ten minutes)"
@@ -91,6 +92,10 @@ soak: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# docs/choosing.md: policies on visitors of several click models
+choosing: $(READY)
+	$(BIN)/python -m benchmarks.choosing
 
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures

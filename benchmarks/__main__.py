@@ -5,6 +5,7 @@ import sys
 from benchmarks import (
     estimators,
     event_loop,
+    item_values,
     keys,
     logs,
     page_features,
@@ -30,6 +31,7 @@ if __name__ == "__main__":
             sampler,
             slot_ids_speed,
             service,
+            item_values,
             keys,
             page_features,
             event_loop,

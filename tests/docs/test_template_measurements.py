@@ -24,3 +24,10 @@ def test_the_table_has_the_stored_results() -> None:
             assert f"| {' | '.join(cells(experiment, suffix))} |" in text
     assert EXPERIMENTS["eight pages, other kappas"]["template: kappas differ"]["mean"] == 1.0
     assert EXPERIMENTS["eight pages, same kappas"]["template: kappas differ"]["mean"] == 1 / 20
+
+
+def test_the_false_alarms_are_the_stored_ones() -> None:
+    text = (ROOT / "docs/service.md").read_text()
+    stored = json.loads((ROOT / "benchmarks/results/kappa_alarms.json").read_text())
+    alone, template, _ = (round(200 * row["value"]) for row in stored["rows"])
+    assert f"{template} of 200 runs\n  with a template, and in {alone} of 200 if" in text

@@ -10,7 +10,8 @@ from slotwise.service.store.interface import LogRow
 class LogLine(Struct):
     """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
 
-    `bucket` is one of 512 groups of units.
+    `bucket` is one of 512 groups of units. `value` is what a click on the item is worth. `propensity` is the
+    probability with which the item was shown there, or null if it is not known.
     """
 
     display: str
@@ -24,6 +25,8 @@ class LogLine(Struct):
     clicked: int
     variant: str
     bucket: int
+    value: float
+    propensity: float | None
 
 
 def log_line(page: str, row: LogRow) -> LogLine:
@@ -42,6 +45,8 @@ def log_line(page: str, row: LogRow) -> LogLine:
         clicked,
         row.variant,
         row.bucket,
+        row.value,
+        row.propensity,
     )
 
 
@@ -50,4 +55,5 @@ def parquet_schema() -> Any:
     import pyarrow
 
     types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
+    types[float | None] = types[float]
     return pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])

@@ -267,6 +267,8 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.bucket,
             entry.position,
             items[entry.item],
+            entry.value,
+            entry.propensity,
             totals.displays > 0,
             bool(registers.clicked >> index & 1),
             registers.discarded,

@@ -192,6 +192,8 @@ class LogRow(NamedTuple):
     bucket: int
     position: str
     item: str
+    value: float
+    propensity: float | None
     counted: bool
     clicked: bool
     discarded: bool

@@ -309,7 +309,7 @@ ODD: dict[str, Row] = {
         lambda: simulate(without_file(), executor=ThreadPoolExecutor(1)),
         ("typed_at_a_prompt", "no file"),
     ),
-    "the truth a number": (lambda: simulate("oracle", params={"model": 5}), ("model = 5",)),
+    "the truth a number": (lambda: simulate("oracle", params={"best": 5}), ("best = 5",)),
     "display out of range": (lambda: MODEL.expected_clicks(np.array([0, 3])), ("3",)),
     "display too long": (lambda: MODEL.expected_clicks(np.array([0, 1, 2])), ("3",)),
     "display of halves": (lambda: MODEL.expected_clicks(np.array([0.5, 1.0])), ("0.5",)),
@@ -347,8 +347,8 @@ def test_odd_input_is_refused_in_one_line(call: Call, says: tuple[str, ...]) -> 
         assert fragment in message
 
 
-def test_an_oracle_with_a_model_of_another_size_is_rejected() -> None:
-    assert "model" in refusal(lambda: simulate("oracle", params={"model": sw.PBM([0.5], [1])}))
+def test_a_model_of_another_size_is_rejected_as_the_truth() -> None:
+    assert "model" in refusal(lambda: simulate("pbm_ucb", params={"model": sw.PBM([0.5], [1])}))
 
 
 REGRET = b'"regret":[[1.0,2.0],[3.0,4.0]]'

@@ -89,7 +89,7 @@ import slotwise as sw
 folder = sys.argv[1]
 names = [getattr(sw, name) for name in sw.__all__]
 counts = sw.Counts(clicks=[[4, 2], [2, 1]], skips=[[6, 8], [8, 9]])
-result = sw.Result("uniform", {}, [0.5, 0.1], [1.0], 0, 0, [1, 10], [[0.1, 0.4]], 0.1)
+result = sw.Result("uniform", {}, sw.PBM([0.5, 0.1], [1.0]), 0, 0, [1, 10], [[0.1, 0.4]], 0.1)
 calls = {
     "logs": [lambda: sw.read_log(f"{folder}/a.csv"), lambda: sw.save_fits([], f"{folder}/fits.parquet")],
     "charts": [lambda: sw.regret_chart([result]), lambda: sw.fit_chart([]), lambda: sw.save_chart(None, "a.svg")],

@@ -154,4 +154,4 @@ def test_a_notebook_shows_the_regret_at_powers_of_ten_and_escapes_names() -> Non
 
 def simulated() -> sw.Result:
     regret = np.array([[1.0, 1.0, 20_000.0], [3.0, 7.0, 60_000.0]])
-    return sw.Result("uniform", {}, np.ones(3), np.ones(2), 0, 0, np.array([10, 15, 20_000]), regret, 0.1)
+    return sw.Result("uniform", {}, sw.PBM(np.ones(3), np.ones(2)), 0, 0, np.array([10, 15, 20_000]), regret, 0.1)

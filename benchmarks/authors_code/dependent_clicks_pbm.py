@@ -32,7 +32,7 @@ class DependentClicksPBM(sw.PBM):
         return DependentClicksPBM(shuffled.theta, shuffled.kappa)
 
 
-expected_clicks = pbm.expected_clicks
+best_display, expected_reward = pbm.best_display, pbm.expected_reward
 
 
 @kernel(inline=True)

@@ -3,13 +3,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from slotwise.clickmodels import clickmodels
 from slotwise.policies import policies
 from slotwise.version import __version__
 
 if TYPE_CHECKING:
     from slotwise.charts import fit_chart, regret_chart, save_chart
     from slotwise.checks import BadInput
+    from slotwise.clickmodels.cascade import Cascade
+    from slotwise.clickmodels.conjunctive import Conjunctive
+    from slotwise.clickmodels.dcm import DCM
     from slotwise.clickmodels.pbm import PBM
+    from slotwise.clickmodels.rank1 import Rank1
     from slotwise.counts import Counts
     from slotwise.extras import MissingExtra
     from slotwise.inference.estimation.fit import Fit, fit, fit_many
@@ -24,17 +29,22 @@ if TYPE_CHECKING:
     from slotwise.simulation.simulate import simulate
 
 __all__ = [
+    "DCM",
     "PBM",
     "BadInput",
+    "Cascade",
+    "Conjunctive",
     "Counts",
     "Fit",
     "MissingExtra",
     "Posterior",
     "Query",
     "QueryFit",
+    "Rank1",
     "Recommender",
     "Result",
     "__version__",
+    "clickmodels",
     "fit",
     "fit_chart",
     "fit_many",
@@ -50,14 +60,18 @@ __all__ = [
 ]
 
 _MODULES = {
+    "DCM": "slotwise.clickmodels.dcm",
     "PBM": "slotwise.clickmodels.pbm",
     "BadInput": "slotwise.checks",
+    "Cascade": "slotwise.clickmodels.cascade",
+    "Conjunctive": "slotwise.clickmodels.conjunctive",
     "Counts": "slotwise.counts",
     "Fit": "slotwise.inference.estimation.fit",
     "MissingExtra": "slotwise.extras",
     "Posterior": "slotwise.inference.sampling.posterior",
     "Query": "slotwise.logs.query",
     "QueryFit": "slotwise.inference.query_fit",
+    "Rank1": "slotwise.clickmodels.rank1",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
     "fit": "slotwise.inference.estimation.fit",

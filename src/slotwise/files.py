@@ -58,8 +58,13 @@ def save_document(path: str | os.PathLike[str], kind: str, version: int, body: m
     write_whole(path, content + b"\n")
 
 
-def load_document(path: str | os.PathLike[str], kind: str, version: int, body: type[Body]) -> Body:
-    """Load a file that `save_document` wrote. Any other file raises BadInput with the reason."""
+def load_document(
+    path: str | os.PathLike[str], kind: str, version: int, body: type[Body], oldest: int | None = None
+) -> Body:
+    """Load a file that `save_document` wrote, in this version or from the version `oldest` on.
+
+    Any other file raises BadInput with the reason.
+    """
     source = _path(path)
     file = repr(str(source))
     try:
@@ -72,7 +77,7 @@ def load_document(path: str | os.PathLike[str], kind: str, version: int, body: t
         raise BadInput(f"{file} is not a saved slotwise {kind}, or is damaged: {error}") from None
     if header.format != f"slotwise-{kind}":
         raise BadInput(f"{file} is a {header.format!r} file; a 'slotwise-{kind}' file is needed")
-    if header.version != version:
+    if not (version if oldest is None else oldest) <= header.version <= version:
         raise BadInput(
             f"{file} has version {header.version} of the {kind} format; this slotwise reads version {version}"
         )

@@ -20,6 +20,7 @@ from slotwise.charts import (
     time_chart,
 )
 from slotwise.checks import BadInput
+from slotwise.clickmodels.pbm import PBM
 from slotwise.inference.sampling.diagnosis import Diagnosis
 from slotwise.simulation.result import Result
 
@@ -27,7 +28,7 @@ ROUNDS = np.array([1, 10, 100, 1000])
 
 
 def a_result(policy: str, regret: list[list[float]]) -> Result:
-    return Result(policy, {}, np.array([0.5, 0.1]), np.array([1.0]), 0, 0, ROUNDS, np.array(regret), 1.0)
+    return Result(policy, {}, PBM([0.5, 0.1], [1.0]), 0, 0, ROUNDS, np.array(regret), 1.0)
 
 
 RESULTS = [

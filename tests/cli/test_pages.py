@@ -245,6 +245,23 @@ def test_show_says_what_a_template_shares(apply, show, service: Process, page: s
     assert show("--json").json()["template"] == f"grid-of-{page}"
 
 
+def test_show_says_what_learning_earns(apply, show, service: Process, page: str) -> None:
+    apply("positions = ['hero', 'left']\nholdout = 0.5\nlearnt_share = 1.0\n[items]\nhat = {}\ntie = {}")
+    assert "not enough data yet: no displays of the variant learnt" in show().stdout
+    clicks = []
+    for k in range(140):
+        display = service.http.post(f"/v1/pages/{page}/recommendations", json={"unit": f"visitor {k}"}).json()
+        clicks.append({"type": "click", "token": display["token"], "position": "hero"})
+    service.http.post("/v1/events", json={"events": clicks}).raise_for_status()
+    service.http.patch(
+        f"/v1/pages/{page}", json={"click_window": 3600}
+    ).raise_for_status()  # insights are computed again
+    text = " ".join(show().stdout.split())
+    assert "learnt earns 0 % more clicks than random order, between " in text
+    assert "after 140 displays" in text
+    assert "of the possible gain is realised" in text
+
+
 def test_unknown_values_are_printed_as_a_dash(apply, show, service: Process, page: str) -> None:
     def hero(lines: list[str]) -> list[str]:
         return [cell.strip() for cell in next(line for line in lines if " hero " in line).split("│")]
@@ -301,7 +318,12 @@ def test_show_has_what_visitors_see_beside_what_would_be_best(apply, show, servi
     assert "bag is pinned to default/hero, without effect: it is paused" in paused.stdout
     service.http.patch(f"/v1/pages/{page}", json={"mode": "shadow", "default_order": ["tie"]}).raise_for_status()
     order = {"hero": "tie (default order)", "left": "hat (default order)"}
-    assert positions(show()) == {position: (order[position], best[position]) for position in order}
+    in_shadow = show()
+    assert positions(in_shadow) == {position: (order[position], best[position]) for position in order}
+    lines = " ".join(in_shadow.stdout.split())
+    assert "mode learn would show: hero hat (100%); left tie (100%)" in lines
+    assert re.search(r"attractiveness x visibility in default order: hero tie 0\.\d+ \[.*\]; left hat 0\.\d+ \[", lines)
+    assert "clicks do not determine" not in lines
 
 
 def test_show_fits_into_80_columns_with_a_pin(apply, service: Process, page: str, slotwise) -> None:

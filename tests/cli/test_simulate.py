@@ -64,13 +64,34 @@ def test_bounds_are_computed_or_a_note_says_why_not(slotwise) -> None:
     assert "theta[2] = theta[3] = 0.15" in remark
 
 
-def test_the_policy_all_means_every_policy(slotwise) -> None:
+def test_the_policy_all_means_every_policy_that_can_learn_from_the_visitors(slotwise) -> None:
     rows = slotwise("simulate", "--rounds", "30", "--runs", "2", "--policies", "all", "--json").json()
     assert rows[0]["policy"] == "pb_mhb"
-    assert sorted(row["policy"] for row in rows) == sw.policies()
+    unable = {"comb_cascade", "rank1_elim", "rank1_elim_kl"}
+    assert sorted(row["policy"] for row in rows) == [name for name in sw.policies() if name not in unable]
+
+
+@pytest.mark.parametrize(
+    "visitors",
+    [
+        ["--setting", "cascade"],
+        ["--clicks", "cascade"],
+        ["--clicks", "cascade", "--attraction", ".5,.2,.1", "--positions", "2", "--order", "1,0"],
+        ["--clicks", "dcm", "--attraction", ".5,.2,.1", "--termination", ".8,.6"],
+        ["--setting", "rank1"],
+    ],
+)
+def test_visitors_may_follow_another_click_model(slotwise, visitors: list[str]) -> None:
+    (row,) = slotwise("simulate", "--rounds", "30", "--runs", "2", "--policies", "oracle", "--json", *visitors).json()
+    assert row["regret"][-1] == pytest.approx(0.0, abs=1e-9)
 
 
 BAD = [
+    (["--attraction", ".5,.2", "--positions", "1"], ["--attraction and --positions", "--clicks"]),
+    (["--clicks", "dcm", "--kappa", "1"], ["attraction, termination, order", "given: kappa"]),
+    (["--clicks", "cascade", "--setting", "standard"], ["--clicks cascade excludes --setting and --model"]),
+    (["--clicks", "cascada"], ["'cascada'", "'cascade'"]),
+    (["--setting", "rank1"], ["pb_mhb learns from", "rank1 visitors reveal"]),
     (["--theta", ".5,1.3", "--kappa", "1"], ["theta[1] = 1.3", "[0, 1]"]),
     (["--theta", ".5,nan", "--kappa", "1"], ["theta[1] = nan"]),
     (["--theta", ".5,a", "--kappa", "1"], ["--theta = '.5,a'"]),

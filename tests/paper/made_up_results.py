@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from slotwise.clickmodels.pbm import PBM
 from slotwise.paper.claims import judge_claims
 from slotwise.paper.experiments import (
     ALL_CONTENDERS,
@@ -55,13 +56,13 @@ def result(final: float, exponent: float = 0.1, spread: float = 0.02, unlucky: f
     regret = final * noise * (ROUNDS / ROUNDS[-1]) ** exponent
     bad = round(unlucky * RUNS)
     regret[:bad] = 100 * final * ROUNDS / ROUNDS[-1]
-    return Result("made_up", {}, np.array([0.5, 0.1]), np.array([1.0]), 0, 0, ROUNDS, regret, 1.0)
+    return Result("made_up", {}, PBM([0.5, 0.1], [1.0]), 0, 0, ROUNDS, regret, 1.0)
 
 
 def diverging(base: Result, at: float) -> Result:
     """The same regret, plus a linear term from round `at` on."""
     regret = base.regret + 5.0 * np.maximum(ROUNDS - at, 0.0)
-    return Result("made_up", {}, base.theta, base.kappa, 0, 0, ROUNDS, regret, 1.0)
+    return Result("made_up", {}, base.visitors, 0, 0, ROUNDS, regret, 1.0)
 
 
 def as_the_paper_says() -> Results:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.clickmodels import pbm
-from slotwise.paper.named_click_models import setting
-from slotwise.policies._policy_module import can_serve, find, learns, make_params
+from slotwise.clickmodels._click_model import ClickModel, Feedback
+from slotwise.policies._policy_module import can_serve, feedback_of, find, keeps_counts, learns, make_params
 from slotwise.simulation.simulate import generators
 from slotwise.simulation.simulation_loop import loop_of
 
@@ -19,6 +18,11 @@ ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "click_share.py"
 POLICIES = [*sw.policies(), str(EXAMPLE)]
 MODEL = sw.PBM([0.5, 0.4, 0.1, 0.1, 0.05, 0.0], [1.0, 0.6, 0.2])
+VISITORS: dict[Feedback, ClickModel] = {
+    Feedback.CLICKS: MODEL,
+    Feedback.PREFIX: sw.Conjunctive([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], 3),
+    Feedback.CELL: sw.Rank1([0.9, 0.3, 0.1, 0.1, 0.1, 0.0], [1.0, 0.3, 0.2]),
+}
 
 
 @pytest.fixture(params=POLICIES, ids=lambda policy: Path(policy).stem)
@@ -26,21 +30,31 @@ def policy(request: pytest.FixtureRequest) -> ModuleType:
     return find(request.param)
 
 
+def visitors_of(module: ModuleType) -> ClickModel:
+    """Visitors that the policy can learn from."""
+    return VISITORS[min(feedback_of(module), key=list(Feedback).index)]
+
+
 def trace(module: ModuleType, rounds: int, seed: int = 5) -> list[list[int]]:
     """Run a policy one call at a time and check the contract in every round; returns the displays."""
+    model = visitors_of(module)
     visitors, rng = generators(seed, run=0)
-    params = make_params(module, {}, MODEL.arrays())
-    state = module.init(params, MODEL.theta.size, MODEL.kappa.size, rng)
+    params = make_params(module, {}, model.arrays())
+    state = module.init(params, model.n_items, model.n_positions, rng)
     display, clicks = np.empty(3, np.int64), np.empty(3, np.int64)
     shown = []
     for _ in range(rounds):
-        before = [array.copy() for array in state.counts]
+        before = [array.copy() for array in state.counts] if keeps_counts(module) else []
         module.choose(params, state, rng, display)
+        model.expected_reward(display)  # raises an error if the display is invalid
+        shown.append(display.tolist())
+        if not before:
+            model.kernels.click(model.arrays(), display, visitors, clicks)
+            module.update(params, state, display, clicks)
+            assert display.tolist() == shown[-1], "update changed the display"
+            continue
         assert all(np.array_equal(a, b) for a, b in zip(before, state.counts, strict=True)), "choose changed the counts"
-        assert len(set(display.tolist())) == 3
-        assert display.min() >= 0
-        assert display.max() < 6
-        pbm.click(MODEL.arrays(), display, visitors, clicks)
+        model.kernels.click(model.arrays(), display, visitors, clicks)
         module.update(params, state, display, clicks)
         clicked, skipped = state.counts.clicks - before[0], state.counts.skips - before[1]
         for position in range(3):
@@ -48,7 +62,6 @@ def trace(module: ModuleType, rounds: int, seed: int = 5) -> list[list[int]]:
             assert skipped[display[position], position] == 1 - clicks[position]
         assert clicked.sum() + skipped.sum() == 3, "update counted something that was not shown"
         assert state.counts.displays[0] == before[5][0] + 1
-        shown.append(display.tolist())
     return shown
 
 
@@ -67,21 +80,27 @@ def test_it_is_better_than_uniform(policy: ModuleType) -> None:
     """
     if policy.__name__.endswith(".uniform"):
         pytest.skip("uniform cannot be better than itself")
+    model = visitors_of(policy)
     slow = policy.__name__.endswith(".pmed")
     rounds = 2000 if slow else 10_000
     runs = 100 if policy.__name__.endswith(".greedy") else 10
-    ours = sw.simulate(policy, MODEL, rounds=rounds, runs=runs, seed=3)
-    gap = ours.difference(sw.simulate("uniform", MODEL, rounds=rounds, runs=runs, seed=3))
+    ours = sw.simulate(policy, model, rounds=rounds, runs=runs, seed=3)
+    if model.FEEDBACK == Feedback.CELL:  # uniform shows whole displays; the mean reward of all cells is as easy
+        random = model.expected_reward(model.best_display()) - model.arrays().theta.mean() * model.arrays().kappa.mean()
+        assert ours.mean()[-1] + 5 * ours.standard_error()[-1] < rounds * random
+        return
+    gap = ours.difference(sw.simulate("uniform", model, rounds=rounds, runs=runs, seed=3))
     assert gap.mean[-1] + 5 * gap.standard_error[-1] < 0
 
 
 def test_one_compiled_signature(policy: ModuleType) -> None:
     """Each kernel is compiled once, for any number types of the settings and any size of the page."""
-    for model in (MODEL, setting("standard")):
+    visitors = visitors_of(policy)
+    for model in (visitors, visitors.shuffled(np.random.default_rng(1))):
         numbers = {name: int(value) for name, value in policy.Params._field_defaults.items() if value == 100.0}
         sw.simulate(policy, model, rounds=10, runs=1, params=numbers)
-        sw.simulate(policy, model, rounds=np.int64(10), runs=1.0, delay=3)
-    assert len(loop_of(policy, pbm).signatures) == 1
+        sw.simulate(policy, model, rounds=np.int64(10), runs=1.0, delay=3 if keeps_counts(policy) else 0)
+    assert len(loop_of(policy, visitors.kernels).signatures) == 1
     for name in ("init", "choose", "update"):
         assert len(getattr(policy, name).signatures) <= 1  # 0 if the loop came from the disk cache
 

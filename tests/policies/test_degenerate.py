@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import slotwise as sw
-from slotwise.policies._policy_module import find, make_params
+from slotwise.clickmodels._click_model import Feedback
+from slotwise.policies._policy_module import feedback_of, find, make_params
 
 PAGES = {
     "as many items as positions": sw.PBM([0.4, 0.3, 0.2], [1.0, 0.5, 0.2]),
@@ -15,7 +16,7 @@ PAGES = {
     "all alike": sw.PBM([0.3, 0.3, 0.3, 0.3], [0.5, 0.5]),
     "first position invisible": sw.PBM([0.4, 0.3, 0.2, 0.1], [0.0, 1.0]),
 }
-VERSIONS = [(name, {}) for name in sw.policies()]
+VERSIONS = [(name, {}) for name in sw.policies() if Feedback.CLICKS in feedback_of(find(name))]
 VERSIONS += [
     (name, {"kappa": source}) for name in ("bc_mpts", "pbm_ts", "pbm_ucb", "pbm_pie") for source in ("svd", "em")
 ]

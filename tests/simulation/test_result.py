@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from slotwise.checks import BadInput
+from slotwise.clickmodels.cascade import Cascade
+from slotwise.clickmodels.pbm import PBM
 from slotwise.simulation.result import Result
 
+VISITORS = PBM([0.3, 0.1 + 0.2], [1.0])
 REGRET = np.array([[1.0, 4.0, 0.1 + 0.2], [2.0, 8.0, 1e-17], [6.0, 3.0, 12345.678901234567]])
 
 
@@ -16,8 +19,7 @@ def result(regret: np.ndarray = REGRET, **changed: object) -> Result:
     whole = Result(
         policy="pb_mhb",
         params={"width": 100.0, "sweeps": 1, "reference": "first"},
-        theta=np.array([0.3, 0.1 + 0.2]),
-        kappa=np.array([1.0]),
+        visitors=VISITORS,
         seed=2**70,
         delay=3,
         rounds=np.array([1, 10, 100]),
@@ -93,8 +95,9 @@ def test_the_error_of_a_ratio_is_the_standard_deviation_of_ratios() -> None:
         pytest.param(result(rounds=np.array([1, 10, 99])), "runs and checkpoints", id="other checkpoints"),
         pytest.param(result(REGRET[:, :1], rounds=np.array([1])), "runs and checkpoints", id="fewer checkpoints"),
         pytest.param(result(seed=5), "seed and the same click model", id="other seed"),
-        pytest.param(result(theta=np.array([0.3, 0.2])), "seed and the same click model", id="other theta"),
-        pytest.param(result(kappa=np.array([0.5])), "seed and the same click model", id="other kappa"),
+        pytest.param(result(visitors=PBM([0.3, 0.2], [1.0])), "seed and the same click model", id="other theta"),
+        pytest.param(result(visitors=Cascade([0.3, 0.1 + 0.2], 1)), "the same click model", id="other click model"),
+        pytest.param(result(visitors=PBM([0.3, 0.1 + 0.2], [0.5])), "seed and the same click model", id="other kappa"),
     ],
 )
 def test_results_of_different_simulations_are_not_paired(other: Result, says: str) -> None:
@@ -111,10 +114,20 @@ def test_a_saved_result_loads_bit_for_bit(tmp_path: Path) -> None:
     again = Result.load(str(tmp_path / "result.json"))
     for name in ("policy", "params", "seed", "delay", "seconds"):
         assert getattr(again, name) == getattr(saved, name)
-    for name in ("theta", "kappa", "rounds", "regret"):
+    assert again.visitors.parameters() == saved.visitors.parameters() == {"theta": [0.3, 0.1 + 0.2], "kappa": [1.0]}
+    for name in ("rounds", "regret"):
         mine, theirs = getattr(saved, name), getattr(again, name)
         assert mine.dtype == theirs.dtype
         assert mine.tolist() == theirs.tolist()
+
+
+def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
+    body = """{"policy": "uniform", "params": {}, "theta": [0.3, 0.1], "kappa": [1.0], "seed": 4, "delay": 0,
+               "rounds": [1, 9], "regret": [[0.5, 2.5]], "seconds": 0.1}"""
+    (tmp_path / "old.json").write_text(f'{{"format": "slotwise-result", "version": 1, "body": {body}}}')
+    old = Result.load(tmp_path / "old.json")
+    assert old.visitors.parameters() == {"theta": [0.3, 0.1], "kappa": [1.0]}
+    assert old.regret.tolist() == [[0.5, 2.5]]
 
 
 @pytest.mark.parametrize(

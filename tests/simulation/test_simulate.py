@@ -314,8 +314,7 @@ def test_the_result_describes_the_simulation() -> None:
     result = sw.simulate("pb_mhb", MODEL, rounds=20, runs=2, seed=5, params={"width": 10, "reference": "none"}, delay=1)
     assert result.policy == "pb_mhb"
     assert result.params == {"width": 10.0, "sweeps": 1, "start": "warm", "reference": "none"}
-    assert result.theta.tolist() == MODEL.theta.tolist()
-    assert result.kappa.tolist() == MODEL.kappa.tolist()
+    assert result.visitors.parameters() == MODEL.parameters()
     assert (result.seed, result.delay, result.runs) == (5, 1, 2)
     assert result.seconds > 0
 

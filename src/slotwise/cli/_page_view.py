@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 from rich.markup import escape
 from rich.table import Column, Table
 
 from slotwise.cli import _console as console
 from slotwise.client.likely_display import likely_display
 from slotwise.client.pages import pin_text, pinned_item, why_pin_is_ignored
+from slotwise.inference.uplift.uplift import Uplift, describe_uplift
 from slotwise.notebook import plural
 
 UNKNOWN = "-"
@@ -20,10 +22,13 @@ def print_page(page: PageDict, insights: PageDict | None, segment: str, verbose:
     """Print a page with its insights, as the service returns them. `insights` is None if it cannot compute them now."""
     _print_settings(page)
     _print_source(insights, verbose)
+    if insights is not None and page["mode"] == "learn":
+        _print_uplift(page, insights["uplift"])
     if page["segments"]:
         whom = f"segment {segment}" if segment else "visitors without a segment (--segment shows another)"
         console.print_line(f"for {whom}:")
     _print_positions(page, insights or {}, segment)
+    _print_shadow(page, insights or {}, segment)
     _print_pins_with_times(page)
     _print_items(page, insights or {}, segment)
 
@@ -66,6 +71,18 @@ def _print_source(insights: PageDict | None, verbose: bool) -> None:
         console.print_line(insights["sampling"])
 
 
+def _print_uplift(page: PageDict, uplift: PageDict) -> None:
+    """Print what learning earns, in a sentence."""
+    if not page["holdout"]:
+        return
+    baseline = "random order" if page["holdout_order"] == "random" else "the default order"
+    console.print_line(describe_uplift(msgspec.convert(uplift, Uplift), "learnt", baseline))
+    if uplift["realised"] is not None:
+        console.print_line(f"{uplift['realised']:.0%} of the possible gain is realised")
+    if uplift["displays_needed"]:
+        console.print_line(f"about {uplift['displays_needed']:,} more displays until this is decided")
+
+
 def _template_line(template: PageDict) -> str:
     """What the page shares, and whether a test found that it should not."""
     line = f"template {template['template']}: {plural(template['pages'], 'page')}, {template['displays']:,.0f} displays"
@@ -91,6 +108,29 @@ def _print_positions(page: PageDict, insights: PageDict, segment: str) -> None:
             cells = (*place[-len(name_columns) :], visibility, seen.get(place, UNKNOWN), best.get(place, UNKNOWN))
             table.add_row(*map(escape, cells))
     console.stdout.print(table)
+
+
+def _print_shadow(page: PageDict, insights: PageDict, segment: str) -> None:
+    """In shadow mode: what the mode `learn` would show, and what clicks do and do not determine."""
+    shadow = insights.get("shadow")
+    if not shadow:
+        return
+    observed = {(cell["layout"], cell["position"]) for cell in insights["counts"]}
+    rows = [row for row in shadow["would_show"] if row["segment"] == segment]
+    _print_places(page, "mode learn would show", _likely_items(rows, "probability", observed))
+    products = [row for row in shadow["products"] if row["segment"] == segment]
+    known = {(row["layout"], row["position"]): f"{row['item']} {_format_estimate(row)}" for row in products}
+    _print_places(page, "attractiveness x visibility in default order", known)
+    unlinked = {(row["layout"], row["position"]): "" for row in shadow["unlinked"]}
+    _print_places(page, "clicks do not determine the visibility (what would be shown rests on the prior)", unlinked)
+
+
+def _print_places(page: PageDict, title: str, texts: dict[Place, str]) -> None:
+    """Print a line with the text of each position."""
+    only = len(page["layouts"]) == 1
+    named = [" ".join(filter(None, ("/".join(place[only:]), text))) for place, text in texts.items()]
+    if named:
+        console.print_line(f"{title}: {'; '.join(named)}")
 
 
 def _seen(page: PageDict, insights: PageDict, segment: str, observed: set[Place]) -> dict[Place, str]:

@@ -14,7 +14,7 @@ from slotwise.checks import BadInput, one_of
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
-from slotwise.cli._model_options import ModelOptions
+from slotwise.cli._model_options import AnyModelOptions
 from slotwise.cli._parsing import PolicyChoice, check_chart_paths, parse_policy, parse_whole_number
 
 VIEWS = ("log", "linear", "ratio")
@@ -27,6 +27,8 @@ VIEWS = ("log", "linear", "ratio")
         "slotwise simulate --policies pb_mhb,slot_ts --view ratio --chart ratio.svg",
         "slotwise simulate --policies examples/click_share.py,uniform --json",
         "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --rounds 1e6",
+        "slotwise simulate --setting cascade --policies cascade_kl_ucb,pb_mhb",
+        "slotwise simulate --clicks dcm --attraction .5,.2,.1 --termination .8,.6 --policies dcm_kl_ucb,uniform",
     )
 )
 @options.with_option_group
@@ -39,7 +41,7 @@ def simulate(
             "pb_mhb:width=10:reference=none."
         ),
     ] = "pb_mhb,uniform,oracle",
-    click_model: ModelOptions,
+    click_model: AnyModelOptions,
     query: options.Query = None,
     rounds: Annotated[str, typer.Option(help="Rounds of each run; 1e5 is allowed.")] = "100000",
     runs: Annotated[int, typer.Option(help="Number of independent runs.")] = 20,
@@ -67,7 +69,7 @@ def simulate(
     check_chart_paths(chart)
     _check_view(view, chart)
     visitors, described = click_model.choose(query)
-    choices = [parse_policy(text) for text in _split_policies(policies)]
+    choices = [parse_policy(text) for text in _split_policies(policies, visitors)]
     length = parse_whole_number("--rounds", rounds)
     bounds, remarks = _bounds(visitors) if bound else ({}, [])
     _note_wrong_reference(choices, visitors)
@@ -125,9 +127,14 @@ def _baseline(results: dict[str, Any]) -> str:
     return "pb_mhb" if "pb_mhb" in results else next(iter(results))
 
 
-def _split_policies(text: str) -> list[str]:
+def _split_policies(text: str, visitors: Any) -> list[str]:
+    """The texts of the policies. `all` stands for those that can learn from what these visitors reveal."""
+    from slotwise.policies._policy_module import feedback_of, find
+
     every_policy = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb first, then alphabetically
-    names = every_policy if text == "all" else [name.strip() for name in text.split(",")]
+    if text == "all":
+        return [name for name in every_policy if visitors.FEEDBACK in feedback_of(find(name))]
+    names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise BadInput(f"--policies = {text!r} has an empty name")
     if len(set(names)) < len(names):
@@ -139,7 +146,7 @@ def _note_wrong_reference(choices: list[PolicyChoice], model: Any) -> None:
     """If the first position is not the most visible one, print a note for each policy that assumes that it is."""
     from slotwise.policies._policy_module import find
 
-    if model.kappa[0] < model.kappa.max():
+    if model.click_model == "pbm" and model.kappa[0] < model.kappa.max():
         for label, policy, params in choices:
             if "reference" in find(policy).Params._fields and params.get("reference", "first") == "first":
                 console.print_note(
@@ -152,6 +159,8 @@ def _bounds(model: Any) -> tuple[dict[str, float], list[str]]:
     """The regret lower bounds of the model. For a bound that does not exist, the reason is returned instead."""
     from slotwise.inference.bounds.bounds import known_kappa_bound, unknown_kappa_bound
 
+    if model.click_model != "pbm":
+        return {}, [f"no lower bound: bounds exist for the PBM, not for {model.click_model}"]
     bounds, remarks = {}, []
     for name, compute in (("kappa known", known_kappa_bound), ("kappa unknown", unknown_kappa_bound)):
         try:

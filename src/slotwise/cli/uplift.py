@@ -33,10 +33,9 @@ def uplift(
 ) -> None:
     """Estimate how much more the learnt displays of a log earn than its holdout, with always-valid 90 % intervals."""
     require("logs", "slotwise uplift")
-    from slotwise.inference.uplift.same_days import on_same_days
-    from slotwise.inference.uplift.uplift import estimate_uplift
+    from slotwise.inference.uplift.compare_variants import compare_variants
+    from slotwise.logs.count_variants import count_variants
     from slotwise.logs.opened_log import CountOptions
-    from slotwise.logs.variant_days import count_variants
 
     if variant == baseline:
         raise BadInput(f"--variant and --baseline are both {variant!r}; name two variants")
@@ -52,8 +51,7 @@ def uplift(
                 f"page {page!r} has no display of the variant {missing[0]!r}; it has {', '.join(sorted(variants))}. "
                 "A page has a holdout if its setting `holdout` is above 0"
             )
-        compared = on_same_days(variants[variant], variants[baseline])
-        results[page] = estimate_uplift(compared.variant, compared.baseline, variant, baseline)
+        results[page] = compare_variants(variants, variant, baseline)
     if as_json:
         print(json.dumps(msgspec.to_builtins(results), indent=2))
         return

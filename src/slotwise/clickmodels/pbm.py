@@ -4,13 +4,14 @@ Richardson et al. 2007; Craswell et al. 2008.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.arrange import arrange
-from slotwise.checks import BadInput, Floats, Ints, integer_at_least, vector, within
+from slotwise.checks import Floats, Ints, vector, within
+from slotwise.clickmodels._click_model import ClickModel, check_enough_items
 from slotwise.jit import kernel
 from slotwise.notebook import format_numbers, html_block, html_table, plural
 
@@ -26,7 +27,7 @@ UNKNOWN = Model(np.empty(0), np.empty(0))  # for policies on a real page, where 
 
 
 @dataclass(frozen=True, eq=False)
-class PBM:
+class PBM(ClickModel):
     """The attractiveness theta of every item and the visibility kappa of every position. They are in [0, 1].
 
     >>> visitors = PBM(theta=[0.3, 0.1, 0.2], kappa=[1.0, 0.5])
@@ -42,11 +43,7 @@ class PBM:
     def __init__(self, theta: ArrayLike, kappa: ArrayLike) -> None:
         object.__setattr__(self, "theta", within("theta", vector("theta", theta), 0.0, 1.0))
         object.__setattr__(self, "kappa", within("kappa", vector("kappa", kappa), 0.0, 1.0))
-        if self.kappa.size > self.theta.size:
-            raise BadInput(
-                f"{self.kappa.size} positions but only {self.theta.size} items: "
-                "a display needs at least as many items as positions"
-            )
+        check_enough_items(self.theta.size, self.kappa.size)
 
     def __repr__(self) -> str:
         return f"PBM(theta={format_numbers(self.theta)}, kappa={format_numbers(self.kappa)})"
@@ -63,26 +60,21 @@ class PBM:
         """The model in the form that the kernels use."""
         return Model(self.theta, self.kappa)
 
-    def best_display(self) -> Ints:
-        """The L most attractive items: the best item at the most visible position, and so on."""
-        display = np.empty(self.kappa.size, np.int64)
-        arrange(self.theta, self.kappa, display)
-        return display
+    @property
+    def n_items(self) -> int:
+        return self.theta.size
+
+    @property
+    def n_positions(self) -> int:
+        return self.kappa.size
+
+    def parameters(self) -> dict[str, Any]:
+        """Theta and kappa as lists."""
+        return {"theta": self.theta.tolist(), "kappa": self.kappa.tolist()}
 
     def expected_clicks(self, display: ArrayLike) -> float:
-        """The expected number of clicks of one visitor on `display`."""
-        return expected_clicks(self.arrays(), self._validated(display))
-
-    def _validated(self, display: ArrayLike) -> Ints:
-        items = vector("display", display)
-        if items.size != self.kappa.size:
-            raise BadInput(f"display has {items.size} items, but there are {self.kappa.size} positions")
-        for item in items:
-            if integer_at_least("display", float(item), least=0) >= self.theta.size:
-                raise BadInput(f"display has item {item:g}, but items go from 0 to {self.theta.size - 1}")
-        if np.unique(items).size < items.size:
-            raise BadInput(f"display = {items.astype(int).tolist()} has an item twice")
-        return items.astype(np.int64)
+        """The expected number of clicks of one visitor on `display`. It is the reward of this model."""
+        return self.expected_reward(display)
 
     def shuffled(self, rng: np.random.Generator) -> "PBM":
         """The same model, with its items and positions in random order. Only the first position stays.
@@ -101,9 +93,16 @@ def n_items(model: Model) -> int:
     return model.theta.size
 
 
+def best_display(model: Model) -> Ints:
+    """The L most attractive items: the best item at the most visible position, and so on."""
+    display = np.empty(model.kappa.size, np.int64)
+    arrange(model.theta, model.kappa, display)
+    return display
+
+
 @kernel(inline=True)
-def expected_clicks(model: Model, display: Ints) -> float:
-    """The expected reward of a display (the sum in Eq. 3)."""
+def expected_reward(model: Model, display: Ints) -> float:
+    """The expected number of clicks on a display (the sum in Eq. 3)."""
     theta, kappa = model.theta, model.kappa
     total = 0.0
     for position in range(display.size):

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slotwise.checks import BadInput
+from slotwise.logs.count_variants import cluster_of
 from slotwise.logs.formats import EXPORTED_LOG
 from slotwise.logs.opened_log import CountOptions, OpenedLog, columns_in, open_log
-from slotwise.logs.variant_days import cluster_of
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

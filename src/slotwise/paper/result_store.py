@@ -53,12 +53,10 @@ class ResultStore:
     def result(self, config: RunConfig, runs: int) -> Result:
         """The first `runs` runs as one result."""
         stored = self._stored_runs(config)
-        model = setting(config.setting)
         return Result(
             policy=config.policy,
             params=full_params(config.policy, config.params),
-            theta=model.theta,
-            kappa=model.kappa,
+            visitors=setting(config.setting),
             seed=config.seed,
             delay=0,
             rounds=np.array(stored.rounds, np.int64),

@@ -15,6 +15,7 @@ from typing import Any, get_origin, get_type_hints
 import numpy as np
 
 from slotwise.checks import BadInput, format_value, integer, number, one_of, string_mapping, vector
+from slotwise.clickmodels._click_model import BestDisplay, Feedback
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.jit import checks_bounds, is_kernel
 from slotwise.policies import policies
@@ -31,7 +32,7 @@ KERNELS = (
     "score",
     "score_values",
 )  # called by compiled loops; init and grow may be plain functions
-SETTING_TYPES = "float, int, bool, IntEnum, array or Model"
+SETTING_TYPES = "float, int, bool, IntEnum, array, Model or BestDisplay"
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
     "choose": ("params", "state", "rng", "display"),
@@ -89,21 +90,27 @@ def learns(module: ModuleType) -> bool:
     return getattr(module, "LEARNS", True)
 
 
+def feedback_of(module: ModuleType) -> tuple[Feedback, ...]:
+    """What the visitors may reveal, so that the policy can learn from them."""
+    return getattr(module, "FEEDBACK", (Feedback.CLICKS,))
+
+
 def setting_types(module: ModuleType) -> dict[str, Any]:
     """The annotated type of each setting of the policy, as {name: type}."""
     with reported_errors(module):
         kinds = get_type_hints(module.Params)
     for name, kind in kinds.items():
-        if not (kind in (float, int, bool, Model) or _is_choice(kind) or _is_array(kind)):
+        if not (kind in (float, int, bool, Model, BestDisplay) or _is_choice(kind) or _is_array(kind)):
             wrong = f"Params.{name} is of type {getattr(kind, '__name__', kind)}"
             raise problem_at(module, "Params", f"{wrong}; a setting is a {SETTING_TYPES}")
     return kinds
 
 
-def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Model | None) -> Any:
+def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Any) -> Any:
     """Build the policy's Params from `params` and defaults. Each value is converted to its annotated type.
 
-    Oracles have a setting of type Model. It is set to `model`, or to UNKNOWN if `model` is None.
+    `model` is the true click model in the form that the kernels use, or None. Oracles have a setting of type Model, the
+    true PBM, or UNKNOWN if there is none. Or they have one of type BestDisplay, which is empty if `model` is None.
     """
     hints = setting_types(module)
     settings = dict(string_mapping("params", {} if params is None else params))
@@ -111,7 +118,9 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Mod
         one_of(f"{name_of(module)} parameter", name, hints)
     for name, kind in hints.items():
         if kind is Model:
-            settings.setdefault(name, model or UNKNOWN)
+            settings.setdefault(name, model if isinstance(model, Model) else UNKNOWN)
+        elif kind is BestDisplay:
+            settings.setdefault(name, _best_display(model))
     missing = [name for name in hints if name not in settings and name not in module.Params._field_defaults]
     if missing:
         raise problem_at(module, "Params", f"Params.{missing[0]} needs a default")
@@ -143,9 +152,9 @@ def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict
 
 
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
-    """The settings as plain values, which can be printed or saved. The true model of an oracle is left out."""
+    """The settings as plain values, which can be printed or saved. What an oracle knows of the truth is left out."""
     kinds = setting_types(module)
-    plain = {name: value for name, value in params._asdict().items() if kinds[name] is not Model}
+    plain = {name: value for name, value in params._asdict().items() if kinds[name] not in (Model, BestDisplay)}
     for name, value in plain.items():
         if _is_choice(kinds[name]):
             plain[name] = kinds[name](value).name.lower()
@@ -160,6 +169,10 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, PBM | Model):
             raise BadInput(f"{name} = {format_value(value)} is not a PBM")
         return value.arrays() if isinstance(value, PBM) else value
+    if kind is BestDisplay:
+        if not isinstance(value, BestDisplay):
+            raise BadInput(f"{name} = {format_value(value)} is not a BestDisplay")
+        return value
     if _is_choice(kind):
         return _choice(name, kind, value)
     if kind is bool:
@@ -171,6 +184,12 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
     if kind is float:
         return number(name, value)
     return vector(name, value)
+
+
+def _best_display(model: Any) -> BestDisplay:
+    if model is None:
+        return BestDisplay(np.empty(0, np.int64))
+    return BestDisplay(sys.modules[type(model).__module__].best_display(model))
 
 
 def _is_choice(kind: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Oracle: it knows the true model and always shows the best display. Its regret is 0.
+"""Oracle: it knows the true click model and always shows the best display. Its regret is 0.
 
 Gauthier, Gaudel and Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling", section 5.3.
 """
@@ -7,19 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import arrange
-from slotwise.checks import Floats, Ints
-from slotwise.clickmodels.pbm import Model
+from slotwise.checks import Ints
+from slotwise.clickmodels._click_model import BestDisplay, Feedback
 from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty
 from slotwise.jit import kernel
 from slotwise.policies._common import count_display
 
+FEEDBACK = tuple(Feedback)  # it learns nothing
+
 
 class Params(NamedTuple):
     """Settings."""
 
-    model: Model  # the true PBM
+    best: BestDisplay  # the best display of the true click model
 
 
 class State(NamedTuple):
@@ -30,7 +31,7 @@ class State(NamedTuple):
 
 def check(params: Params) -> str | None:
     """An error message if the settings are invalid, else None."""
-    return None if params.model.theta.size else "oracle needs model, the true PBM"
+    return None if params.best.items.size else "oracle needs best, the best display of the true click model"
 
 
 @kernel
@@ -40,16 +41,9 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
 
 
 @kernel(inline=True)
-def score(params: Params, state: State, rng: np.random.Generator, theta: Floats, kappa: Floats) -> None:
-    """The true theta and kappa."""
-    copy(params.model.theta, theta)
-    copy(params.model.kappa, kappa)
-
-
-@kernel(inline=True)
 def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
     """The best display (below Eq. 1)."""
-    arrange(params.model.theta, params.model.kappa, display)
+    copy(params.best.items, display)
 
 
 update = count_display(__name__)

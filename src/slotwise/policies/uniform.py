@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from slotwise.checks import Floats
+from slotwise.clickmodels._click_model import Feedback
 from slotwise.counts import CountArrays, empty, grown
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 
 LEARNS = False  # displays do not depend on the counts
+FEEDBACK = (Feedback.CLICKS, Feedback.PREFIX)
 
 
 class Params(NamedTuple):

@@ -51,6 +51,12 @@ class InsightsCache:
 
     async def _compute(self, model: PageModel) -> Insights:
         async with self._one_at_a_time:
-            rates = await self._store.do(lambda ledger: ledger.rates(model.page.number))
+            number, allocation = model.page.number, model.page.allocation
+            reader = await self._store.begin_read()
             inputs = insight_inputs(model, self._clock())
-            return await run_in_background(lambda: compute_insights(inputs(), rates))
+
+            def compute() -> Insights:
+                rates, days = reader.read(lambda ledger: (ledger.rates(number), ledger.daily_rates(number, allocation)))
+                return compute_insights(inputs(), rates, days)
+
+            return await run_in_background(compute)

@@ -10,8 +10,8 @@ from slotwise.service.store.interface import LogRow
 class LogLine(Struct):
     """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
 
-    `bucket` is one of 512 groups of units. `value` is what a click on the item is worth. `propensity` is the
-    probability with which the item was shown there, or null if it is not known.
+    `bucket` is one of 512 groups of units. `value` is that of a click on the item when the display was issued.
+    `propensity` is the probability with which the item was shown there, or null if it is not known.
     """
 
     display: str

@@ -77,6 +77,10 @@ class Metrics:
             "slotwise_refused_requests", "Requests without sufficient rights, by key id and status.", ["key", "status"],
             **options,
         )  # fmt: skip
+        self.rejected = Counter(
+            "slotwise_rejected_connections", "Connections rejected before there was a request, by reason.", ["reason"],
+            **options,
+        )  # fmt: skip
         self.seconds = LatencyHistogram("slotwise_request_seconds", "Time to answer a request.")
         self.registry.register(self.seconds)
         self.displays = DisplayCounter("slotwise_displays", "Displays issued, by page and variant.")

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, vector, within
-from slotwise.clickmodels.pbm import PBM
+from slotwise.clickmodels._click_model import ClickModel, make_model
 from slotwise.files import load_document, save_document
 from slotwise.notebook import html_block, html_table, plural
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # version 1 had theta and kappa, because the PBM was the only click model
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,7 @@ class Result:
 
     policy: str
     params: dict[str, Any]
-    theta: Floats
-    kappa: Floats
+    visitors: ClickModel
     seed: int
     delay: int
     rounds: Ints  #: checkpoints (K,)
@@ -61,7 +60,7 @@ class Result:
         shown = [k for k, t in enumerate(self.rounds.tolist()) if _is_power_of_ten(t) or t == self.rounds[-1]]
         rows = [[f"{self.rounds[k]:,}", *(_format(column[k]) for column in columns)] for k in shown]
         settings = ", ".join(f"{name} = {value}" for name, value in self.params.items()) or "none"
-        size = f"{plural(self.theta.size, 'item')}, {plural(self.kappa.size, 'position')}"
+        size = f"{plural(self.visitors.n_items, 'item')}, {plural(self.visitors.n_positions, 'position')}"
         notes = [
             f"settings: {settings}",
             f"{size}; seed {self.seed}, delay {self.delay}; {self.microseconds:.3g} µs/round",
@@ -114,21 +113,23 @@ class Result:
     def _pairing_problem(self, other: "Result") -> str | None:
         if self.regret.shape != other.regret.shape or not np.array_equal(self.rounds, other.rounds):
             return "only results with the same runs and checkpoints can be paired"
-        mine, theirs = ((one.seed, one.theta.tolist(), one.kappa.tolist()) for one in (self, other))
+        mine, theirs = ((one.seed, one.visitors.click_model, one.visitors.parameters()) for one in (self, other))
         return None if mine == theirs else "only results with the same seed and the same click model can be paired"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save as versioned JSON. An existing file is replaced atomically."""
         body = _SavedResult(
             **{name: getattr(self, name) for name in ("policy", "params", "seed", "delay", "seconds")},
-            **{name: getattr(self, name).tolist() for name in ("theta", "kappa", "rounds", "regret")},
+            clicks=self.visitors.click_model,
+            parameters=self.visitors.parameters(),
+            **{name: getattr(self, name).tolist() for name in ("rounds", "regret")},
         )
         save_document(path, "result", FORMAT_VERSION, body)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
         """Load a file that `save` wrote."""
-        saved = load_document(path, "result", FORMAT_VERSION, _SavedResult)
+        saved = load_document(path, "result", FORMAT_VERSION, _SavedResult, oldest=1)
         damaged = f"{str(path)!r} is a damaged slotwise result"
         bounds = [0, *saved.rounds]
         if not saved.regret or any(len(row) != len(saved.rounds) for row in saved.regret):
@@ -136,14 +137,13 @@ class Result:
         if not saved.rounds or bounds[-1] >= 2**63 or any(a >= b for a, b in pairwise(bounds)):
             raise BadInput(f"{damaged}: rounds do not increase from 1 on")
         try:
-            model = PBM(saved.theta, saved.kappa)
+            visitors = make_model(saved.clicks, saved.parameters or {"theta": saved.theta, "kappa": saved.kappa})
         except BadInput as error:
             raise BadInput(f"{damaged}: {error}") from None
         return cls(
             policy=saved.policy,
             params=saved.params,
-            theta=model.theta,
-            kappa=model.kappa,
+            visitors=visitors,
             seed=saved.seed,
             delay=saved.delay,
             rounds=np.array(saved.rounds, dtype=np.int64),
@@ -173,13 +173,15 @@ class Ratio:
 class _SavedResult(msgspec.Struct):
     policy: str
     params: dict[str, Any]
-    theta: list[float]
-    kappa: list[float]
     seed: int
     delay: int
     rounds: list[int]
     regret: list[list[float]]
     seconds: float
+    clicks: str = "pbm"
+    parameters: dict[str, Any] = {}
+    theta: list[float] = []
+    kappa: list[float] = []
 
 
 def _format(value: float) -> str:

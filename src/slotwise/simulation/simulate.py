@@ -1,7 +1,6 @@
 """Simulate many runs of one policy on one click model. Runs use threads or any executor."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
@@ -13,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
+from slotwise.clickmodels._click_model import BestDisplay, ClickModel
 from slotwise.clickmodels.pbm import PBM, Model
 from slotwise.counts import Counts
 from slotwise.policies._output_checks import check_state_shapes
 from slotwise.policies._policy_errors import name_of, reported_errors, reporting
 from slotwise.policies._policy_module import (
     PolicyReference,
+    feedback_of,
     find,
     keeps_counts,
     make_params,
@@ -38,7 +39,7 @@ Generators = tuple[np.random.Generator, np.random.Generator]  # the visitors' an
 
 def simulate(
     policy: str | ModuleType,
-    model: PBM,
+    model: ClickModel,
     rounds: int = 100_000,
     runs: int = 20,
     seed: int = 0,
@@ -65,12 +66,13 @@ def simulate(
     >>> bool(pb_mhb.mean()[-1] < uniform.mean()[-1])  # it learns
     True
     """
-    _check_model(model)
+    check_model(model)
     if executor is not None and not isinstance(executor, Executor):
         raise BadInput(f"executor = {format_value(executor)} is not a concurrent.futures.Executor")
     if progress is not None and not callable(progress):
         raise BadInput(f"progress = {format_value(progress)} is not callable")
     module = find(policy)
+    check_feedback(module, model)
     start = integer_at_least("first_run", first_run, least=0)
     run_numbers = range(start, start + integer_at_least("runs", runs, least=1))
     job = _RunJob(
@@ -84,7 +86,7 @@ def simulate(
     if job.delay and not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
     for name, kind in setting_types(module).items():
-        if kind is Model and name in job.params:
+        if kind in (Model, BestDisplay) and name in job.params:
             raise BadInput(
                 f"{name} = {format_value(job.params[name])}: the simulation sets it to its own model, leave it out"
             )
@@ -97,8 +99,7 @@ def simulate(
     return Result(
         policy=name_of(module),
         params=plain_params(module, settings),
-        theta=model.theta,
-        kappa=model.kappa,
+        visitors=model,
         seed=job.seed,
         delay=job.delay,
         rounds=job.checkpoints,
@@ -127,7 +128,7 @@ class _RunJob:
     """All that a run needs. It can be pickled and sent to another process."""
 
     policy: PolicyReference
-    model: PBM
+    model: ClickModel
     params: dict[str, Any]
     checkpoints: Ints
     seed: int
@@ -142,19 +143,18 @@ class _RunJob:
         return regret, seconds
 
     def run_on(
-        self, model: PBM, module: ModuleType, checkpoints: Ints, rngs: Generators, progress: Ints
+        self, model: ClickModel, module: ModuleType, checkpoints: Ints, rngs: Generators, progress: Ints
     ) -> tuple[Any, Floats, float]:
         """Simulate one run on a model. Returns the policy's final state, the regret, and the seconds."""
         visitors, rng = rngs
         truth = model.arrays()
         copied = type(truth)(*(array.copy() for array in truth))  # a policy that writes to it changes no visitor
         params = make_params(module, self.params, copied)
-        n_items, n_positions = model.theta.size, model.kappa.size
+        n_items, n_positions = model.n_items, model.n_positions
         state = reporting(module, "init", module.init)(params, n_items, n_positions, rng)
         check_state_shapes(module, "init", state, n_items, n_positions)
         best, regret = model.best_display(), np.zeros(checkpoints.size)
-        clickmodel = sys.modules[type(model.arrays()).__module__]  # not type(model): the class of a fit is elsewhere
-        loop = loop_of(module, clickmodel)
+        loop = loop_of(module, model.kernels)
         started = time.thread_time()
         with reported_errors(module, lambda: _loop_calls(module, params, state, rng, best)):
             loop(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
@@ -259,7 +259,8 @@ def counts_after(
 ) -> Counts:
     """Realistic counts: those of a policy after one run. Items and positions are in the order of the model."""
     module = find(policy)
-    _check_model(model)
+    check_model(model)
+    check_feedback(module, model)
     if not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts")
     points = log_spaced(integer_at_least("rounds", rounds, least=1))
@@ -281,8 +282,21 @@ def counts_after(
     return Counts.of(future.result()[0].counts)
 
 
-def _check_model(model: Any) -> None:
-    if not isinstance(model, PBM):
+def check_model(model: Any) -> None:
+    """Raise `BadInput` unless this is a click model that can be simulated."""
+    if not isinstance(model, ClickModel):
         raise BadInput(f"model = {model!r} is not a click model such as slotwise.PBM(theta=[...], kappa=[...])")
-    if model.kappa.size > model.theta.size:  # possible in a fitted model
-        raise BadInput(f"{model.kappa.size} positions but only {model.theta.size} items: no display is possible")
+    if model.n_positions > model.n_items:  # possible in a fitted model
+        raise BadInput(f"{model.n_positions} positions but only {model.n_items} items: no display is possible")
+
+
+def check_feedback(policy: ModuleType, model: ClickModel) -> None:
+    """Raise `BadInput` if the policy cannot learn from what these visitors reveal.
+
+    A policy that understands the feedback, but assumes another click model, may be simulated.
+    """
+    understood = feedback_of(policy)
+    if model.FEEDBACK not in understood:
+        learns_from = " or ".join(f"{kind.value!r}" for kind in understood)
+        revealed = f"{model.click_model} visitors reveal {model.FEEDBACK.value!r}"
+        raise BadInput(f"{name_of(policy)} learns from {learns_from}, but {revealed}")

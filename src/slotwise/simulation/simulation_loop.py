@@ -44,7 +44,7 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
         clicks = np.zeros(best.size, np.int64)
         no_clicks = np.zeros(best.size, np.int64)
         late = np.full((delay, best.size), EMPTY, np.int64)  # clicked items of the last `delay` rounds
-        best_clicks = clickmodel.expected_clicks(model, best)
+        best_reward = clickmodel.expected_reward(model, best)
         lost = 0.0
         t = 0
         for k in range(checkpoints.size):
@@ -56,7 +56,7 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
                 if checked:
                     check_display(cells, best.size, n_items, t, CHOOSE)
                 clickmodel.click(model, display, visitors, clicks)
-                lost += best_clicks - clickmodel.expected_clicks(model, display)
+                lost += best_reward - clickmodel.expected_reward(model, display)
                 if delay == 0:
                     policy.update(params, state, display, clicks)
                 else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slotwise.checks import Floats
-from slotwise.inference.uplift.uplift import VariantResults
+from slotwise.logs.variant_days import VariantDays
 
 DAYS, CLUSTERS, POSITIONS, MOST_RETURNS = 30, 512, 5, 30
 LEARNT, HOLDOUT = 0, 1
@@ -21,7 +21,7 @@ class Month:
     uplift: float = 0.0
 
     def simulate(self, rng: np.random.Generator) -> Floats:
-        """Displays and clicks up to each day: days x 2 x variants x clusters."""
+        """Displays and clicks of each day: days x 2 x variants x clusters."""
         visitors = 2 * self.displays // (1 + MOST_RETURNS)
         level = rng.gamma(2.0, 0.5, visitors)  # mean 1
         variant = np.where(rng.random(visitors) < self.holdout, HOLDOUT, LEARNT)
@@ -32,13 +32,13 @@ class Month:
         clicks = rng.binomial(POSITIONS, np.minimum(self.rate * level[visitor] * gain / POSITIONS, 1.0))
         cell = (day * 2 + variant[visitor]) * CLUSTERS + cluster[visitor]
         sums = [np.bincount(cell, weights, DAYS * 2 * CLUSTERS) for weights in (np.ones_like(clicks), clicks)]
-        return np.stack([total.reshape(DAYS, 2, CLUSTERS) for total in sums], axis=1).cumsum(axis=0)
+        return np.stack([total.reshape(DAYS, 2, CLUSTERS) for total in sums], axis=1)
 
 
-def results(month: Floats, day: int) -> tuple[VariantResults, VariantResults]:
-    """What the learnt variant and the holdout earned up to a day. Every click has the value 2."""
-    (displays, clicks) = month[day]
-    learnt, holdout = (
-        VariantResults(displays[variant], clicks[variant], 2.0 * clicks[variant]) for variant in (LEARNT, HOLDOUT)
-    )
-    return learnt, holdout
+def up_to(month: Floats, day: int) -> dict[str, VariantDays]:
+    """What the variants earned up to a day, as insights get it from the store. Every click has the value 2."""
+    displays, clicks = month[: day + 1, 0], month[: day + 1, 1]
+    return {
+        name: VariantDays(displays[:, variant], clicks[:, variant], 2.0 * clicks[:, variant])
+        for name, variant in (("learnt", LEARNT), ("holdout", HOLDOUT))
+    }

@@ -7,7 +7,7 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.inference.uplift.same_days import on_same_days
-from slotwise.logs.variant_days import count_variants
+from slotwise.logs.count_variants import count_variants
 from tests.inference.uplift.exported_log import Traffic, write_log
 
 # the click rate of all visitors doubles on the second day, when the holdout has a larger share

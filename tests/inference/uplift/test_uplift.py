@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
 
+from slotwise.inference.uplift.compare_variants import compare_variants
+from slotwise.inference.uplift.same_days import on_same_days
 from slotwise.inference.uplift.uplift import LEAST_CLICKS, Uplift, VariantResults, describe_uplift, estimate_uplift
-from tests.inference.uplift.returning_visitors import DAYS, Month, results
+from slotwise.logs.variant_days import VariantDays
+from tests.inference.uplift.returning_visitors import DAYS, Month, up_to
 
 
 def at_the_end(month: Month, seed: int = 0) -> Uplift:
     simulated = month.simulate(np.random.default_rng(seed))
-    return estimate_uplift(*results(simulated, DAYS - 1), "learnt", "holdout")
+    return compare_variants(up_to(simulated, DAYS - 1))
 
 
 def constant(displays: float, clicks: float, clusters: int = 100) -> VariantResults:
@@ -62,7 +65,8 @@ def test_equal_variants_need_an_unknown_number_of_displays() -> None:
 def test_displays_needed_decide_when_they_have_come() -> None:
     """A month is repeated until the needed displays are there. The interval then excludes zero, and not much before."""
     month = Month(displays=20_000, uplift=0.1).simulate(np.random.default_rng(5))
-    once = results(month, DAYS - 1)
+    compared = on_same_days(*up_to(month, DAYS - 1).values())
+    once = compared.variant, compared.baseline
     uplift = estimate_uplift(*once, "learnt", "holdout")
     assert uplift.displays_needed is not None
     assert uplift.displays_needed > 0
@@ -83,14 +87,14 @@ def shares(month: Month, months: int, seed: int) -> tuple[float, float]:
     rng, found, ordinary = np.random.default_rng(seed), 0, 0
     for _ in range(months):
         simulated = month.simulate(rng)
-        looks = [results(simulated, day) for day in range(DAYS)]
-        uplifts = [estimate_uplift(*look, "learnt", "holdout").clicks for look in looks]
+        looks = [up_to(simulated, day) for day in range(DAYS)]
+        uplifts = [compare_variants(look).clicks for look in looks]
         found += any(uplift is not None and not uplift.low <= 0.0 <= uplift.high for uplift in uplifts)
-        ordinary += any(_ordinary_excludes_zero(*look) for look in looks)
+        ordinary += any(_ordinary_excludes_zero(*look.values()) for look in looks)
     return found / months, ordinary / months
 
 
-def _ordinary_excludes_zero(learnt: VariantResults, holdout: VariantResults) -> bool:
+def _ordinary_excludes_zero(learnt: VariantDays, holdout: VariantDays) -> bool:
     """The interval that takes displays for independent and looks for the only one."""
     clicks = np.array([learnt.clicks.sum(), holdout.clicks.sum()])
     if clicks.min() < LEAST_CLICKS:

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 
 from slotwise.logs.read_log import read_log
-from slotwise.service.api.log import CHUNK
+from slotwise.service.api.log import CHUNK, PARQUET_FILES
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.verify import verify
@@ -233,6 +234,46 @@ def test_shadow_mode_notes_what_it_cannot_estimate(tmp_path: Path) -> None:
     run_scenario(tmp_path, scenario)
 
 
+def test_shadow_mode_says_what_it_would_show_and_what_clicks_determine(tmp_path: Path) -> None:
+    """In the default order, tie is clicked most. Then tie and hat have been at both positions, so kappas are known."""
+
+    def cells(**clicks: int) -> dict[str, Any]:
+        rows = [
+            {"item": item, "layout": "default", "position": position, "segment": None, "clicks": n, "skips": 1000 - n}
+            for name, n in clicks.items()
+            for item, position in [name.split("_")]
+        ]
+        return {"format": "slotwise-state", "version": 1, "displays": 1000, "counts": rows}
+
+    async def scenario(client: Client) -> None:
+        spec = {"positions": ["hero", "left"], "mode": "shadow", "default_order": ["hat", "tie"]}
+        await client.ok("PUT", "/v1/pages/shop", spec)
+        rows = [{"item": item} for item in ("hat", "tie", "bag")]
+        await client.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
+        await client.ok("PUT", "/v1/pages/shop/state", cells(hat_hero=100, tie_left=300))
+        shadow = (await client.ok("GET", "/v1/pages/shop/insights"))["shadow"]
+        assert {(row["item"], row["position"]) for row in shadow["products"]} == {("hat", "hero"), ("tie", "left")}
+        for row in shadow["products"]:
+            assert row["mean"] == pytest.approx({"hat": 0.1, "tie": 0.3}[row["item"]], abs=0.02)
+            assert row["low"] < row["mean"] < row["high"] < row["low"] + 0.1
+        assert (shadow["separable"], len(shadow["unlinked"])) == (False, 2)
+        await client.ok(
+            "PUT", "/v1/pages/shop/state", cells(hat_hero=100, tie_left=300, hat_left=50, tie_hero=600, bag_hero=5)
+        )
+        await client.ok("PATCH", "/v1/pages/shop", {"click_window": 100})  # earlier insights are not used again
+        shadow = (await client.ok("GET", "/v1/pages/shop/insights"))["shadow"]
+        assert (shadow["separable"], shadow["unlinked"]) == (True, [])
+        likely = {(row["position"], row["item"]) for row in shadow["would_show"] if row["probability"] > 0.9}
+        assert likely == {("hero", "tie"), ("left", "hat")}
+        await client.ok("PUT", "/v1/pages/shop/pins/default/hero", {"item": "bag"})
+        shadow = (await client.ok("GET", "/v1/pages/shop/insights"))["shadow"]
+        assert {row["position"] for row in shadow["would_show"]} == {"left"}  # hero has a pin
+        await client.ok("PATCH", "/v1/pages/shop", {"mode": "learn"})
+        assert (await client.ok("GET", "/v1/pages/shop/insights"))["shadow"] is None
+
+    run_scenario(tmp_path, scenario)
+
+
 def test_an_exported_state_can_be_imported(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.page()
@@ -428,5 +469,22 @@ def test_a_parquet_export_without_room_for_temporary_files_gets_503(
         answer = await client.http.get("/v1/pages/shop/log?format=parquet")
         assert answer.status_code == 503
         assert "temporary file" in answer.json()["detail"]
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_parquet_exports_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PARQUET_FILES, "most", 100)
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        for _ in range(3):
+            await client.recommend()
+        path = "/v1/pages/shop/log?format=parquet"
+        assert (await client.http.get(path)).status_code == 503
+        assert PARQUET_FILES.held == 0
+        monkeypatch.setattr(PARQUET_FILES, "most", 10**6)
+        assert (await client.http.get(path)).status_code == 200
+        assert PARQUET_FILES.held == 0
 
     run_scenario(tmp_path, scenario)

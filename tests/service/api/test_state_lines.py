@@ -18,7 +18,7 @@ from slotwise.client.state_file import export_state, import_state
 from slotwise.service import page_cache
 from slotwise.service.api.state import MOST_CELLS
 from slotwise.service.http import body_file
-from slotwise.service.http.body_file import BodyFile
+from slotwise.service.http.body_file import BODIES
 from slotwise.service.store import snapshot_table
 from slotwise.service.store.sqlite import SqliteStore
 from slotwise.service.verify import verify
@@ -93,7 +93,7 @@ def test_what_is_exported_can_be_imported_again(tmp_path: Path, small_steps: Non
 
     run_scenario(tmp_path, scenario)
     assert verify(tmp_path / "store.db").differences == []
-    assert BodyFile.held == 0
+    assert BODIES.held == 0
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_invalid_lines_change_nothing(tmp_path: Path, content: bytes, pointer: s
         assert await client.ok("GET", STATE) == before
 
     run_scenario(tmp_path, scenario)
-    assert BodyFile.held == 0
+    assert BODIES.held == 0
 
 
 def test_refused_imports_leave_no_rows(tmp_path: Path, small_steps: None) -> None:
@@ -174,12 +174,12 @@ def test_an_import_that_a_crash_interrupts_is_forgotten(tmp_path: Path, small_st
 def test_too_large_bodies_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(client: Client) -> None:
         await client.page()
-        monkeypatch.setattr(body_file, "MOST_HELD", 1_000)
+        monkeypatch.setattr(BODIES, "most", 1_000)
         assert await put(client, lines_of(CELLS)) == 503
         assert await put(client, lines_of(CELLS[:2])) == 204
 
     run_scenario(tmp_path, scenario)
-    assert BodyFile.held == 0
+    assert BODIES.held == 0
 
 
 def test_the_commands_export_and_import(service: Process, page: str, slotwise, tmp_path: Path) -> None:

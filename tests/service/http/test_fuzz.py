@@ -96,7 +96,7 @@ def test_fuzzing_finds_nothing_undocumented(tmp_path: Path, examples: int) -> No
         assert_sound(server)
 
 
-@pytest.mark.parametrize("examples", [1, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("examples", [1, pytest.param(300, marks=pytest.mark.soak)])
 def test_fuzzing_with_a_key_of_each_scope_finds_nothing_undocumented(tmp_path: Path, examples: int) -> None:
     """A request that a key does not allow gets 403, and one without the key gets 401."""
     keys = StoreKeys(tmp_path / "store.db")

@@ -121,6 +121,18 @@ def test_a_plain_request_to_the_tls_port_is_closed(tls_server: tuple[Process, Pa
             while piece := line.recv(4096):
                 received += piece
     assert b"200" not in received
+    assert 'slotwise_rejected_connections_total{reason="tls"} ' in httpx.get(f"{tls_server[0].metrics}/metrics").text
+
+
+def test_requests_that_are_no_http_are_counted(tls_server: tuple[Process, Path]) -> None:
+    server, _ = tls_server
+    for content in (b"no http\r\n\r\n", b"no http\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000):
+        with connect(server.address, "first") as line:
+            line.sendall(content)
+            assert line.recv(4096).startswith(b"HTTP/1.1 4")
+    text = httpx.get(f"{server.metrics}/metrics").text
+    assert 'slotwise_rejected_connections_total{reason="400"} 2.0' in text
+    assert 'slotwise_rejected_connections_total{reason="431"} 1.0' in text
 
 
 def test_the_port_for_metrics_serves_metrics_and_health_only(tls_server: tuple[Process, Path]) -> None:
@@ -197,6 +209,14 @@ def test_a_file_that_is_no_socket_is_never_removed(tmp_path: Path) -> None:
         (b"203.0.113.7, 10.1.2.3", "203.0.113.7"),
         (b"2001:db8::1", "2001:db8::1"),
         (b"10.1.2.3", None),
+        (b"203.0.113.7:51234", "203.0.113.7"),
+        (b"[2001:db8::1]", "2001:db8::1"),
+        (b"203.0.113.7, [2001:db8::1]:51234, 10.1.2.3:80", "2001:db8::1"),
+        (b"[::1]:443", None),
+        (b"203.0.113.7:port", None),
+        (b"203.0.113.7:", None),
+        (b"[203.0.113.7]x", None),
+        (b"[2001:db8::1", "2001:db8::1"),
         (b"unknown", None),
         (b"203.0.113.7, unknown", None),
         (b"", None),

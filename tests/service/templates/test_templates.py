@@ -254,6 +254,22 @@ def test_the_memory_budget_counts_templates(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_insights_do_not_name_pages_that_a_key_may_not_see(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        client.use_key(await client.create_key("admin"))
+        for k in range(4):
+            await learnt_page(client, f"old{k}", kappa=[1.0, 0.2, 0.5] if k == 3 else KAPPA)
+        seen = {}
+        for pages in (None, ["old0"], ["old0", "old3"]):
+            client.use_key(await client.create_key("read", pages=pages))
+            seen[str(pages)] = (await client.ok("GET", "/v1/pages/old0/insights"))["template"]
+        assert [template["differing"] for template in seen.values()] == [["old3"], [], ["old3"]]
+        assert ["old3" in template["note"] for template in seen.values()] == [True, False, True]
+        assert all(template["kappas_differ"] and template["note"] for template in seen.values())
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
 @pytest.mark.parametrize("differ", [False, True])
 def test_insights_say_what_is_shared_and_whether_it_may_be(tmp_path: Path, differ: bool) -> None:
     async def scenario(client: Client) -> None:

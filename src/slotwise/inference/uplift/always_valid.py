@@ -9,8 +9,7 @@ mixture over possible true values is normal with mean 0 and standard deviation `
 
 import math
 
-from scipy.optimize import brentq  # type: ignore[import-untyped]
-from scipy.special import ndtr  # type: ignore[import-untyped]
+_HALVINGS = 80  # of the range in which the deciding variance is searched
 
 
 def half_width(variance: float, tau: float, level: float) -> float:
@@ -25,7 +24,8 @@ def probability_positive(estimate: float, variance: float, tau: float) -> float:
     """The posterior probability that the true value is above 0. The prior is the mixture of the interval."""
     if variance == 0.0:
         return 0.5 if estimate == 0.0 else float(estimate > 0.0)
-    return float(ndtr(estimate * tau / math.sqrt(variance * (variance + tau**2))))
+    z = estimate * tau / math.sqrt(variance * (variance + tau**2))
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
 def deciding_variance(estimate: float, tau: float, level: float) -> float:
@@ -33,7 +33,8 @@ def deciding_variance(estimate: float, tau: float, level: float) -> float:
     size = abs(estimate)
     if size < 1e-6:
         return 0.0
-    least, most = (size * 1e-6) ** 2, size**2  # the half-width exceeds the standard error at every useful level
-    if half_width(least, tau, level) >= size:
-        return 0.0
-    return float(brentq(lambda variance: half_width(variance, tau, level) - size, least, most))
+    low, high = 0.0, size**2  # the half-width exceeds the standard error at every useful level, and grows with it
+    for _ in range(_HALVINGS):  # scipy could do this, but the service would load it only for this
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if half_width(middle, tau, level) < size else (low, middle)
+    return low

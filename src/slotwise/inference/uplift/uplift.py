@@ -41,8 +41,10 @@ class UpliftEstimate(msgspec.Struct, frozen=True):
 class Uplift(msgspec.Struct, frozen=True):
     """The uplift of one variant over another. All estimates are None until the uplift is `ready`; `note` says why.
 
-    `better` is the probability that the variant earns more clicks. `displays_needed` is the number of further displays
-    after which the interval of the clicks is likely to exclude zero. It is None if the estimate is too close to zero.
+    `better` is the probability that the variant earns more clicks. `realised` is the share of the possible gain that
+    the variant already earns, estimated from the posterior of a page; a log alone does not say it. `displays_needed` is
+    the number of further displays after which the interval of the clicks is likely to exclude zero. It is None if the
+    estimate is too close to zero.
     """
 
     ready: bool
@@ -51,6 +53,7 @@ class Uplift(msgspec.Struct, frozen=True):
     clicks: UpliftEstimate | None = None
     value: UpliftEstimate | None = None
     better: float | None = None
+    realised: float | None = None
     displays_needed: int | None = None
 
 

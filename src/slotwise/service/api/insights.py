@@ -1,13 +1,19 @@
 """Insights: what a page has learnt."""
 
+import msgspec
+
 from slotwise.service.api.route import NOT_FOUND, Call, Response, Route
 from slotwise.service.pages.insights import Insights
+from slotwise.service.templates.template_insight import visible_to
 
 
 async def get(call: Call[None]) -> Response:
     """Return insights. They are computed in the background and cached for a few seconds."""
     model = await call.service.model(call.path["page"])
-    return Response(200, await call.service.insights(model))
+    insights = await call.service.insights(model)
+    if call.key is not None and call.key.pages is not None and insights.template is not None:
+        insights = msgspec.structs.replace(insights, template=visible_to(insights.template, call.key.pages))
+    return Response(200, insights)
 
 
 ROUTES = [

@@ -2,9 +2,8 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncIterator
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,9 +14,11 @@ from slotwise.service.errors import FormatNotAvailable, StoreDown
 from slotwise.service.log_lines import LogLine, log_line, parquet_schema
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Ledger
+from slotwise.service.temporary_files import BudgetedFile, FileBudget
 
 CHUNK = 200  # displays read at a time, so that memory does not grow with the log
 _LINES = 500  # encoded at once
+PARQUET_FILES = FileBudget(2 << 30)  # of all exports that are being written or sent
 _encode = msgspec.json.Encoder().encode
 _FORMAT = Parameter("format", "query", Literal["ndjson", "parquet"], "ndjson is the default")
 
@@ -65,25 +66,36 @@ async def _ndjson(chunks: AsyncIterator[list[LogLine]]) -> AsyncIterator[bytes]:
             yield b"".join(_encode(line) + b"\n" for line in lines[first : first + _LINES])
 
 
-async def _parquet_file(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
+async def _parquet_file(chunks: AsyncIterator[list[LogLine]]) -> BudgetedFile:
     try:
         return await _parquet(chunks)
     except OSError as error:
         raise StoreDown(f"the service cannot write a temporary file: {error.strerror}") from None
 
 
-async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BinaryIO:
+async def _parquet(chunks: AsyncIterator[list[LogLine]]) -> BudgetedFile:
     """Write the whole log to a temporary file first. Parquet ends with its index, so it cannot be streamed."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - `stream_file` closes it
-    writer = await asyncio.to_thread(_open_writer, file)  # importing pyarrow takes long
-    async for lines in chunks:
-        await asyncio.to_thread(_write_lines, writer, lines)
-    await asyncio.to_thread(writer.close)
+    file = BudgetedFile(PARQUET_FILES, in_memory=1)  # `stream_file` closes it
+    try:
+        writer = await asyncio.to_thread(_open_writer, file)  # importing pyarrow takes long
+        async for lines in chunks:
+            await asyncio.to_thread(_write_lines, writer, lines)
+            _check_budget()
+        await asyncio.to_thread(writer.close)
+        _check_budget()
+    except BaseException:
+        file.close()
+        raise
     file.seek(0, os.SEEK_SET)
     return file
 
 
-def _open_writer(file: BinaryIO) -> Any:
+def _check_budget() -> None:
+    if PARQUET_FILES.is_exceeded:
+        raise StoreDown("too many large exports are being sent; try again, or use format=ndjson")
+
+
+def _open_writer(file: BudgetedFile) -> Any:
     from pyarrow import parquet
 
     return parquet.ParquetWriter(file, parquet_schema())

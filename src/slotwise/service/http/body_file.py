@@ -1,38 +1,15 @@
 """Read the body of a request into a temporary file, because it may be larger than the memory."""
 
 import asyncio
-from tempfile import SpooledTemporaryFile
 
 from starlette.types import Receive
 
 from slotwise.service.http.problems import Problem
 from slotwise.service.http.request_body import TIMEOUT_SECONDS, check_media_type
+from slotwise.service.temporary_files import IN_MEMORY, BudgetedFile, FileBudget
 
-IN_MEMORY = 1 << 20  # bytes; a larger body is in a file
-MOST_HELD = 4 << 30  # bytes, over all connections
+BODIES = FileBudget(4 << 30)  # of all connections
 _CLOSE = {"connection": "close"}
-
-
-class BodyFile(SpooledTemporaryFile[bytes]):
-    """A body. It is deleted when it is closed."""
-
-    held = 0  # bytes, over all bodies
-
-    def __init__(self) -> None:
-        super().__init__(IN_MEMORY)
-        self.size = 0
-
-    def append(self, chunks: list[bytes]) -> None:
-        for chunk in chunks:
-            self.write(chunk)
-
-    def __exit__(self, *_: object) -> None:
-        self.close()  # the method of the base class closes only the file inside
-
-    def close(self) -> None:
-        BodyFile.held -= self.size
-        self.size = 0
-        super().close()
 
 
 class BodyFileReader:
@@ -41,13 +18,13 @@ class BodyFileReader:
     def __init__(self, media_types: tuple[str, ...], max_bytes: int) -> None:
         self._media_types, self._max_bytes = media_types, max_bytes
 
-    async def read(self, receive: Receive, headers: dict[bytes, bytes]) -> BodyFile:
+    async def read(self, receive: Receive, headers: dict[bytes, bytes]) -> BudgetedFile:
         """Read the whole body. Raises a Problem with status 400, 408, 413, 415 or 503 if that is not possible.
 
-        After each timeout without data the connection is closed, so a large body may take as long as it needs.
+        The timeout is for each piece of the body, so a large body may take as long as it needs.
         """
         check_media_type(headers.get(b"content-type", b""), self._media_types)
-        file = BodyFile()
+        file = BudgetedFile(BODIES)
         try:
             await self._fill(file, receive)
         except BaseException:
@@ -55,21 +32,19 @@ class BodyFileReader:
             raise
         return file
 
-    async def _fill(self, file: BodyFile, receive: Receive) -> None:
+    async def _fill(self, file: BudgetedFile, receive: Receive) -> None:
         chunks, waiting, more = list[bytes](), 0, True
         while more:
             chunk, more = await _next_chunk(receive)
             chunks.append(chunk)
             waiting += len(chunk)
-            file.size += len(chunk)
-            BodyFile.held += len(chunk)
-            if file.size > self._max_bytes:
+            if file.size + waiting > self._max_bytes:
                 raise Problem(413, f"the body is larger than {self._max_bytes:,} bytes", headers=_CLOSE)
-            if BodyFile.held > MOST_HELD:
-                raise Problem(503, "too many large bodies arrive at once", headers=_CLOSE)
             if waiting > IN_MEMORY or not more:
                 await _write(file, chunks)
                 chunks, waiting = [], 0
+            if BODIES.is_exceeded:
+                raise Problem(503, "too many large bodies arrive at once", headers=_CLOSE)
         file.seek(0)
 
 
@@ -85,11 +60,11 @@ async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-async def _write(file: BodyFile, chunks: list[bytes]) -> None:
+async def _write(file: BudgetedFile, chunks: list[bytes]) -> None:
     try:
-        if file.size <= IN_MEMORY:
-            file.append(chunks)
+        if sum(map(len, chunks)) <= IN_MEMORY:  # a small body is written at once
+            file.write(b"".join(chunks))
         else:
-            await asyncio.to_thread(file.append, chunks)
+            await asyncio.to_thread(lambda: file.write(b"".join(chunks)))
     except OSError as error:
         raise Problem(503, f"the service cannot write a temporary file: {error.strerror}", headers=_CLOSE) from None

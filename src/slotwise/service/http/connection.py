@@ -21,18 +21,25 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from slotwise.service.http.forwarding import TrustedProxies
 from slotwise.service.http.problems import MEDIA_TYPE, Problem
+from slotwise.service.http.rejections import Rejections
 
 HEAD_SECONDS = 10.0  # the time in which the request line and the headers must arrive
 MAX_HEAD_BYTES = 64 << 10  # limits the request line, the headers, and anything else outside a body, such as trailers
 WRITE_SECONDS = 20.0  # the time in which a client must read a part of what waits to be sent
 RESERVED_FILES = 100  # file descriptors for everything except connections: the store and its readers
+_WHY_REJECTED = {  # for the log, so without anything that the client sent
+    408: "no complete head of a request arrived in time",
+    431: "the head of a request is too large",
+    503: "there are too many connections",
+}
 _UPGRADE_HEADERS = (b"connection", b"upgrade", b"http2-settings")
 
 
 class ConnectionConfig(uvicorn.Config):
-    """The configuration of a server, with the proxies that it trusts."""
+    """The configuration of a server, with the proxies that it trusts, and what counts rejected connections."""
 
     proxies: TrustedProxies | None = None
+    rejections: Rejections | None = None
 
 
 class Connection(HttpToolsProtocol):
@@ -237,6 +244,7 @@ class Connection(HttpToolsProtocol):
         if self._rejection is not None or self.transport.is_closing():
             return
         self._rejection = problem
+        self._count_rejection(problem)
         self.flow.pause_reading()
         cycle = self.cycle
         if not self._in_head and cycle is not None and cycle.more_body:  # the body of this request is malformed
@@ -251,6 +259,13 @@ class Connection(HttpToolsProtocol):
                 self._abandon(cycle)
         if self._is_idle():
             self._send_rejection(problem)
+
+    def _count_rejection(self, problem: Problem) -> None:
+        rejections = getattr(self.config, "rejections", None)
+        if rejections is not None:
+            rejections.count(
+                str(problem.status), _WHY_REJECTED.get(problem.status, "the request is not valid HTTP/1.1")
+            )
 
     def _abandon(self, cycle: RequestResponseCycle) -> None:
         """Ignore the response of a running request. A task that has not started yet does nothing."""

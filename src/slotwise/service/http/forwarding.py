@@ -86,7 +86,7 @@ class TrustedProxies:
         Each proxy appends the address that it sees. What comes before was sent by the client, who may have made it up.
         """
         for entry in reversed(forwarded_for.decode("latin-1").split(",")):
-            address = entry.strip()
+            address = _without_port(entry.strip())
             try:
                 ip_address(address)
             except ValueError:
@@ -94,3 +94,16 @@ class TrustedProxies:
             if not self.trusts(address):
                 return address
         return None
+
+
+def _without_port(entry: str) -> str:
+    """The address in an entry. Some proxies write 10.1.2.3:51234, [2001:db8::1] or [2001:db8::1]:51234."""
+    if entry.startswith("["):
+        address, _, port = entry[1:].partition("]")
+        return address if not port or _is_port(port.removeprefix(":")) else entry
+    address, _, port = entry.partition(":")
+    return address if _is_port(port) else entry  # in an IPv6 address, more colons follow
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5

@@ -24,6 +24,7 @@ from slotwise.service.http.forwarding import TrustedProxies
 from slotwise.service.http.key_access import key_access
 from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
+from slotwise.service.http.rejections import Rejections
 from slotwise.service.http.reload import Reloader
 from slotwise.service.log_output import configure_log
 from slotwise.service.malloc_arenas import limit_arenas
@@ -68,6 +69,7 @@ async def listening(
     proxies: TrustedProxies | None = None,
     tls: ssl.SSLContext | None = None,
     shutdown_seconds: float = SHUTDOWN_SECONDS,
+    rejections: Rejections | None = None,
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """Serve an application on a socket until the block ends. The task ends earlier only if the server fails.
 
@@ -89,7 +91,7 @@ async def listening(
         timeout_graceful_shutdown=shutdown_seconds,  # type: ignore[arg-type]
     )
     config.load()
-    config.proxies, config.ssl = proxies, tls
+    config.proxies, config.ssl, config.rejections = proxies, tls, rejections
     server = _Server(config)
     serving = asyncio.create_task(server.serve([listener]))
     try:
@@ -125,8 +127,11 @@ async def serve(
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
             app = traces.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
+            rejections = Rejections(service.metrics)
+            if tls is not None:
+                rejections.watch_handshakes(tls)
             async with (
-                listening(app, listener, network.proxies, tls, settings.shutdown_seconds) as serving,
+                listening(app, listener, network.proxies, tls, settings.shutdown_seconds, rejections) as serving,
                 _serving_metrics(service, metrics),
             ):
                 report(f"slotwise serves on {address_of(listener, tls is not None)}")

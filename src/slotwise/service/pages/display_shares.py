@@ -109,7 +109,15 @@ def shown_items(inputs: InsightInputs, group_displays: Sequence[Ints]) -> list[S
     if not learns(find(inputs.spec.policy)):
         return shown
     return shown + [
-        ShownItem(group.segment, group.layout, *entry, "learnt")
+        ShownItem(row.segment, row.layout, row.position, row.item, row.probability, "learnt")
+        for row in learnt_items(inputs, group_displays)
+    ]
+
+
+def learnt_items(inputs: InsightInputs, group_displays: Sequence[Ints]) -> list[PositionProbability]:
+    """What learnt displays have at the positions without a pin."""
+    return [
+        PositionProbability(group.segment, group.layout, *entry)
         for group, displays in zip(display_groups(inputs), group_displays, strict=True)
         if group.pins == inputs.pins[group.layout]
         for entry in _shares(inputs, group, displays)

@@ -19,7 +19,7 @@ class InsightInputs(NamedTuple):
     rows: list[tuple[str, str, ItemSpec]]  # (segment, item, definition) of each row
     segments: list[str]
     pins: dict[str, dict[str, str]]  # the pins in effect: layout -> position -> item
-    default_displays: dict[str, dict[str, str]]  # layout -> position -> item; empty in the mode `learn`
+    default_displays: dict[str, dict[str, str]]  # the default order, pins included: layout -> position -> item
     now: float
     uses_template: bool
     shared: TemplateCounts | None  # the counts of all pages of the template, if the page has one
@@ -43,7 +43,7 @@ def insight_inputs(model: PageModel, now: float) -> Callable[[], InsightInputs]:
     body, template, uses_template = page.body, model.template, model.uses_template
     layouts, folded = list(body.spec.all_layouts()), model.folded.items
     pins = {layout: model.effective_pins(layout, now) for layout in layouts}
-    defaults = {layout: model.default_display(layout, now) for layout in layouts if body.spec.mode != "learn"}
+    defaults = {layout: model.default_display(layout, now) for layout in layouts}
 
     def inputs() -> InsightInputs:
         items = [item for item in range(len(names)) if item not in folded]

@@ -1,16 +1,15 @@
 """The insights of a page: estimates with intervals, the best displays, counts, and the click rates of variants."""
 
 from collections import defaultdict
-from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slotwise.checks import Floats
 from slotwise.counts import Counts
 from slotwise.inference.components import components
 from slotwise.inference.sampling.posterior import BURN_IN, Labels, Posterior, posterior
+from slotwise.inference.uplift.uplift import Uplift
 from slotwise.policies._policy_module import find, learns
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_shares import (
@@ -23,24 +22,17 @@ from slotwise.service.pages.display_shares import (
     shown_items,
 )
 from slotwise.service.pages.insight_inputs import InsightInputs
-from slotwise.service.store.interface import HourlyRate
+from slotwise.service.pages.interval_estimate import LEAST_ESS, LEVEL, IntervalEstimate, estimate_fields
+from slotwise.service.pages.realised_gain import realised_gain
+from slotwise.service.pages.shadow_insight import ONLY_PRODUCTS, ShadowInsight, shadow_insight
+from slotwise.service.pages.uplift_insight import page_uplift
+from slotwise.service.store.interface import DailyRate, HourlyRate
 from slotwise.service.templates.template_insight import TemplateInsight, template_insight, with_other_pages
 
 DRAWS, LEAST_DRAWS = 1000, 20
-LEAST_ESS = 400.0  # an estimate with a smaller effective sample size has no interval
-LEVEL = 0.9
 _CELLS_SWEPT = 50_000_000  # cells of the count matrix x sweeps: the budget of one computation, about a second
 _MOST_SWEPT = 200_000_000  # the limit for pages with very many counts, a few seconds; they get fewer draws
 _NUMBERS_DRAWN = 12_000_000  # thetas and kappas in all draws, 100 MB and a few copies; large pages get fewer draws
-
-
-class IntervalEstimate(Struct):
-    """A theta or kappa: its mean and its 90 % interval. `low` and `high` are null until the estimate is `ready`."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    ready: bool
 
 
 class ThetaEstimate(IntervalEstimate, kw_only=True):
@@ -90,7 +82,7 @@ class VariantHour(Struct):
 
 
 class Insights(Struct):
-    """Everything that a page has learnt. `template` is null if the page has none."""
+    """Everything that a page has learnt. `template` is null if the page has none, and `shadow` in the other modes."""
 
     page: str
     version: int
@@ -106,10 +98,12 @@ class Insights(Struct):
     counts: list[InsightCell]
     variants: list[VariantTotals]
     hours: list[VariantHour]
+    uplift: Uplift
     template: TemplateInsight | None
+    shadow: ShadowInsight | None = None
 
 
-def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights:
+def compute_insights(inputs: InsightInputs, rates: list[HourlyRate], days: list[DailyRate]) -> Insights:
     """Sample the posterior and summarise it. This can take several seconds."""
     result = Insights(
         inputs.page.name,
@@ -126,6 +120,7 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         counts=[],
         variants=_variant_totals(rates),
         hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
+        uplift=page_uplift(inputs.spec, days),
         template=_template(inputs),
     )
     if inputs.counts is None:
@@ -144,7 +139,13 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate]) -> Insights
         at_position=best_items(inputs, draws.group_displays),
         shown=shown_items(inputs, draws.group_displays),
         counts=_cells(inputs, inputs.counts),
+        uplift=_with_realised(result.uplift, inputs, draws),
+        shadow=shadow_insight(inputs, joint, draws) if inputs.spec.mode == "shadow" else None,
     )
+
+
+def _with_realised(uplift: Uplift, inputs: InsightInputs, draws: Posterior) -> Uplift:
+    return msgspec.structs.replace(uplift, realised=realised_gain(inputs, draws)) if uplift.ready else uplift
 
 
 def _template(inputs: InsightInputs) -> TemplateInsight | None:
@@ -184,7 +185,7 @@ def _thetas(inputs: InsightInputs, draws: Posterior) -> list[ThetaEstimate]:
     intervals, ess = draws.intervals(LEVEL).theta, draws.effective_sample_sizes
     return [
         ThetaEstimate(
-            segment=segment, item=item, state=spec.state, **_estimate(draws.theta[:, k], intervals[k], ess[k])
+            segment=segment, item=item, state=spec.state, **estimate_fields(draws.theta[:, k], intervals[k], ess[k])
         )
         for k, (segment, item, spec) in enumerate(inputs.rows)
         if segment in inputs.segments
@@ -205,15 +206,9 @@ def _kappas(inputs: InsightInputs, counts: Counts, draws: Posterior) -> list[Kap
         if position in inputs.layouts.get(layout, []):
             linked = int((component == component[k]).sum()) > 1
             ess = LEAST_ESS if np.isnan(all_ess[k]) and linked else all_ess[k]
-            fields = _estimate(draws.kappa[:, k], intervals[k], ess)
+            fields = estimate_fields(draws.kappa[:, k], intervals[k], ess)
             estimates.append(KappaEstimate(layout=layout, position=position, **fields))
     return estimates
-
-
-def _estimate(draws: Floats, interval: Floats, ess: float) -> dict[str, Any]:
-    ready = bool(ess >= LEAST_ESS)
-    low, high = (float(interval[0]), float(interval[1])) if ready else (None, None)
-    return {"mean": float(draws.mean()), "low": low, "high": high, "ready": ready}
 
 
 def _cells(inputs: InsightInputs, counts: Counts) -> list[InsightCell]:
@@ -241,7 +236,7 @@ def _note(inputs: InsightInputs, draws: Posterior) -> str:
         size = draws.theta.shape[1] * draws.kappa.shape[1]
         return f"{size:,} counts are too many for intervals while the page serves; run `slotwise fit` on its log"
     if inputs.spec.mode == "shadow":
-        return "items never change position in shadow mode, so clicks determine only the products of theta and kappa"
+        return ONLY_PRODUCTS
     if inputs.spec.mode == "learn" and not learns(find(inputs.spec.policy)):
         return f"the policy {inputs.spec.policy} does not learn: it shows every item equally often at every position"
     return ""

@@ -190,9 +190,9 @@ class LogRow(NamedTuple):
     segment: str
     variant: str
     bucket: int
+    value: float
     position: str
     item: str
-    value: float
     propensity: float | None
     counted: bool
     clicked: bool

@@ -1,5 +1,8 @@
 """What a page shares with the other pages of its template, for the insights of the page."""
 
+from collections.abc import Collection
+
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -42,6 +45,13 @@ def template_insight(template: str, used: bool, shared: TemplateCounts) -> Templ
         differing,
         _note(used, differ, differing),
     )
+
+
+def visible_to(insight: TemplateInsight, pages: Collection[str]) -> TemplateInsight:
+    """The insight for a caller who may see these pages only. It names no others."""
+    differing = [page for page in insight.differing if page in pages]
+    note = _note(insight.used, bool(insight.kappas_differ), differing)
+    return msgspec.structs.replace(insight, differing=differing, note=note)
 
 
 def _compare(shared: TemplateCounts) -> tuple[list[str], KappaComparison]:

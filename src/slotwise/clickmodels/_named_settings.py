@@ -1,0 +1,16 @@
+"""Named settings of click models other than the PBM. The settings of the PB-MHB paper are all PBMs."""
+
+from slotwise.clickmodels._click_model import ClickModel
+from slotwise.clickmodels.cascade import Cascade
+from slotwise.clickmodels.conjunctive import Conjunctive
+from slotwise.clickmodels.dcm import DCM
+from slotwise.clickmodels.rank1 import Rank1
+
+_SIXTEEN = [0.2] * 4 + [0.05] * 12  # Kveton, Szepesvari, Wen and Ashkan 2015, "Cascading Bandits"
+
+NAMED_SETTINGS: dict[str, ClickModel] = {
+    "cascade": Cascade(_SIXTEEN, 4),
+    "dcm": DCM(_SIXTEEN, [0.8] * 4),
+    "conjunctive": Conjunctive([0.95] * 4 + [0.8] * 12, 4),
+    "rank1": Rank1([0.75] + [0.25] * 7, [0.75] + [0.25] * 7),  # Katariya et al. 2017, with 8 rows and 8 columns
+}

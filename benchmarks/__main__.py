@@ -5,6 +5,7 @@ import sys
 from benchmarks import (
     estimators,
     event_loop,
+    item_values,
     keys,
     logs,
     pb_mhb_speed,
@@ -29,6 +30,7 @@ if __name__ == "__main__":
             sampler,
             slot_ids_speed,
             service,
+            item_values,
             keys,
             event_loop,
         )

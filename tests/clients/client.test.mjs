@@ -47,10 +47,11 @@ const clicks = (client, ids) => client.addEvents([...ids].map((id) => ({ type: "
 
 test("a failure is retried with the same id", async () => {
   const { client, requests } = scripted([refused(), problem(503), { status: 200, body: "<html>" }, display("hat")], { retries: 3 });
-  const shown = await client.recommend("a shop", { excluded: ["bag"], default: DEFAULT });
+  const shown = await client.recommend("a shop", { excluded: ["bag"], unit: "visitor 7", default: DEFAULT });
   assert.deepEqual([shown.source, itemsOf(shown)], ["service", ["hat"]]);
   assert.equal(new Set(requests.map(({ body }) => body.id)).size, 1);
-  assert.deepEqual(Object.keys(requests[0].body).sort(), ["excluded", "id"]);
+  assert.deepEqual(Object.keys(requests[0].body).sort(), ["excluded", "id", "unit"]);
+  assert.equal(requests[0].body.unit, "visitor 7");
   assert.equal(requests[0].url, `${URL}/v1/pages/a%20shop/recommendations`);
 });
 

@@ -161,6 +161,14 @@ def test_the_same_id_gives_the_same_display(service: Process, shop: str, connect
     assert len({client.recommend(shop, id="view-1").items for _ in range(5)}) == 1
 
 
+def test_a_unit_keeps_its_variant(service: Process, shop: str, connect: Callable[..., AnyClient]) -> None:
+    client = connect(service.address)
+    service.http.patch(f"/v1/pages/{shop}", json={"holdout": 0.5}).raise_for_status()
+    variants = [{client.recommend(shop, unit=f"visitor {k}").variant for _ in range(3)} for k in range(20)]
+    assert {len(seen) for seen in variants} == {1}
+    assert set.union(*variants) <= {"learnt", "holdout"}
+
+
 def test_a_refusal_shows_the_default_order(service: Process, connect: Callable[..., AnyClient]) -> None:
     display = connect(service.address).recommend("no-such-page", default=DEFAULT)
     assert (display.source, display.by_position["hero"]) == ("default", "hat")

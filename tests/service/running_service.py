@@ -135,6 +135,12 @@ class Process:
             return self.http.get("/readyz").status_code == 200
         return False
 
+    def logged(self) -> list[str]:
+        """Stop the service, and return the lines of its log, without those about rejected connections."""
+        self.process.terminate()
+        lines = self.process.communicate(timeout=HANG)[1].splitlines()
+        return [line for line in lines if "a connection was rejected" not in line]
+
     def kill(self) -> None:
         self.process.kill()
         self.process.communicate()

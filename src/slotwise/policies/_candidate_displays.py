@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import ItemRules, within_limit
+from slotwise.arrange import NO_LIMIT, ItemRules, within_limit
 from slotwise.checks import Floats, Ints
 from slotwise.copying import copy
 from slotwise.jit import kernel
@@ -60,6 +60,7 @@ def choose_mixture(
     `best_reward` is the expected reward of a row of `best` under its own draw.
     """
     items, places = leaders.items, leaders.places
+    has_limit = rules.most_per_category != NO_LIMIT
     for rank in range(places.size):
         alternative[places[rank]] = items[rank]
     greedy = outlook(cells, best_reward, alternative)
@@ -74,7 +75,7 @@ def choose_mixture(
             if not is_leader[item]:
                 for replace in (False, True):
                     _insert(item, rank, replace, leaders, display)
-                    if within_limit(display, rules):
+                    if not has_limit or within_limit(display, rules):
                         _consider(cells, best_reward, greedy, display, choice)
     for rank in range(places.size):
         for other in range(rank):

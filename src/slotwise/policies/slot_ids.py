@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.arrange import EMPTY, NO_LIMIT, ItemRules, arrange_among
+from slotwise.arrange import EMPTY, NO_LIMIT, ItemRules, arrange, arrange_among
 from slotwise.checks import Floats, Ints
 from slotwise.copying import copy
 from slotwise.counts import CountArrays, empty, grown
@@ -218,8 +218,12 @@ def _make_plan(unlikely: float, rules: ItemRules, ensemble: Ensemble, leaders: L
     plan.most_per_category[0] = rules.most_per_category
     best, greedy = plan.displays[:draws], plan.displays[draws]
     allowed, no_pins = np.ones(n_items, np.bool_), np.full(n_positions, EMPTY)
+    has_rules = rules.values.size > 0 or rules.most_per_category != NO_LIMIT
     for draw in range(draws):
-        arrange_among(ensemble.theta[draw], ensemble.kappa[draw], allowed, no_pins, rules, best[draw])
+        if has_rules:
+            arrange_among(ensemble.theta[draw], ensemble.kappa[draw], allowed, no_pins, rules, best[draw])
+        else:
+            arrange(ensemble.theta[draw], ensemble.kappa[draw], best[draw])
     rank_by(ensemble.mean_kappa, leaders.places)
     by_rank = np.empty(n_positions)  # instead of kappas, so that the position of an item is its rank
     for rank in range(n_positions):

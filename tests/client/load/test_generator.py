@@ -1,9 +1,10 @@
 """The load generator on a real service: its measurements, and rounds identical to those of `simulate`."""
 
 import asyncio
+import json
 import os
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from slotwise.service.http.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on
+from slotwise.service.log_export import LogFilter, export_log
 from slotwise.service.service import running
 from tests.service.running_service import Process, open_client, process
 from tests.waiting import until
@@ -158,3 +160,25 @@ def test_an_item_missing_in_the_click_model_ends_the_load(service: Process, page
     service.http.put(f"/v1/pages/{page}/items/new", json={})
     with pytest.raises(BadInput, match="'new'"):
         run(load)
+
+
+def test_visitors_return_and_keep_their_variant(tmp_path: Path) -> None:
+    """The log has a bucket and a variant for each visitor. 1,500 rounds: 1,000 visitors, and 500 of them again."""
+    units = [generator.unit_of(number) for number in range(2 * generator.VISITORS * generator.VISITS)]
+    assert set(Counter(units).values()) == {generator.VISITS}
+    assert len(set(units)) == 2 * generator.VISITORS
+
+    async def scenario() -> None:
+        async with listening(tmp_path / "service") as url:
+            load = await asyncio.to_thread(make_generator, url, LoadPlan("returning", rounds=1_500, connections=1))
+            with HttpClient(url) as remote:
+                await asyncio.to_thread(remote.call, "PATCH", "/v1/pages/returning", {"holdout": 0.5})
+            await load.run(lambda _: None)
+            assert not load.errors
+
+    asyncio.run(scenario())
+    export_log(tmp_path / "service" / "store.db", tmp_path / "log.ndjson", LogFilter())
+    lines = [json.loads(line) for line in (tmp_path / "log.ndjson").read_text().splitlines()]
+    shown = [(line["bucket"], line["variant"]) for line in lines if line["position"] == POSITIONS[0]]
+    assert shown[:500] == shown[generator.VISITORS :]
+    assert {variant for _, variant in shown} == {"learnt", "holdout"}

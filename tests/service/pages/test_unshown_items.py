@@ -80,6 +80,17 @@ def test_the_largest_draws_have_the_law_of_sorted_draws(beta: tuple[float, float
     assert min(ks_2samp(ours[:, k], fewer[:, k]).pvalue for k in range(3)) < FALSE_ALARM
 
 
+@pytest.mark.parametrize("exponential", [0.0, 1e3])
+@pytest.mark.parametrize("beta", [(1.0, 12.0), (2.5, 4.0), (1e5, 9e5)])
+def test_the_rarest_draws_are_finite(beta: tuple[float, float], exponential: float) -> None:
+    class Rare:
+        def standard_exponential(self, size: int) -> Any:
+            return np.full(size, exponential)
+
+    theta = largest_draws(np.array(beta), 1, 1, Rare())  # type: ignore[arg-type]
+    assert 0.0 <= theta[0] <= 1.0
+
+
 def test_an_item_gets_a_row_when_it_is_shown_or_has_a_prior() -> None:
     model = page(0, segments=("new",), specs={"g": ItemSpec(prior=ItemPrior(1.0, 5.0))})
     shown = {item for item in choose(model) if item >= 3}

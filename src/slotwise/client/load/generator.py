@@ -28,7 +28,13 @@ from slotwise.client.load.visitors import Visitors
 PROGRESS_INTERVAL = 0.5  # seconds between two progress reports
 RESPONSE_TIMEOUT = 10.0  # seconds without any response after which the load stops
 ERROR_PAUSE = 0.1  # seconds after an error, so that a service that is down does not get a flood of requests
+VISITORS, VISITS = 1_000, 5  # so many visitors come by turns, so many times each; then others follow
 T = TypeVar("T")
+
+
+def unit_of(number: int) -> int:
+    """The visitor of a round."""
+    return number // (VISITORS * VISITS) * VISITORS + number % VISITORS
 
 
 class LoadPlan(NamedTuple):
@@ -119,7 +125,7 @@ class LoadGenerator:
         while not self.stopped and self._started_rounds != self.plan.rounds:
             number = self._started_rounds
             self._started_rounds += 1
-            await self._run_round(connection, await self._scheduled(number))
+            await self._run_round(connection, unit_of(number), await self._scheduled(number))
 
     async def _scheduled(self, number: int) -> float:
         """Wait until the scheduled time of a round and return that time. It may lie in the past."""
@@ -131,9 +137,9 @@ class LoadGenerator:
             await asyncio.sleep(due - now)
         return due
 
-    async def _run_round(self, connection: FastConnection, due: float) -> None:
+    async def _run_round(self, connection: FastConnection, unit: int, due: float) -> None:
         try:
-            status, content = await connection.post(self._path, b"{}")
+            status, content = await connection.post(self._path, b'{"unit":"visitor %d"}' % unit)
         except ConnectionLost as error:
             return await self._count_error(str(error))
         self._last_response = time.perf_counter()

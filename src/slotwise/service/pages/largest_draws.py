@@ -7,6 +7,7 @@ import numpy as np
 from slotwise.checks import Floats
 
 NEARLY_NORMAL = 1e4  # if both parameters of a Beta law are larger, it is normal for all purposes
+_LEAST, _MOST = 1e-30, 1.0 - 1e-16  # of a probability, so that all quantiles are finite
 _STANDARD = NormalDist()
 
 
@@ -23,7 +24,7 @@ def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> 
     others are uniform below it.
     """
     gaps = rng.standard_exponential(size) / np.arange(n, n - size, -1)
-    above = -np.expm1(-np.cumsum(gaps))  # the probability that a draw is larger
+    above = np.clip(-np.expm1(-gaps.cumsum()), _LEAST, _MOST)  # the probability that a draw is larger
     a, b = beta.tolist()
     if a == 1.0:
         return np.asarray(-np.expm1(np.log(above) / b))
@@ -33,7 +34,7 @@ def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> 
         return np.asarray(betainccinv(a, b, above))
     mean = a / (a + b)
     deviation = (mean * (1.0 - mean) / (a + b + 1.0)) ** 0.5
-    return np.array([mean - deviation * _STANDARD.inv_cdf(p) for p in above.tolist()])
+    return np.array([mean - deviation * _STANDARD.inv_cdf(probability) for probability in above.tolist()])
 
 
 def _is_simple(a: float, b: float) -> bool:

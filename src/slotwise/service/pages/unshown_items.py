@@ -115,9 +115,18 @@ class UnshownItems:
         return self._masks[segment]
 
 
+def _distinct(n: int, size: int, rng: np.random.Generator) -> Ints:
+    """Distinct numbers below n, in random order. If few of many are needed, this is faster than `choice`."""
+    while size * size < n:
+        numbers = (n * rng.random(size)).astype(np.int64)
+        if len(set(numbers.tolist())) == size:
+            return numbers
+    return rng.choice(n, size, replace=False)
+
+
 def _draw_largest(beta: Floats, items: Ints, size: int, rng: np.random.Generator) -> ExtraItems:
     """The largest draws of exchangeable items. Each belongs to a random item."""
-    return ExtraItems(items[rng.choice(items.size, size, replace=False)], largest_draws(beta, items.size, size, rng))
+    return ExtraItems(items[_distinct(items.size, size, rng)], largest_draws(beta, items.size, size, rng))
 
 
 def _fill_display(items: Ints, n_free: int, pins: Ints, rules: ItemRules) -> bool:

@@ -11,6 +11,7 @@ class LogLine(Struct):
     """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
 
     `bucket` is one of 512 groups of units. `value` is that of a click on the item when the display was issued.
+    `propensity` is the probability with which the item was shown there, or null if it is not known.
     """
 
     display: str
@@ -25,6 +26,7 @@ class LogLine(Struct):
     variant: str
     bucket: int
     value: float
+    propensity: float | None
 
 
 def log_line(page: str, row: LogRow) -> LogLine:
@@ -44,6 +46,7 @@ def log_line(page: str, row: LogRow) -> LogLine:
         row.variant,
         row.bucket,
         row.value,
+        row.propensity,
     )
 
 
@@ -52,4 +55,5 @@ def parquet_schema() -> Any:
     import pyarrow
 
     types: dict[Any, Any] = {str: pyarrow.string(), float: pyarrow.float64(), int: pyarrow.int64()}
+    types[float | None] = types[float]
     return pyarrow.schema([(name, types[type_]) for name, type_ in LogLine.__annotations__.items()])

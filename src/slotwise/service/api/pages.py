@@ -46,6 +46,7 @@ class PageView(Struct):
     half_life: float | None
     template: str | None
     most_per_category: int | None
+    propensities: bool
     pins: dict[str, dict[str, str | Pin]]
     items: list[PageItem]
 

@@ -94,6 +94,13 @@ def arrange_draw(
     arrange_among(theta, kappa, allowed, pins, limit, display)
 
 
+@kernel(nogil=False)
+def arrange_draws(scores: Scores, extra: ExtraItems, place: DisplayPlace, rules: DisplayRules, displays: Ints) -> None:
+    """Fill a display by each draw: draws x positions."""
+    for draw in range(displays.shape[0]):
+        arrange_draw(scores, draw, extra, place, rules, displays[draw])
+
+
 @kernel
 def _candidates(leaders: Int32s, extra_items: Ints, rules: DisplayRules) -> Ints:
     """The items that can be in the display: pinned and preferred items, enough leaders, and then all extra items.

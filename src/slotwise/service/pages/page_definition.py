@@ -51,6 +51,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     half_life: Seconds | None = None
     template: Name | None = None
     most_per_category: MostPerCategory | None = None
+    propensities: bool = True
 
     def all_layouts(self) -> dict[str, list[str]]:
         """The positions of every layout, as {layout: positions}. A request that names no layout gets the first one."""
@@ -111,6 +112,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     half_life: Seconds | UnsetType | None = UNSET
     template: Name | UnsetType | None = UNSET
     most_per_category: MostPerCategory | UnsetType | None = UNSET
+    propensities: bool | UnsetType = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The definition with these changes. `positions` replaces `layouts`, and the other way round."""

@@ -15,7 +15,7 @@ from slotwise.jit import direct
 from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
 from slotwise.service.fading import weight
-from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw
+from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw, arrange_draws
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
@@ -29,7 +29,8 @@ from slotwise.service.pages.page_ensemble import (
     from_draws,
     from_point_estimates,
 )
-from slotwise.service.pages.unshown_items import UnshownItems
+from slotwise.service.pages.propensities import PickedDisplays
+from slotwise.service.pages.unshown_items import NO_EXTRA_ITEMS, UnshownItems
 from slotwise.service.store.interface import CountRows, Display, DisplayChange, PageCounts
 from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 
@@ -136,6 +137,25 @@ class PageLearner:
             rules,
             layout.display,
         )
+
+    def picked_displays(
+        self, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules
+    ) -> PickedDisplays:
+        """The displays of all picks, with the probability of each. Not for displays for which `draws_items`."""
+        ensemble, n_draws = self._ensemble, len(self._ensemble.beta)
+        chances = np.full(n_draws, 1.0 / n_draws)
+        plan = ensemble.plans.get((segment, layout.name))
+        if plan is not None and plan.layout is layout and plan.most_per_category == rules.items.most_per_category:
+            from_draws = np.array(plan.draw_chances)
+            planned = np.diff([0.0, *plan.until[:-1], 1.0]) * (1.0 - from_draws.mean())
+            chances = np.concatenate([chances * from_draws, planned])
+        displays = np.empty((chances.size, layout.display.size), np.int64)
+        place = DisplayPlace(segment, ensemble.rows, layout.columns)
+        arrange_draws(ensemble.scores, NO_EXTRA_ITEMS, place, rules, displays[:n_draws])
+        for pick in range(n_draws, chances.size):
+            self.fill(pick, layout, segment, active, rules)
+            displays[pick] = layout.display
+        return PickedDisplays(displays.astype(np.int32), chances)
 
     def _random(self) -> float:
         if not self._uniforms:

@@ -35,6 +35,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.page_pins import PinnedItems, PinsInEffect
+from slotwise.service.pages.propensities import PickedDisplays, random_order
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
@@ -53,6 +54,7 @@ from slotwise.service.templates.template_counts import PageBlock, page_block
 
 DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
 _BYTES_OF_PAGE, _BYTES_OF_ITEM = 16_000, 200  # rough, without counts and draws; a page of 50 items takes 48 kB
+MOST_PICKED = 8  # constraints of a page whose displays are kept for propensities; with 64 draws, each takes 3 kB
 _DEFAULT_SPEC = ItemSpec()
 _ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
@@ -231,28 +233,64 @@ class PageModel:
         self, layout: Layout, segment: int, variant: str, constraints: _Constraints, restricted: bool
     ) -> Arrangement:
         """Arrange items by the rule of the variant. If possible, this is the arrangement of an earlier display."""
-        learner = self._learner
+        learner, reason = self._learner, self._reason(variant, restricted)
         if variant != "learnt" or not learner.learns or not self.specs:
-            self._fill(layout, variant, constraints)
-            return self._filled(layout, constraints, self._reason(variant, restricted))
+            at_random = self._fill(layout, variant, constraints)
+            return self._filled(layout, constraints, reason, self._rule_propensities(layout, constraints, at_random))
         pick = learner.pick(layout, segment, constraints.rules.most_per_category)
-        arranged, active = None, self._active.last
-        if constraints.of_page and not learner.draws_items(segment, constraints.allowed, active):
+        arranged, active, wanted = None, self._active.last, self.page.body.spec.propensities
+        from_list = (constraints.of_page or wanted) and not learner.draws_items(segment, constraints.allowed, active)
+        if constraints.of_page and from_list:
             arranged = self._arranged.get((layout.name, segment))
             if arranged is None:
                 arranged = self._arranged[layout.name, segment] = {}
             if (known := arranged.get(pick)) is not None:
                 return known
         rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
-        learner.fill(pick, layout, segment, active, rules)
-        arrangement = self._filled(layout, constraints, self._reason(variant, restricted))
+        propensities = None
+        if wanted and from_list:
+            picked = self._picked_displays(layout, segment, constraints, rules)
+            learner.fill(pick, layout, segment, active, rules)
+            propensities = picked.propensities(layout.display)
+        else:
+            learner.fill(pick, layout, segment, active, rules)
+        arrangement = self._filled(layout, constraints, reason, propensities)
         if arranged is not None:
             self._kept_arrangements.add(arranged, pick, arrangement)
         return arrangement
 
-    def _filled(self, layout: Layout, constraints: _Constraints, reason: str) -> Arrangement:
+    def _rule_propensities(self, layout: Layout, constraints: _Constraints, at_random: bool) -> list[float] | None:
+        """The propensities of the display that was just filled without what was learnt."""
+        if not self.page.body.spec.propensities:
+            return None
+        if not at_random:
+            return [1.0] * len(layout.positions)
+        return random_order(constraints.allowed, constraints.pins, constraints.rules, layout.display)
+
+    def _picked_displays(
+        self, layout: Layout, segment: int, constraints: _Constraints, rules: DisplayRules
+    ) -> PickedDisplays:
+        """All displays from which one is picked under these constraints. Those of the last few constraints are kept."""
+        key: tuple[object, ...] = layout.name, segment
+        if not constraints.of_page:
+            most = constraints.rules.most_per_category
+            key = layout.name, segment, constraints.allowed.tobytes(), constraints.pins.tobytes(), most
+        known = self._picked.get(key)
+        if known is None:
+            known = self._learner.picked_displays(layout, segment, self._active.last, rules)
+            if len(self._picked) >= MOST_PICKED:
+                del self._picked[next(iter(self._picked))]
+            self._picked[key] = known
+        return known
+
+    def _filled(
+        self, layout: Layout, constraints: _Constraints, reason: str, propensities: list[float] | None
+    ) -> Arrangement:
         """The display that was just filled for the layout."""
         entries = self._entries(layout, constraints, reason)
+        if propensities is not None:
+            for entry in entries:
+                entry.propensity = propensities[layout.index_of[entry.position]]
         over_limit = self._over_limit(constraints.pinned.values(), constraints.rules)
         return Arrangement(entries, _positions_left_out(layout, entries), over_limit=over_limit)
 
@@ -260,18 +298,24 @@ class PageModel:
         """Call this when the ensemble, the items or the definition of the page have changed."""
         self._page_constraints: dict[str, _Constraints] = {}  # by layout
         self._arranged: dict[tuple[str, int], dict[int, Arrangement]] = {}  # (layout, segment) -> pick -> arrangement
+        self._picked: dict[tuple[object, ...], PickedDisplays] = {}  # by layout, segment and constraints
 
-    def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> None:
-        """Fill the display of the layout without what was learnt, and whatever the values of items are."""
+    def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> bool:
+        """Fill the display of the layout without what was learnt, and whatever the values of items are.
+
+        Returns whether the order is random.
+        """
         allowed, pins, rules = constraints.allowed, constraints.pins, constraints.rules
         if rules.values.size:
             rules = rules._replace(values=NO_RULES.values)
         if not self.specs:
             layout.display.fill(EMPTY)
-        else:  # a policy that does not learn shows items at random
-            at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
-            scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-            arrange_among(scores, layout.in_order, allowed, pins, rules, layout.display)
+            return False
+        # a policy that does not learn shows items at random
+        at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
+        scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
+        arrange_among(scores, layout.in_order, allowed, pins, rules, layout.display)
+        return at_random
 
     def _default_scores(self) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""

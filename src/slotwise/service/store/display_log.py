@@ -268,6 +268,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             entry.value,
             entry.position,
             items[entry.item],
+            entry.propensity,
             totals.displays > 0,
             bool(registers.clicked >> index & 1),
             registers.discarded,

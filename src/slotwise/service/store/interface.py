@@ -193,6 +193,7 @@ class LogRow(NamedTuple):
     value: float
     position: str
     item: str
+    propensity: float | None
     counted: bool
     clicked: bool
     discarded: bool

@@ -213,7 +213,9 @@ def test_a_rejected_request_is_an_error(apply, service: Process, page: str) -> N
     assert apply(FIRST).exit_code == 0
     apply('positions = ["hero"]\nretention = 5').assert_refused("retention: 5 ", "click_window")
     names = [f"name{k}" for k in range(50)]
-    most = MOST_COUNTS // (51 * 53)  # segments and none; positions, the two that were there before, and priors
+    most = MOST_COUNTS // (
+        51 * 51
+    )  # segments and none; positions and priors; the two positions before were never shown
     items = "\n".join(f"item{k} = {{}}" for k in range(most))
     result = apply(f"positions = {names}\nsegments = {names}\n[items]\n{items}")
     result.assert_refused(service.address, f"'item{most - 2}'", f"{most + 1:,} items")  # two items were there before

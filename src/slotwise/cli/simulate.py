@@ -28,7 +28,7 @@ VIEWS = ("log", "linear", "ratio")
         "slotwise simulate --policies examples/click_share.py,uniform --json",
         "slotwise simulate --theta .3,.2,.1 --kappa 1,.5 --rounds 1e6",
         "slotwise simulate --setting cascade --policies cascade_kl_ucb,pb_mhb",
-        "slotwise simulate --clicks dcm --attraction .5,.2,.1 --termination .8,.6 --policies dcm_kl_ucb,uniform",
+        "slotwise simulate --clicks dcm --attraction .5,.2,.1 --termination .8,.6",
     )
 )
 @options.with_option_group

@@ -28,7 +28,7 @@ def define(server: RunningServer, page: str, has_units: bool, has_values: bool) 
 
 
 def requests(page: str, has_units: bool, numbers: "count[int]") -> Callable[[], bytes | None]:
-    """Requests of different visitors, encoded beforehand."""
+    """Requests of different visitors, encoded before the measurement."""
     bodies = [json.dumps({"unit": f"visitor-{next(numbers):09}"} if has_units else {}) for _ in range(REQUESTS)]
     encoded = iter([encode_request(f"/v1/pages/{page}/recommendations", body.encode()) for body in bodies])
     return lambda: next(encoded, None)

@@ -173,7 +173,7 @@ def _weighted(theta: Floats, allowed: NDArray[np.bool_], values: Floats) -> Floa
 
 @kernel
 def _arrange_limited(score: Floats, free: Floats, n_free: int, pinned: Ints, rules: ItemRules, display: Ints) -> None:
-    """Like `arrange`, with at most so many items of each category.
+    """Like `arrange`, with a limit of the items of each category.
 
     The items that can be shown together are the independent sets of a matroid, so the greedy choice is the best one:
     at every rank, its item has the largest possible score. Hence no arrangement has a larger sum.
@@ -228,7 +228,7 @@ def _choose_limited(score: Floats, pinned: Ints, rules: ItemRules, chosen: Ints)
 
 @kernel
 def within_limit(display: Ints, rules: ItemRules) -> bool:
-    """Whether a display without empty positions has at most so many items of each category."""
+    """Whether a display without empty positions stays within the limit of each category."""
     categories, most = rules.categories, rules.most_per_category
     if most == NO_LIMIT or categories.size == 0:
         return True

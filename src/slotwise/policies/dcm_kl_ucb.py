@@ -3,48 +3,12 @@
 Katariya, Kveton, Szepesvari and Wen 2016, "DCM Bandits: Learning to Rank with Multiple Clicks".
 """
 
-import math
-from typing import NamedTuple
-
-import numpy as np
-
-from slotwise.arrange import arrange
-from slotwise.checks import Floats, Ints
+from slotwise.checks import Ints
 from slotwise.jit import kernel
-from slotwise.policies._observations import Observations, kl_indices, last_click, no_observations, observe
-from slotwise.policies._position_order import by_position
+from slotwise.policies._observations import last_click, observe
+from slotwise.policies.cascade_kl_ucb import Params, State, check, choose, init
 
-
-class Params(NamedTuple):
-    """Settings."""
-
-    c: float = 3.0  # the bounds have the level log t + c log log t
-
-
-def check(params: Params) -> str | None:
-    """An error message if the settings are invalid, else None."""
-    return None if 0.0 <= params.c < math.inf else f"c = {params.c!r} is not a number of at least 0"
-
-
-class State(NamedTuple):
-    """What visitors revealed of each item, and the upper bounds of the last round."""
-
-    seen: Observations
-    bounds: Floats
-    order: Floats  # scores of the positions: the first is the best
-
-
-@kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The state before the first round."""
-    return State(no_observations(n_items), np.zeros(n_items), by_position(n_positions))
-
-
-@kernel(inline=True)
-def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the items with the largest bounds. The first position must satisfy visitors most often."""
-    kl_indices(state.seen, params.c, rng, state.bounds)
-    arrange(state.bounds, state.order, display)
+__all__ = ["Params", "State", "check", "choose", "init", "update"]
 
 
 @kernel(inline=True)

@@ -4,58 +4,24 @@ Katariya, Kveton, Szepesvari, Vernade and Wen 2017, "Bernoulli Rank-1 Bandits fo
 """
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from slotwise.checks import Ints
-from slotwise.clickmodels._click_model import Feedback
 from slotwise.jit import kernel
 from slotwise.policies._observations import kl_index
 from slotwise.policies._rank1_elimination import (
     STAGE,
     SWEEPS,
-    Elimination,
     Side,
     begins_sweep,
     learn_cell,
     next_stage,
     observations_needed,
-    show_cell,
-    start,
 )
+from slotwise.policies.rank1_elim import FEEDBACK, Params, State, check, choose, init
 
-FEEDBACK = (Feedback.CELL,)
+__all__ = ["FEEDBACK", "Params", "State", "check", "choose", "init", "update"]
+
 _FACTOR = 16.0  # in stage l, every row and column has 16 * 4^l log n observations
-
-
-class Params(NamedTuple):
-    """Settings."""
-
-    horizon: float = 1e5  # n: bounds fail with a probability of the order of 1 / n
-
-
-class State(NamedTuple):
-    """The clicks of rows and columns, and where the algorithm is."""
-
-    elimination: Elimination
-
-
-def check(params: Params) -> str | None:
-    """An error message if the settings are invalid, else None."""
-    return None if 2.0 <= params.horizon < math.inf else f"horizon = {params.horizon!r} is not a number of at least 2"
-
-
-@kernel
-def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generator) -> State:
-    """The state before the first round."""
-    return State(start(n_items, n_positions))
-
-
-@kernel(inline=True)
-def choose(params: Params, state: State, rng: np.random.Generator, display: Ints) -> None:
-    """Show the next cell."""
-    show_cell(state.elimination, rng, display)
 
 
 @kernel(inline=True)

@@ -28,7 +28,7 @@ from slotwise.client.load.visitors import Visitors
 PROGRESS_INTERVAL = 0.5  # seconds between two progress reports
 RESPONSE_TIMEOUT = 10.0  # seconds without any response after which the load stops
 ERROR_PAUSE = 0.1  # seconds after an error, so that a service that is down does not get a flood of requests
-VISITORS, VISITS = 1_000, 5  # so many visitors come by turns, so many times each; then others follow
+VISITORS, VISITS = 1_000, 5  # 1,000 visitors take turns until each has come 5 times; then other visitors follow
 T = TypeVar("T")
 
 

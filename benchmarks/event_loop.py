@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Row, report
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http.access.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.listeners import bind
 from slotwise.service.http.server import GC_THRESHOLD, listening

@@ -29,7 +29,7 @@ from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
 from slotwise.checks import Floats
 from slotwise.paper.named_click_models import setting
-from slotwise.service import ensemble_refresher
+from slotwise.service.ensembles import ensemble_refresher
 from slotwise.service.http.server import serve
 from slotwise.service.settings import Settings
 

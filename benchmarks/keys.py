@@ -14,11 +14,11 @@ from benchmarks.epoll_client import encode_request, receive_body, repeat, send_r
 from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
 from slotwise.client.keys import StoreKeys
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http.access.access import DevAccess
+from slotwise.service.http.access.key_access import KeyAccess
 from slotwise.service.http.app import make_app
-from slotwise.service.http.key_access import KeyAccess
-from slotwise.service.key_changes import KeySpec, create_key
-from slotwise.service.keys import make_secret
+from slotwise.service.keys.api_keys import make_secret
+from slotwise.service.keys.key_changes import KeySpec, create_key
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.service import running
 

@@ -16,7 +16,7 @@ import pytest
 
 from slotwise.client.address import ServiceAddress
 from slotwise.client.sample import VISITORS
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.command_line import COMMAND
 from tests.waiting import HANG, wait_until
 

@@ -1,4 +1,4 @@
-"""`slotwise verify`; tests/service/test_verify.py has the tests of what it finds."""
+"""`slotwise verify`; tests/service/maintenance/test_verify.py has the tests of what it finds."""
 
 import sqlite3
 from pathlib import Path

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.clients.outage_visits import RATE, TIMEOUT
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG, wait_until

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http.access.access import DevAccess
+from slotwise.service.http.access.key_access import KeyAccess
 from slotwise.service.http.app import make_app
-from slotwise.service.http.key_access import KeyAccess
-from slotwise.service.key_changes import KeySpec, create_key
-from slotwise.service.keys import NewKey, Scope
+from slotwise.service.keys.api_keys import NewKey, Scope
+from slotwise.service.keys.key_changes import KeySpec, create_key
 from slotwise.service.service import Service, running
 from tests.command_line import COMMAND
 from tests.waiting import HANG, wait_until

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from slotwise.service.page_cache import FOLD_SECONDS
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.folded import NOTHING_FOLDED
+from slotwise.service.pages.page_cache import FOLD_SECONDS
 from slotwise.service.pages.page_definition import DAY, ItemSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.verify import verify
 from tests.service.running_service import START, Client, open_client, run_scenario
 
 MONTHS, ITEMS_A_MONTH, DISPLAYS = 36, 10, 12

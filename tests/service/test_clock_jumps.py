@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.service.running_service import Client, ManualClock, run_scenario
 
 HOUR = 3600.0

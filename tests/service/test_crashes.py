@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from slotwise.client.keys import StoreKeys
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.service.recording_visitors import Visitor, check
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG

@@ -9,11 +9,11 @@ import httpx
 import psutil
 import pytest
 
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.registers import Counting, EventKind, Registers
 from slotwise.service.store.interface import Display, DisplayEntry, Event, Ledger
 from slotwise.service.store.sqlite import SqliteStore
-from slotwise.service.verify import verify
 from tests.service.running_service import Process, process
 from tests.waiting import wait_until
 

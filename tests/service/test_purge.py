@@ -13,10 +13,10 @@ import pytest
 
 from slotwise.service.errors import NotFound
 from slotwise.service.history import DEV
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.store import page_purge
 from slotwise.service.store.interface import Ledger, Purge
 from slotwise.service.store.sqlite import SqliteStore
-from slotwise.service.verify import verify
 from tests.service.running_service import START, Client, ManualClock, Process, open_client, run_scenario
 from tests.waiting import until
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Event
-from slotwise.service.verify import verify
 from tests.service.running_service import POSITIONS, START, Client, ManualClock, open_client
 
 HOUR = 3600.0

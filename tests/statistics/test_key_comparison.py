@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from slotwise.service.key_cache import KeyCache
-from slotwise.service.keys import PREFIX, _checksum, is_well_formed, make_key
+from slotwise.service.keys.api_keys import PREFIX, _checksum, is_well_formed, make_key
+from slotwise.service.keys.key_cache import KeyCache
 
 LOOKUPS = 200_000
 LIMIT = 5.0

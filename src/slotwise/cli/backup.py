@@ -11,7 +11,7 @@ from slotwise.cli import _options as options
 from slotwise.cli._app import app
 
 if TYPE_CHECKING:
-    from slotwise.service.backup import Copied
+    from slotwise.service.maintenance.backup import Copied
 
 
 @app.command(epilog=options.examples("slotwise backup shop-backup.db --store sqlite:///shop.db"))
@@ -22,7 +22,7 @@ def backup(
     as_json: options.Json = False,
 ) -> None:
     """Copy a store to a file, while a service may run on the store, and check the copy."""
-    from slotwise.service.backup import back_up
+    from slotwise.service.maintenance.backup import back_up
     from slotwise.service.store.sqlite import path_of
 
     with console.progress("copying", quiet) as report:
@@ -39,7 +39,7 @@ def restore(
     as_json: options.Json = False,
 ) -> None:
     """Check a backup, and make it the store. No service may run on the store."""
-    from slotwise.service.backup import restore as restore_store
+    from slotwise.service.maintenance.backup import restore as restore_store
     from slotwise.service.store.sqlite import path_of
 
     with console.progress("restoring", quiet) as report:

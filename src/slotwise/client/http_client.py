@@ -13,7 +13,7 @@ import msgspec
 from slotwise.checks import BadInput
 from slotwise.client.address import ServiceAddress
 from slotwise.service.errors import STARTING
-from slotwise.service.keys import is_well_formed
+from slotwise.service.keys.api_keys import is_well_formed
 
 TIMEOUT, START_SECONDS = 30.0, 120.0
 _CHUNK = 1 << 16  # bytes that are read at once

@@ -15,8 +15,8 @@ from slotwise.service.api.history import read_history
 from slotwise.service.api.keys import view_key
 from slotwise.service.errors import ServiceError
 from slotwise.service.history import STORE, Author
-from slotwise.service.key_changes import KeySpec, create_key, revoke_key, rotate_key
-from slotwise.service.keys import NewKey
+from slotwise.service.keys.api_keys import NewKey
+from slotwise.service.keys.key_changes import KeySpec, create_key, revoke_key, rotate_key
 from slotwise.service.store.direct_keys import change_keys, create_store
 from slotwise.service.store.interface import KeyLedger
 

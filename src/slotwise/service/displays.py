@@ -6,9 +6,9 @@ from typing import NamedTuple
 from slotwise.service.clock import Clock
 from slotwise.service.errors import Conflict, Forbidden, StoreDown
 from slotwise.service.ids import RandomIds
-from slotwise.service.keys import ApiKey
+from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.metrics import Metrics
-from slotwise.service.page_cache import PageCache
+from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventStatus

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from slotwise.service.keys import ApiKey
+from slotwise.service.keys.api_keys import ApiKey
 
 Action = Literal[
     "page", "archive", "item", "items", "state", "purge", "purged", "create_key", "revoke_key", "rotate_key"

@@ -15,20 +15,20 @@ from slotwise.checks import Floats
 from slotwise.compilation_progress import watch_compilation
 from slotwise.service.clock import Clock, machine_clock
 from slotwise.service.displays import Displays, IssuedDisplay
-from slotwise.service.ensemble_refresher import SHARE, Refresher
+from slotwise.service.ensembles.ensemble_refresher import SHARE, Refresher
 from slotwise.service.history import DEV, Author
-from slotwise.service.housekeeping import Housekeeping
-from slotwise.service.insights_cache import InsightsCache
-from slotwise.service.key_cache import KeyCache
-from slotwise.service.keys import ApiKey
+from slotwise.service.insights.insights import Insights
+from slotwise.service.insights.insights_cache import InsightsCache
+from slotwise.service.keys.api_keys import ApiKey
+from slotwise.service.keys.key_cache import KeyCache
+from slotwise.service.maintenance.housekeeping import Housekeeping
+from slotwise.service.maintenance.purger import Purger
 from slotwise.service.metrics import Metrics
-from slotwise.service.page_cache import PageCache
-from slotwise.service.pages.insights import Insights
+from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
-from slotwise.service.purger import Purger
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.interface import (
     Display,

@@ -20,7 +20,7 @@ from slotwise.client.load import generator
 from slotwise.client.load.generator import LoadGenerator, LoadPlan
 from slotwise.client.load.report import LoadReport
 from slotwise.client.load.visitors import Visitors
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http.access.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.server import bind
 from slotwise.service.http.server import listening as serving_on

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 
 

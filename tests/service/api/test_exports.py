@@ -16,9 +16,9 @@ import pytest
 
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK, PARQUET_FILES
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.sqlite_ledger import SqliteLedger
-from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 
 
@@ -208,7 +208,7 @@ def test_insights_of_a_page_with_very_many_rows_have_fewer_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All draws at once would take gigabytes; with few draws there are no intervals."""
-    monkeypatch.setattr("slotwise.service.pages.insights._NUMBERS_DRAWN", 100)
+    monkeypatch.setattr("slotwise.service.insights.insights._NUMBERS_DRAWN", 100)
 
     async def scenario(client: Client) -> None:
         await client.page()
@@ -450,7 +450,7 @@ def test_the_first_click_triggers_no_compilation() -> None:
         "from slotwise.counts import empty, restore, shift_many\n"
         "from slotwise.inference.sampling.ensemble_draws import record_draws\n"
         "from slotwise.service.pages.compiler import compile_kernels\n"
-        "from slotwise.service.pages.arrange_draw import arrange_draw\n"
+        "from slotwise.service.ensembles.arrange_draw import arrange_draw\n"
         "compile_kernels()\n"
         "kernels = empty, restore, shift_many, arrange_draw, record_draws\n"
         "print(*(len(getattr(kernel, 'signatures', '1')) for kernel in kernels))\n"

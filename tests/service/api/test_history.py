@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from slotwise.service.history import MOST_CHANGES, author_of
-from slotwise.service.keys import make_key
-from slotwise.service.verify import verify
+from slotwise.service.keys.api_keys import make_key
+from slotwise.service.maintenance.verify import verify
 from tests.service.running_service import START, Client, Process, run_scenario
 
 HISTORY = "/v1/pages/shop/history"

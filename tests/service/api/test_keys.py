@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slotwise.service.keys import is_well_formed
+from slotwise.service.keys.api_keys import is_well_formed
 from tests.service.running_service import Client, run_scenario
 
 BROWSER = {"name": "web", "scopes": ["browser"], "pages": ["shop"], "origins": ["https://shop.example"]}

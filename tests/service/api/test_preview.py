@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.service.running_service import Client, run_scenario
 
 RECOMMEND, PREVIEW = "/v1/pages/shop/recommendations", "/v1/pages/shop/recommendations?preview=true"

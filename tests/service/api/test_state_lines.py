@@ -15,13 +15,13 @@ import pytest
 
 from slotwise.client.http_client import HttpClient
 from slotwise.client.state_file import export_state, import_state
-from slotwise.service import page_cache
 from slotwise.service.api.state import MOST_CELLS
-from slotwise.service.http import body_file
-from slotwise.service.http.body_file import BODIES
+from slotwise.service.http.bodies import body_file
+from slotwise.service.http.bodies.body_file import BODIES
+from slotwise.service.maintenance.verify import verify
+from slotwise.service.pages import page_cache
 from slotwise.service.store import snapshot_table
 from slotwise.service.store.sqlite import SqliteStore
-from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, Process, process, run_scenario
 from tests.waiting import HANG, until
 

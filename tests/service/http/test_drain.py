@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.store.sqlite import read_store
-from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG, wait_until
 

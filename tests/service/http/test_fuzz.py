@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from slotwise.client.keys import StoreKeys
-from slotwise.service.keys import SCOPES
-from slotwise.service.verify import verify
+from slotwise.service.keys.api_keys import SCOPES
+from slotwise.service.maintenance.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 
 # A schema cannot express that names must exist, that fields must agree (422), or that a version must be current: valid

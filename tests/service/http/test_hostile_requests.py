@@ -14,7 +14,7 @@ import httpx
 import psutil
 import pytest
 
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http.access.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.headers import header_values
 from slotwise.service.http.listeners import bind

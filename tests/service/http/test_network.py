@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from slotwise.checks import BadInput
-from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.listeners import bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.tls import CertificateFiles

@@ -9,7 +9,7 @@ import pytest
 
 from slotwise.service.api.route import Response
 from slotwise.service.http.request_log import MOST_WARNINGS, RequestLog, request_id
-from slotwise.service.keys import make_secret
+from slotwise.service.keys.api_keys import make_secret
 from slotwise.service.log_output import JsonLines, TextLines, fields_of
 from slotwise.service.tokens import TokenClaims, Tokens
 from tests.service.running_service import ITEMS, POSITIONS, Client, Process, process, run_scenario

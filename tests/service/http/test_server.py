@@ -16,7 +16,7 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.service.http.listeners import bind
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.command_line import COMMAND
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG, wait_until

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from slotwise.service.http import connection, large_response
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http import connection
+from slotwise.service.http.access.access import DevAccess
 from slotwise.service.http.app import make_app
+from slotwise.service.http.bodies import large_response
 from slotwise.service.http.listeners import bind
 from slotwise.service.http.server import listening
 from tests.service.running_service import Client, open_client

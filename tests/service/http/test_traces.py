@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from slotwise.service.http.access import DevAccess
+from slotwise.service.http.access.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.traces import TracedApp, trace_commits
 from tests.service.running_service import open_client

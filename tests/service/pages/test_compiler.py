@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from slotwise.policies import bc_mpts
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.compiler import compile_in_child, compile_kernels
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import Event
-from slotwise.service.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 from tests.waiting import HANG
 

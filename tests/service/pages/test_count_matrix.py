@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from slotwise.service.fading import weight
 from slotwise.service.pages import count_matrix
 from slotwise.service.pages.count_matrix import PRIOR, CountMatrix
+from slotwise.service.pages.fading import weight
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.registers import Counting, EntryChange, Registers
 from slotwise.service.store.interface import CellCounts, Display, DisplayChange, DisplayEntry, PageCounts

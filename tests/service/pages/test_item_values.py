@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules
+from slotwise.service.ensembles.arrange_draw import DisplayRules
+from slotwise.service.ensembles.page_ensemble import SMALL
+from slotwise.service.ensembles.unshown_items import MOST_COMPARED, MOST_VALUABLE, UnshownItems
 from slotwise.service.errors import TooFewItems
-from slotwise.service.pages.arrange_draw import DisplayRules
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
-from slotwise.service.pages.page_ensemble import SMALL
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.pages.unshown_items import MOST_COMPARED, MOST_VALUABLE, UnshownItems
 from slotwise.service.store.interface import CellCounts, Display, PageCounts, StoredPage
 
 NAMES, POSITIONS = "abcdef", ["one", "two", "three"]

@@ -13,7 +13,8 @@ import pytest
 
 from slotwise.checks import BadInput, Floats
 from slotwise.service.errors import NotFound, ServiceError, StaleVersion, StoreDown
-from slotwise.service.keys import ApiKey, revoked
+from slotwise.service.keys.api_keys import ApiKey, revoked
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import Counting, EventKind, Registers
@@ -27,7 +28,6 @@ from slotwise.service.store.interface import (
 )
 from slotwise.service.store.migrations import MIGRATIONS
 from slotwise.service.store.sqlite import SqliteStore
-from slotwise.service.verify import verify
 
 STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteStore(folder / "store.db")}
 BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from slotwise.service.verify import verify
+from slotwise.service.maintenance.verify import verify
 from tests.command_line import run_process
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import wait_until

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from slotwise.service.errors import Conflict, NotFound
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPatch, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import DROP_MARGIN
@@ -26,7 +27,6 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
 from slotwise.service.store.interface import CellCounts, Event, StoredPage
-from slotwise.service.verify import verify
 from tests.service.reference_model import PlainDisplay, PlainModel, PlainPage
 from tests.service.running_service import ITEMS, POSITIONS, ManualClock
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from slotwise.service.api.route import NOT_FOUND, Call, Response, Route
-from slotwise.service.pages.insights import Insights
+from slotwise.service.insights.insights import Insights
 from slotwise.service.templates.template_insight import visible_to
 
 

@@ -6,8 +6,8 @@ from msgspec import Meta, Struct
 
 from slotwise.service.api.route import Call, Response, Route
 from slotwise.service.errors import Forbidden
-from slotwise.service.key_changes import KeySpec, Rotation, create_key, revoke_key, rotate_key
-from slotwise.service.keys import ApiKey, NewKey, Scope
+from slotwise.service.keys.api_keys import ApiKey, NewKey, Scope
+from slotwise.service.keys.key_changes import KeySpec, Rotation, create_key, revoke_key, rotate_key
 
 
 class KeyView(Struct):

@@ -17,7 +17,7 @@ from slotwise.service.errors import (
     NotFound,
     raise_field_errors,
 )
-from slotwise.service.keys import ApiKey
+from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.pages.limits import Name
 from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec, Pin

@@ -22,7 +22,7 @@ from slotwise.service.api import (
     state_lines,
 )
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
-from slotwise.service.http.access import Access
+from slotwise.service.http.access.access import Access
 from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found

@@ -19,7 +19,7 @@ import uvicorn
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.problems import MEDIA_TYPE, Problem
 from slotwise.service.http.rejections import Rejections
 

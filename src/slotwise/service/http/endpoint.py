@@ -12,14 +12,14 @@ from starlette.types import Receive, Scope
 from slotwise.service.api.route import PATH_TYPES, Call, Response, Route
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import Refused, Unauthorized
-from slotwise.service.http.access import Access
-from slotwise.service.http.body_file import BodyFileReader
+from slotwise.service.http.access.access import Access
+from slotwise.service.http.bodies.body_file import BodyFileReader
+from slotwise.service.http.bodies.large_body import LARGE, PieceDecoder
+from slotwise.service.http.bodies.large_response import LargeResponses
+from slotwise.service.http.bodies.request_body import BodyReader
 from slotwise.service.http.encoding import encode
 from slotwise.service.http.headers import header_values
-from slotwise.service.http.large_body import LARGE, PieceDecoder
-from slotwise.service.http.large_response import LargeResponses
 from slotwise.service.http.problems import Problem, problem_of
-from slotwise.service.http.request_body import BodyReader
 from slotwise.service.http.request_log import RequestLog, logs_every_request, request_id
 from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slotwise.checks import BadInput
-from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.tls import CertificateFiles
 
 BACKLOG = 1024  # connections that wait to be accepted

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from slotwise.checks import BadInput
-from slotwise.service.http.access import check_address
-from slotwise.service.http.forwarding import TrustedProxies
+from slotwise.service.http.access.access import check_address
+from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.listeners import Network
 from slotwise.service.http.tls import CertificateFiles
 from slotwise.service.settings import Settings

@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
-from slotwise.service.http.access import Access
+from slotwise.service.http.access.access import Access
 from slotwise.service.http.endpoint import Endpoint
 from slotwise.service.http.problems import Problem
 from slotwise.service.http.send_response import send_response

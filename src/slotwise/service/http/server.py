@@ -17,11 +17,11 @@ from starlette.types import ASGIApp
 from slotwise.extras import require
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
-from slotwise.service.http.access import LOOPBACK, Access, DevAccess, OpenAccess
+from slotwise.service.http.access.access import LOOPBACK, Access, DevAccess, OpenAccess
+from slotwise.service.http.access.forwarding import TrustedProxies
+from slotwise.service.http.access.key_access import key_access
 from slotwise.service.http.app import make_app, make_metrics_app
 from slotwise.service.http.connection import HEAD_SECONDS, Connection, ConnectionConfig
-from slotwise.service.http.forwarding import TrustedProxies
-from slotwise.service.http.key_access import key_access
 from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.rejections import Rejections

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
 from slotwise.counts import CountArrays, Counts, empty, restore, shift_many
-from slotwise.service.fading import weight
+from slotwise.service.pages.fading import weight
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.store.interface import CellCounts, CountRows, Display, DisplayChange, PageCounts

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from slotwise.item_terms import MOST_VALUE
-from slotwise.service.fading import EPOCHS_PER_HALF_LIFE
+from slotwise.service.pages.fading import EPOCHS_PER_HALF_LIFE
 from slotwise.service.pages.limits import (
     MOST_ITEMS,
     MOST_LAYOUTS,

@@ -14,23 +14,23 @@ from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.jit import direct
 from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
-from slotwise.service.fading import weight
-from slotwise.service.pages.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw, arrange_draws
-from slotwise.service.pages.count_matrix import CountMatrix, cell_array
-from slotwise.service.pages.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
-from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
-from slotwise.service.pages.largest_draws import load_quantiles
-from slotwise.service.pages.layout import Layout
-from slotwise.service.pages.page_definition import ItemSpec, PageBody
-from slotwise.service.pages.page_ensemble import (
+from slotwise.service.ensembles.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw, arrange_draws
+from slotwise.service.ensembles.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
+from slotwise.service.ensembles.largest_draws import load_quantiles
+from slotwise.service.ensembles.page_ensemble import (
     EnsembleGroups,
     PageEnsemble,
     RowsAndColumns,
     from_draws,
     from_point_estimates,
 )
-from slotwise.service.pages.propensities import PickedDisplays
-from slotwise.service.pages.unshown_items import NO_EXTRA_ITEMS, UnshownItems
+from slotwise.service.ensembles.propensities import PickedDisplays
+from slotwise.service.ensembles.unshown_items import NO_EXTRA_ITEMS, UnshownItems
+from slotwise.service.pages.count_matrix import CountMatrix, cell_array
+from slotwise.service.pages.fading import weight
+from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
+from slotwise.service.pages.layout import Layout
+from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.store.interface import CountRows, Display, DisplayChange, PageCounts
 from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 

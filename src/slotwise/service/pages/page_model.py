@@ -24,18 +24,18 @@ from slotwise.arrange import (
 from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
 from slotwise.item_terms import ItemTerms
+from slotwise.service.ensembles.arrange_draw import DisplayRules
+from slotwise.service.ensembles.arrangement_cache import ArrangementCache
+from slotwise.service.ensembles.page_ensemble import PageEnsemble
+from slotwise.service.ensembles.propensities import PickedDisplays, random_order
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
-from slotwise.service.pages.arrange_draw import DisplayRules
-from slotwise.service.pages.arrangement_cache import ArrangementCache
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
-from slotwise.service.pages.page_ensemble import PageEnsemble
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.page_pins import PinnedItems, PinsInEffect
-from slotwise.service.pages.propensities import PickedDisplays, random_order
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers

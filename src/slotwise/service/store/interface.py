@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from slotwise.checks import Floats
 from slotwise.service.history import Action, Author, Change
-from slotwise.service.keys import ApiKey
+from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.service.keys import ApiKey
+from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.store.checksums import Checksums
 
 _COLUMNS = ("id", "digest", "name", "scopes", "pages", "origins", "rate", "created", "expires", "revoked", "last_used")

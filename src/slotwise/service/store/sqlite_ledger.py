@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from slotwise.service.fading import weight, weights
+from slotwise.service.pages.fading import weight, weights
 from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes

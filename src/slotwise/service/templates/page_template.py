@@ -8,7 +8,7 @@ import numpy as np
 from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.inference.sampling.template_draws import TemplateDraws, draw_template
 from slotwise.policies._ensemble_source import GROWTH
-from slotwise.service.pages.draws_due import FAR, NO_DRAWS, CountsVersion, Growth
+from slotwise.service.ensembles.draws_due import FAR, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.templates.template_counts import Column, TemplateCounts
 
 _BYTES = 2_000  # rough, without draws

@@ -11,7 +11,7 @@ import numpy as np
 
 from slotwise.checks import Floats
 from slotwise.counts import CountArrays, empty, restore
-from slotwise.service.fading import weight
+from slotwise.service.pages.fading import weight
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.store.interface import Ledger, PageCounts, StoredPage
 

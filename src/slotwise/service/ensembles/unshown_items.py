@@ -1,0 +1,140 @@
+"""Items without a row in the ensemble. They take part in a display with draws that are made for it.
+
+Items without counts and without a prior of their own are exchangeable: their thetas are independent draws from the same
+law. So only the largest draws matter, and each of them belongs to a random one of these items. Their number does not
+change the time that this takes.
+
+With values or categories, more of the draws matter. Up to MOST_COMPARED items are then compared one by one. If there
+are more, those with the largest values take part, and of the others those with the largest draws.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slotwise.arrange import EMPTY, NO_CATEGORY, ItemRules
+from slotwise.checks import Floats, Ints
+from slotwise.service.ensembles.arrange_draw import DisplayRules, ExtraItems, Int32s
+from slotwise.service.ensembles.largest_draws import largest_draws
+from slotwise.service.pages.count_matrix import NO_ROW
+
+MOST_COMPARED = 2_000  # items without a row that take part in one display, if they are not exchangeable
+MOST_VALUABLE = 1_000  # of them, those that take part because of their value
+NO_EXTRA_ITEMS = ExtraItems(np.empty(0, np.int64), np.empty(0))
+Bools = NDArray[np.bool_]
+
+
+class UnshownItems:
+    """The items of a page that have no row in an ensemble. `priors` has the clicks and skips of their own priors.
+
+    `values` are the values of all items, or empty.
+    """
+
+    def __init__(self, rows: Int32s, priors: Floats, values: Floats) -> None:
+        self._values = values
+        n_drawn, n_items = rows.shape[1], priors.shape[1]
+        self._rows = rows
+        without_row: Bools = np.asarray(priors.any(axis=0))
+        self._shares_prior: Bools = ~without_row
+        without_row[:n_drawn] &= rows[0] == NO_ROW  # a prior gives an item its rows for all segments at once
+        self.with_prior = np.flatnonzero(without_row)  # these compete with draws from the law and their own prior
+        self._priors = priors[:, self.with_prior]
+        self._any_shared = n_items > n_drawn or bool((rows == NO_ROW).any())
+        self._masks: dict[int, Bools] = {}  # segment -> the exchangeable items
+        self._listed: dict[int, tuple[Bools, Ints]] = {}  # segment -> the active items, and those that are exchangeable
+
+    def take_part(self, segment: int, allowed: Bools, active: Bools) -> bool:
+        """Whether a display can show such an item. Then displays from the same draw of the ensemble differ."""
+        if not self._any_shared and not self.with_prior.size:
+            return False
+        return self._exchangeable(segment, allowed, active).size > 0 or bool(allowed[self.with_prior].any())
+
+    def draw(
+        self, beta: Floats, segment: int, active: Bools, rules: DisplayRules, rng: np.random.Generator
+    ) -> ExtraItems:
+        """The items that can be in a display, with their thetas, given the law Beta(a, b) of the thetas."""
+        if not self._any_shared and not self.with_prior.size:
+            return NO_EXTRA_ITEMS
+        extra = self._draw_shared(beta, self._exchangeable(segment, rules.allowed, active), rules, rng)
+        if self.with_prior.size:
+            items, theta = self._draw_with_prior(beta, rules.allowed, rules.pins, rng)
+            extra = ExtraItems(np.concatenate([extra.items, items]), np.concatenate([extra.theta, theta]))
+        return extra
+
+    def _draw_shared(self, beta: Floats, items: Ints, rules: DisplayRules, rng: np.random.Generator) -> ExtraItems:
+        n_free, pinned = rules.pins.size, rules.pins[rules.pins != EMPTY]
+        if pinned.size:
+            n_free, items = n_free - pinned.size, items[~np.isin(items, pinned)]
+        if not items.size:
+            return NO_EXTRA_ITEMS
+        if self._values.size or rules.items.has_limit:
+            return self._draw_by_rules(beta, items, n_free, rules, rng)
+        return _draw_largest(beta, items, min(n_free, items.size), rng)
+
+    def _draw_by_rules(
+        self, beta: Floats, items: Ints, n_free: int, rules: DisplayRules, rng: np.random.Generator
+    ) -> ExtraItems:
+        """The most valuable items come first in `items`, if there are very many."""
+        a, b = beta
+        if items.size > MOST_COMPARED:
+            n_valuable = MOST_VALUABLE if self._values.size else 0
+            valuable = items[:n_valuable]
+            others = _draw_largest(beta, items[n_valuable:], MOST_COMPARED - n_valuable, rng)
+            compared = np.concatenate([valuable, others.items])
+            if _fill_display(compared, n_free, rules.pins, rules.items):
+                return ExtraItems(compared, np.concatenate([rng.beta(a, b, valuable.size), others.theta]))
+        return ExtraItems(items, rng.beta(a, b, items.size))
+
+    def _draw_with_prior(
+        self, beta: Floats, allowed: Bools, pins: Ints, rng: np.random.Generator
+    ) -> tuple[Ints, Floats]:
+        """If there are very many such items, only a random sample of them is considered for this display."""
+        usable = np.flatnonzero(allowed[self.with_prior] & ~np.isin(self.with_prior, pins))
+        if usable.size > MOST_COMPARED:
+            usable = rng.choice(usable, MOST_COMPARED, replace=False)
+        clicks, skips = self._priors[:, usable]
+        return self.with_prior[usable], rng.beta(beta[0] + clicks, beta[1] + skips)
+
+    def _exchangeable(self, segment: int, allowed: Bools, active: Bools) -> Ints:
+        if allowed is active:  # most requests allow all active items
+            listed = self._listed.get(segment)
+            if listed is None or listed[0] is not active:
+                listed = self._listed[segment] = active, self._valuable_first(active & self._mask(segment))
+            return listed[1]
+        return self._valuable_first(allowed & self._mask(segment))
+
+    def _valuable_first(self, mask: Bools) -> Ints:
+        items = np.flatnonzero(mask)
+        if self._values.size and items.size > MOST_COMPARED:
+            return items[np.argpartition(-self._values[items], MOST_VALUABLE)]
+        return items
+
+    def _mask(self, segment: int) -> Bools:
+        if segment not in self._masks:
+            mask = self._masks[segment] = self._shares_prior.copy()
+            mask[: self._rows.shape[1]] &= self._rows[segment] == NO_ROW
+        return self._masks[segment]
+
+
+def _distinct(n: int, size: int, rng: np.random.Generator) -> Ints:
+    """Distinct numbers below n, in random order. If few of many are needed, this is faster than `choice`."""
+    while size * size < n:
+        numbers = (n * rng.random(size)).astype(np.int64)
+        if len(set(numbers.tolist())) == size:
+            return numbers
+    return rng.choice(n, size, replace=False)
+
+
+def _draw_largest(beta: Floats, items: Ints, size: int, rng: np.random.Generator) -> ExtraItems:
+    """The largest draws of exchangeable items. Each belongs to a random item."""
+    return ExtraItems(items[_distinct(items.size, size, rng)], largest_draws(beta, items.size, size, rng))
+
+
+def _fill_display(items: Ints, n_free: int, pins: Ints, rules: ItemRules) -> bool:
+    """Whether these items can fill all free positions within the limit of each category."""
+    if not rules.has_limit:
+        return items.size >= n_free
+    numbers = rules.categories[items]
+    names, sizes = np.unique(numbers[numbers != NO_CATEGORY], return_counts=True)
+    taken = (rules.categories[pins[pins != EMPTY]][:, None] == names).sum(axis=0)
+    room = np.maximum(rules.most_per_category - taken, 0)
+    return int((numbers == NO_CATEGORY).sum() + np.minimum(sizes, room).sum()) >= n_free

@@ -1,0 +1,1 @@
+"""What a page has learnt, for people: estimates with intervals, the best displays, and what learning earns."""

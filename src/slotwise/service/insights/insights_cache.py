@@ -1,0 +1,62 @@
+"""A cache of insights. They are computed in the background, for one page at a time, and kept for a few seconds."""
+
+import asyncio
+import time
+from typing import NamedTuple
+
+from slotwise.service.background_threads import run_in_background
+from slotwise.service.clock import Clock
+from slotwise.service.insights.insight_inputs import insight_inputs
+from slotwise.service.insights.insights import Insights, compute_insights
+from slotwise.service.pages.page_definition import ItemSpec
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.store.interface import Store, StoredPage
+
+KEEP_SECONDS, MOST_CACHED = 5.0, 100
+
+
+class _CachedInsights(NamedTuple):
+    page: StoredPage
+    items: list[ItemSpec]
+    started: float
+    result: "asyncio.Future[Insights]"
+
+    def is_usable(self, model: PageModel) -> bool:
+        """Whether the page's definition is unchanged, and the insights did not fail and are not too old."""
+        result = self.result
+        failed = result.done() and (result.cancelled() or result.exception() is not None)
+        unchanged = self.page == model.page and self.items == model.specs
+        return unchanged and not failed and time.monotonic() - self.started <= KEEP_SECONDS
+
+
+class InsightsCache:
+    """Computes and keeps insights. Create it inside a running event loop."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._cached: dict[str, _CachedInsights] = {}
+        self._one_at_a_time = asyncio.Semaphore(1)
+
+    async def insights(self, model: PageModel) -> Insights:
+        """What a page has learnt, at most KEEP_SECONDS old."""
+        name = model.page.name
+        cached = self._cached.get(name)
+        if cached is None or not cached.is_usable(model):
+            result = asyncio.ensure_future(self._compute(model))
+            cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
+            if len(self._cached) >= MOST_CACHED:
+                self._cached.clear()
+            self._cached[name] = cached
+        return await asyncio.shield(cached.result)
+
+    async def _compute(self, model: PageModel) -> Insights:
+        async with self._one_at_a_time:
+            number, allocation = model.page.number, model.page.allocation
+            reader = await self._store.begin_read()
+            inputs = insight_inputs(model, self._clock())
+
+            def compute() -> Insights:
+                rates, days = reader.read(lambda ledger: (ledger.rates(number), ledger.daily_rates(number, allocation)))
+                return compute_insights(inputs(), rates, days)
+
+            return await run_in_background(compute)

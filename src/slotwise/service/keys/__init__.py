@@ -1,0 +1,1 @@
+"""Keys: what a caller may do, how often, and how keys change."""

@@ -1,0 +1,64 @@
+"""Periodic work: counts fade, expired displays leave the log, folded counts leave memory, and secrets rotate."""
+
+import asyncio
+import logging
+
+from slotwise.service.clock import Clock
+from slotwise.service.displays import Displays
+from slotwise.service.errors import StoreDown
+from slotwise.service.pages.page_cache import PageCache
+from slotwise.service.store.interface import Ledger, Store
+from slotwise.service.tokens import Secrets, Tokens, rotate
+
+TICK_SECONDS = 1.0
+ROTATION_CHECK_SECONDS = 600.0
+PRUNE_MOST = 1_000  # displays that one group removes from the log
+
+_log = logging.getLogger("slotwise.service")
+
+
+class Housekeeping:
+    """Does the periodic work. `tokens` signs with the secrets of the last rotation."""
+
+    tokens: Tokens
+
+    def __init__(self, store: Store, pages: PageCache, displays: Displays, clock: Clock) -> None:
+        self._store, self._pages, self._displays, self._clock = store, pages, displays, clock
+
+    async def run(self) -> None:
+        """Do the work that is due, every second until cancelled."""
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            try:
+                await self.tick()
+            except StoreDown:
+                continue  # the store reports its own failures and recovers by itself
+            except Exception:
+                _log.exception("housekeeping failed; it runs again in %g seconds", TICK_SECONDS)
+
+    async def tick(self) -> None:
+        """Do the work that is due now."""
+        now = self._clock()
+        if abs(now - self._rotation_checked) >= ROTATION_CHECK_SECONDS:
+            await self.rotate_secrets()
+        await self._pages.apply_pending()
+        for model in self._pages.loaded():
+            await self._pages.begin_due_epoch(model, now)
+        while dropped := await self._store.do(lambda ledger: ledger.prune(now, PRUNE_MOST)):
+            self._displays.forget_expired(now)
+            if dropped < PRUNE_MOST:
+                break
+        await self._pages.drop_folded(now)
+
+    async def rotate_secrets(self) -> None:
+        """Load the secrets, and rotate them if this is due."""
+        now = self._clock()
+
+        def operation(ledger: Ledger) -> Secrets:
+            before = ledger.secrets()
+            after = rotate(before, now)
+            if after != before:
+                ledger.save_secrets(after)
+            return after
+
+        self.tokens, self._rotation_checked = Tokens(await self._store.do(operation)), now

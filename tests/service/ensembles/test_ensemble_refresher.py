@@ -1,0 +1,285 @@
+"""Ensembles are made in the background: the most urgent page first, in a share of one core, only for pages in use."""
+
+import asyncio
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slotwise.service.ensembles.draws_due import ITEMS_ADDED, NO_DRAWS
+from slotwise.service.ensembles.ensemble_refresher import Refresher
+from slotwise.service.metrics import Metrics
+from slotwise.service.pages.page_learner import PageLearner, RefreshJob
+from tests.service.running_service import ITEMS, Client, open_client, run_scenario
+from tests.waiting import HANG, until
+
+
+class PageStub:
+    """A page whose urgency and cost a test sets. It records when its ensembles are made."""
+
+    def __init__(self, name: str, urgency: int, log: list[str], seconds: float = 0.0) -> None:
+        self.name, self.urgency, self.log, self.seconds, self.growth = name, urgency, log, seconds, 1.0
+
+    def begin_refresh(self) -> "PageStub":
+        return self
+
+    def run(self, _: Any) -> str:
+        spin_until = time.thread_time() + self.seconds
+        while time.thread_time() < spin_until:
+            pass
+        self.log.append(self.name)
+        return "ensemble"
+
+    def install(self, ensemble: Any) -> None:
+        assert ensemble == "ensemble"
+        self.urgency = -1
+
+
+def refresher(seed: int | None = None, share: float = 1.0) -> Any:
+    return Refresher(Metrics(), seed, share)
+
+
+def test_the_most_urgent_page_comes_first() -> None:
+    log: list[str] = []
+
+    async def scenario() -> None:
+        queue = refresher(seed=0)
+        pages = [PageStub(f"level {k}", k, log) for k in (2, 0, ITEMS_ADDED, -1, 5, NO_DRAWS)]
+        for page in pages:
+            queue.request(page)
+        pages[1].urgency = 7
+        queue.request(pages[1])  # became more urgent while it waited
+        await queue.finish()
+        assert queue.idle
+
+    asyncio.run(scenario())
+    assert log == [f"level {k}" for k in (ITEMS_ADDED, NO_DRAWS, 0, 5, 2)]
+
+
+def test_a_long_queue_is_served_in_batches_and_visible_in_the_metrics() -> None:
+    log: list[str] = []
+
+    async def scenario() -> None:
+        queue = refresher()
+        for k in range(100):
+            queue.request(PageStub(str(k), 3, log))
+        metric = queue._metrics.registry.get_sample_value
+        assert metric("slotwise_refresh_waiting") == 100.0
+        assert metric("slotwise_refresh_growth") == 1.0
+        await queue.finish()
+        assert (metric("slotwise_refresh_waiting"), metric("slotwise_refreshes_total")) == (0.0, 100.0)
+
+    asyncio.run(scenario())
+    assert log == [str(k) for k in range(100)]
+
+
+def test_the_refresher_rests_to_keep_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests, log = [], list[str]()
+
+    async def sleep(seconds: float) -> None:
+        rests.append(seconds)
+
+    async def scenario() -> None:
+        monkeypatch.setattr("slotwise.service.ensembles.ensemble_refresher.asyncio.sleep", sleep)
+        queue = refresher(share=0.2)
+        for k in range(3):
+            queue.request(PageStub(str(k), 0, log, seconds=0.02))  # longer than a batch
+        await queue.finish()
+        spent = queue._metrics.registry.get_sample_value("slotwise_refresh_seconds_total")
+        assert spent >= 0.06
+        assert sum(rests) == pytest.approx(4.0 * spent)
+
+    asyncio.run(scenario())
+    assert len(rests) == 3
+
+
+def test_pages_that_wait_are_served_after_a_thread_could_not_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    async def no_thread(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def scenario() -> None:
+        queue = refresher()
+        *others, page = [PageStub(str(k), 3, log) for k in range(100)]  # more than a batch
+        with monkeypatch.context() as patch:
+            patch.setattr("slotwise.service.ensembles.ensemble_refresher.run_in_background", no_thread)
+            for other in (*others, page):
+                queue.request(other)
+            with suppress(RuntimeError):
+                await queue._task
+        queue.request(page)
+        await queue.finish()
+
+    asyncio.run(scenario())
+    assert "99" in log
+
+
+def test_a_refresher_that_is_closed_before_it_began_is_idle() -> None:
+    async def scenario() -> None:
+        queue = refresher()
+        queue.request(PageStub("page", 3, []))
+        await queue.close()
+        assert queue._task is None
+
+    asyncio.run(scenario())
+
+
+def test_a_page_that_was_evicted_meanwhile_is_left_alone() -> None:
+    log: list[str] = []
+
+    async def scenario() -> None:
+        queue, started, go_on = refresher(seed=0), threading.Event(), threading.Event()
+
+        class Slow(PageStub):
+            def run(self, rng: Any) -> str:
+                started.set()
+                assert go_on.wait(HANG)
+                return super().run(rng)
+
+        running, waiting = Slow("running", 1, log), PageStub("waiting", 0, log)
+        queue.request(running)
+        await asyncio.to_thread(started.wait, HANG)
+        queue.request(waiting)
+        queue.forget(waiting)
+        queue.forget(running)
+        go_on.set()
+        await queue.finish()
+        assert running.urgency == 1, "its ensemble was not installed"
+
+    asyncio.run(scenario())
+    assert log == ["running"]
+
+
+def test_displays_come_from_point_estimates_until_there_are_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile, the page is served and learns; the draws are then made from these counts too."""
+    go_on, made = threading.Event(), []
+    run = RefreshJob.run
+
+    def slowly(job: RefreshJob, rng: Any) -> Any:
+        assert go_on.wait(HANG)
+        made.append(run(job, rng))
+        return made[-1]
+
+    async def scenario() -> None:
+        async with open_client(tmp_path, seed=None) as client:
+            await client.page()
+            monkeypatch.setattr(RefreshJob, "run", slowly)
+            first = [await client.recommend() for _ in range(20)]
+            assert all(shown["warming"] for shown in first)
+            click = {"type": "click", "display": first[0]["id"], "position": "hero"}
+            assert await client.send(click) == ["accepted"]
+            go_on.set()
+            await client.service.refresher.finish()
+            assert not (await client.recommend())["warming"]
+            model = await client.service.model("shop")
+            assert (model.counts().displays, model.counts().clicks.sum()) == (21.0, 1.0)
+            text = (await client.http.get("/metrics")).text
+            assert "slotwise_warming_displays_total 20.0" in text
+
+    asyncio.run(scenario())
+    assert made[0] is not None
+
+
+def test_pages_that_need_no_draws_make_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without requests, in shadow mode, and with a policy that does not learn; their counts are still applied."""
+    made = []
+    monkeypatch.setattr("slotwise.service.pages.page_learner.MOST_PENDING", 10)
+
+    async def scenario(client: Client) -> None:
+        monkeypatch.setattr("slotwise.service.pages.page_learner.from_draws", lambda *arguments: made.append(arguments))
+        await client.page("unused")
+        await client.page("shadow", mode="shadow")
+        await client.page("random", policy="uniform")
+        for _ in range(25):
+            assert not (await client.recommend("shadow"))["warming"]
+            assert not (await client.recommend("random"))["warming"]
+        await client.service.refresher.finish()
+        for name in ("shadow", "random"):
+            model = await client.service.model(name)
+            assert model._learner.matrix.n_pending < 25
+            assert model.counts().displays == 25.0
+
+    run_scenario(tmp_path, scenario)
+    assert made == []
+
+
+def test_housekeeping_applies_changes_that_wait(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page(mode="shadow")
+        for _ in range(5):
+            await client.recommend()
+        model = await client.service.model("shop")
+        matrix = model._learner.matrix
+        with matrix.locked():
+            await client.recommend()
+            await client.service.tick()  # does not wait for another thread that uses the counts
+            assert matrix.n_pending == 1
+        await client.recommend()
+        await client.service.tick()
+        await until(lambda: matrix.n_pending == 0)  # the periodic tick may be applying the changes now
+        assert model.counts().displays == 7.0
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_a_changed_definition_keeps_the_ensemble_until_there_is_a_new_one(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        assert not (await client.recommend())["warming"]
+        await client.ok("PATCH", "/v1/pages/shop", {"holdout": 0.0, "click_window": 100.0})
+        assert not (await client.recommend())["warming"]
+        await client.ok("PATCH", "/v1/pages/shop", {"positions": ["hero", "new"]})
+        assert (await client.recommend())["warming"], "the ensemble does not know the new position"
+        assert not (await client.recommend())["warming"]
+        state = await client.ok("GET", "/v1/pages/shop/state")
+        await client.ok("PUT", "/v1/pages/shop/state", state)
+        assert (await client.recommend())["warming"], "imported counts may differ in any way"
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_a_failure_keeps_the_page_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        await client.service.refresher.finish()
+        with monkeypatch.context() as broken:
+            broken.setattr(RefreshJob, "run", lambda *_: 1 // 0)
+            for _ in range(3):
+                assert not (await client.recommend())["warming"]
+            text = (await client.http.get("/metrics")).text
+            assert "slotwise_refresh_failures_total 0.0" not in text
+        await client.recommend()
+        await client.service.refresher.finish()
+        model = await client.service.model("shop")
+        assert model.urgency < 0
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_a_new_item_takes_part_before_the_next_ensemble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has draws from its prior: with a strong prior it is shown at once, without one sometimes."""
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        for _ in range(3):
+            await client.recommend()
+        await client.service.refresher.finish()
+        monkeypatch.setattr(PageLearner, "urgency", lambda _: -1)  # no new ensemble from now on
+        rows = [{"item": "good", "prior": {"clicks": 990, "views": 1000}}, {"item": "plain"}, {"item": "bad"}]
+        rows[2]["prior"] = {"clicks": 0, "views": 1000}
+        await client.ok("POST", "/v1/pages/shop/items:batch", {"items": rows})
+        shown = [{row["item"] for row in (await client.recommend())["items"]} for _ in range(300)]
+        times = {name: sum(name in items for items in shown) for name in ("good", "plain", "bad", *ITEMS)}
+        assert times["good"] > 250
+        assert 20 < times["plain"] < 280
+        assert times["bad"] < 50
+
+    run_scenario(tmp_path, scenario)

@@ -12,7 +12,7 @@ from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventStatus
-from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store
+from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store, Traffic
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
@@ -40,7 +40,7 @@ class Displays:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         model = await self._model(page)
         if request.id is not None:
-            issued = self._find_issued(request.id, self._clock())
+            issued = await self._find_issued(request.id, self._clock())
             if issued is not None:
                 return _repeat(model, issued, request)
         now = self._clock()
@@ -87,11 +87,11 @@ class Displays:
                 ledger.check_writable()  # because nothing was written
             return recorded
 
-        return await self._pages.commit(operation, self._learn)
+        return await self._pages.commit(operation, self._learn, Traffic(events))
 
-    def find(self, id: str) -> Display | None:
+    async def find(self, id: str) -> Display | None:
         """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""
-        found = self._find_issued(id, self._clock())
+        found = await self._find_issued(id, self._clock())
         if found is None and self._health.degraded:
             raise StoreDown
         return found
@@ -131,12 +131,12 @@ class Displays:
             if model is not None:
                 self._pages.evict(model.page.name)
 
-    def _find_issued(self, id: str, now: float) -> Display | None:
+    async def _find_issued(self, id: str, now: float) -> Display | None:
         """The display that has this id, or None if there is none in the log."""
         recent = self._recent.get(id)
         if recent is not None and now <= recent.drop_after:
             return recent
-        return None if self._health.degraded else self._store.peek(id)
+        return None if self._health.degraded else await self._store.find(id)
 
     def _learn(self, recorded: RecordedEvents) -> None:
         self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])

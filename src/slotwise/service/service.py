@@ -231,9 +231,9 @@ class Service:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         return self._displays.recommend(page, request, fill_all)
 
-    def find_display(self, id: str) -> Display | None:
+    async def find_display(self, id: str) -> Display | None:
         """The display with this id, or None; see `Displays.find`."""
-        return self._displays.find(id)
+        return await self._displays.find(id)
 
     def preview(
         self, page: str, request: RecommendationRequest, fill_all: bool = False

@@ -15,8 +15,9 @@ from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.file_lock import check_file
 from slotwise.service.store.migrations import check_current, check_ours, current_schema, schema
 from slotwise.service.store.rate_deltas import KEYS
+from slotwise.service.store.sql_ledger import HOURS_PER_DAY
 from slotwise.service.store.sqlite import connect_to_read
-from slotwise.service.store.sqlite_ledger import HOURS_PER_DAY, SqliteLedger
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CHUNK = 5_000  # displays read at a time, so that memory does not grow with the log
 _MOST_LISTED = 20

@@ -35,6 +35,7 @@ from slotwise.service.store.interface import (
     Store,
     StoredItem,
     StoredPage,
+    Traffic,
     commit_and_apply,
 )
 from slotwise.service.templates.template_cache import TemplateCache
@@ -109,10 +110,12 @@ class PageCache:
         if self._seeded:
             await self._refresher.finish()
 
-    async def commit(self, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+    async def commit(
+        self, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: Traffic | None = None
+    ) -> ResultT:
         """Commit an operation that changes pages, then apply its result to memory."""
         await self.settle()  # so that no ensemble is made from some of its changes
-        return await commit_and_apply(self._store, operation, apply)
+        return await commit_and_apply(self._store, operation, apply, traffic)
 
     async def apply_pending(self) -> None:
         """Apply the changes of all pages to their counts. Housekeeping calls this."""

@@ -4,7 +4,6 @@ The checksum of a table is the sum of the hashes of its rows. So a group that ad
 checksums find damage and edits by hand. They do not stop an attacker, who can write new checksums too.
 """
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
+
+from slotwise.service.store.sql_connection import Rows, SqlConnection
 
 MODULUS = 1 << 61  # the sum of two checksums is still an integer for SQLite
 DISPLAY = (
@@ -43,7 +44,7 @@ _MOST_VALUES = 500  # in one list of a statement
 class Checksums:
     """Collects the changes of the checksums in one transaction. `write` adds them to the table."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
         self._changes: dict[str, int] = defaultdict(int)
 
@@ -84,7 +85,7 @@ class Checksums:
             self._connection.executemany(statement, rows)
         self.clear()
 
-    def _select(self, name: str, where: str, arguments: Sequence[Any]) -> sqlite3.Cursor:
+    def _select(self, name: str, where: str, arguments: Sequence[Any]) -> Rows:
         return self._connection.execute(f"{QUERIES[name]} AND {where}", arguments)
 
 
@@ -93,12 +94,12 @@ def hash_of(row: Sequence[Any]) -> int:
     return int.from_bytes(blake2b(_encode(row), digest_size=8).digest(), "big") % MODULUS
 
 
-def compute_checksum(connection: sqlite3.Connection, name: str) -> int:
+def compute_checksum(connection: SqlConnection, name: str) -> int:
     """The checksum of the rows that are in the store now."""
     return sum(map(hash_of, connection.execute(QUERIES[name]))) % MODULUS
 
 
-def rebuild_checksums(connection: sqlite3.Connection) -> None:
+def rebuild_checksums(connection: SqlConnection) -> None:
     """Compute all checksums. Migrations call this, because they change the tables without a ledger."""
     rows = [(name, compute_checksum(connection, name)) for name in QUERIES]
     connection.executemany("INSERT OR REPLACE INTO checksums VALUES (?, ?)", rows)

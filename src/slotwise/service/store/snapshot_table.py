@@ -1,4 +1,4 @@
-"""The snapshots in the SQLite store: where the snapshot of each page is, and how another one replaces it.
+"""The snapshots in a store: where the snapshot of each page is, and how another one replaces it.
 
 The rows of a snapshot have a number: that of the page, or a negative one. A large import writes its rows under a new
 number, in many small transactions. Then one transaction makes this number the snapshot of the page. The rows of the
@@ -9,7 +9,7 @@ import msgspec
 
 from slotwise.checks import Floats
 from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.definitions import Definitions
+from slotwise.service.store.definitions import SAVE_META, Definitions
 
 REMOVED = 1_000  # rows that one step deletes
 _KEY = 'item, segment, "column"'
@@ -79,7 +79,7 @@ class SnapshotTable(Definitions):
             numbers.staged.remove(number)
         self._save_numbers(numbers)
         with self._checksums.changing("meta", "key = ?", (_place(page),)):
-            self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_place(page), str(number)))
+            self._run(SAVE_META, (_place(page), str(number)))
 
     def _forget_snapshot(self, page: int) -> None:
         """Let the snapshot of a page be deleted."""
@@ -94,7 +94,7 @@ class SnapshotTable(Definitions):
 
     def _save_numbers(self, numbers: _Numbers) -> None:
         with self._checksums.changing("meta", "key = 'snapshots'"):
-            self._run("INSERT OR REPLACE INTO meta VALUES ('snapshots', ?)", (_encode(numbers).decode(),))
+            self._run(SAVE_META, ("snapshots", _encode(numbers).decode()))
 
 
 def _place(page: int) -> str:

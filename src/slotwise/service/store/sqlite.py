@@ -10,9 +10,18 @@ from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.file_lock import FileLock
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, Reader, ResultT, StoreCallbacks
+from slotwise.service.store.interface import (
+    NO_CALLBACKS,
+    Display,
+    Operation,
+    Reader,
+    ResultT,
+    StoreCallbacks,
+    Traffic,
+)
 from slotwise.service.store.migrations import check_ours, migrate
 from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.sqlite_transactions import SqliteTransactions
 
 PREFIX = "sqlite:///"
 LONGEST_READ = 10.0  # seconds that closing a store waits for a reader
@@ -42,7 +51,8 @@ class SqliteStore:
         self._lock = FileLock(path)
         self._path = self._lock.path  # not `path`: a symbolic link may point elsewhere later
         try:
-            self._writer = GroupCommit(lambda: _open(self._path), self._open_reader, callbacks)
+            transactions = SqliteTransactions(lambda: _open(self._path), self._open_reader)
+            self._writer = GroupCommit(transactions, callbacks)
         except BaseException as error:
             self._lock.release()
             if isinstance(error, sqlite3.Error):
@@ -59,8 +69,8 @@ class SqliteStore:
     def add(self, display: Display) -> None:
         self._writer.add(display)
 
-    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
-        return self._writer.do(operation)
+    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+        return self._writer.do(operation, traffic)
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         reading = asyncio.ensure_future(asyncio.to_thread(read_store, self._path, operation))
@@ -88,7 +98,15 @@ class SqliteStore:
         self._readers.add(reader)
         return reader
 
-    def peek(self, id: str) -> Display | None:
+    @property
+    def clock(self) -> None:
+        return None
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    async def find(self, id: str) -> Display | None:
         """Look up a display on this thread, because that takes less time than switching to another thread."""
         try:
             if self._reader is None:

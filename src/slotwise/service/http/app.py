@@ -20,6 +20,7 @@ from slotwise.service.api import (
     recommendations,
     state,
     state_lines,
+    tracker,
 )
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access.access import Access
@@ -29,7 +30,7 @@ from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 
 _SERVING = (recommendations, events, personalizer)
-_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations)
+_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations, tracker)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:

@@ -10,9 +10,9 @@ from slotwise.service.store.interface import LogRow
 class LogLine(Struct):
     """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
 
-    `allocation` grows by one whenever the shares of the variants change. `bucket` is one of 512 groups of units. `value`
-    is that of a click on the item when the display was issued. `propensity` is the probability with which the item was
-    shown there, or null if it is not known.
+    `allocation` grows by one whenever the shares of the variants change. `bucket` is one of 512 groups of units.
+    `value` is that of a click on the item when the display was issued. `propensity` is the probability with which the
+    item was shown there, or null if it is not known.
     """
 
     display: str

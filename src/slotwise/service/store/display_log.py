@@ -266,6 +266,7 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.layout,
             segments[display.segment],
             display.variant,
+            display.allocation,
             display.bucket,
             entry.value,
             entry.position,

@@ -190,6 +190,7 @@ class LogRow(NamedTuple):
     layout: str
     segment: str
     variant: str
+    allocation: int
     bucket: int
     value: float
     position: str

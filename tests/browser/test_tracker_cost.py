@@ -6,7 +6,7 @@ from statistics import median
 import httpx
 from playwright.sync_api import BrowserContext
 
-from slotwise.service.api.tracker import TRACKER
+from slotwise.service.web.tracker_script import TRACKER
 from tests.browser.tracked_shop import TrackedShop
 
 MOST_BYTES, MOST_MILLISECONDS, ELEMENTS = 3_000, 5.0, 1_000

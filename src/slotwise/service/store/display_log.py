@@ -52,6 +52,7 @@ class DisplayLog(SnapshotTable):
     def forget(self) -> None:
         """Drop all caches, so that everything is read from the tables again."""
         self._cached.clear()
+        self._snapshots.clear()
         self._deltas.clear()
         self._checksums.clear()
         self._dropped: list[Display] = []
@@ -66,7 +67,7 @@ class DisplayLog(SnapshotTable):
 
     def flush(self) -> None:
         """Write the changes of counts and checksums that were summed so far."""
-        self._deltas.write(self._connection, self._checksums)
+        self._deltas.write(self._connection, self._checksums, self._snapshot_of)
         self._checksums.write()
 
     def add(self, displays: list[Display]) -> None:
@@ -184,7 +185,8 @@ class DisplayLog(SnapshotTable):
             if after != before:
                 change = DisplayChange(display, changes(before, after), after.displays - before.displays)
                 self._deltas.change(*change)
-                changed.append(change)
+                if display.counted:
+                    changed.append(change)
         return status
 
     def _cache(self, display: Display) -> None:
@@ -201,7 +203,7 @@ class DisplayLog(SnapshotTable):
         counted_from = dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0"))
         for display in displays.values():
             if display.number < counted_from.get(display.page, 0):
-                display.registers.counting = Counting.NEVER
+                display.counted = False
         marks = ", ".join("?" * len(displays))
         events = f"SELECT display, kind, entry FROM events WHERE accepted AND display IN ({marks})"
         for number, kind, entry in self._run(events, list(displays)):
@@ -264,12 +266,13 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.layout,
             segments[display.segment],
             display.variant,
+            display.allocation,
             display.bucket,
             entry.value,
             entry.position,
             items[entry.item],
             entry.propensity,
-            totals.displays > 0,
+            totals.displays > 0 and display.counted,
             bool(registers.clicked >> index & 1),
             registers.discarded,
         )

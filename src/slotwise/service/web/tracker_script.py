@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 
-TRACKER = Path(__file__).parent.parent / "web" / "tracker" / "tracker.js"
+TRACKER = Path(__file__).parent / "tracker" / "tracker.js"
 _plain = TRACKER.read_bytes()
 _compressed = gzip.compress(_plain, mtime=0)
 _HEADERS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from slotwise.service.web.tracker_script import TRACKER
 from slotwise_client import DefaultOrder, Display, DisplayItem
 from slotwise_client.display import DisplayRequest
 from slotwise_client.fallback import fallback_display

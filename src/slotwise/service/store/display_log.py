@@ -46,7 +46,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
 class DisplayLog(SnapshotTable):
     """The operations of a ledger on displays and events. `Ledger` describes them."""
 
-    _DISPLAY = DISPLAY  # what is read of a display
+    _SINCE = "number"  # the column of displays that is compared with `counted_from` of the page
 
     def __init__(self, connection: SqlConnection) -> None:
         super().__init__(connection)
@@ -58,13 +58,14 @@ class DisplayLog(SnapshotTable):
     def forget(self) -> None:
         """Drop all caches, so that everything is read from the tables again."""
         self._cached.clear()
+        self._snapshots.clear()
         self._deltas.clear()
         self._checksums.clear()
         self._dropped: list[Display] = []
 
     def flush(self) -> None:
         """Write the changes of counts and checksums that were summed so far."""
-        self._deltas.write(self._connection, self._checksums)
+        self._deltas.write(self._connection, self._checksums, self._snapshot_of)
         self._checksums.write()
 
     def _insert_displays(self, displays: list[Display]) -> list[Display]:
@@ -181,7 +182,8 @@ class DisplayLog(SnapshotTable):
             if after != before:
                 change = DisplayChange(display, changes(before, after), after.displays - before.displays)
                 self._deltas.change(*change)
-                changed.append(change)
+                if display.counted:
+                    changed.append(change)
         return status
 
     def _cache(self, display: Display) -> None:
@@ -191,19 +193,16 @@ class DisplayLog(SnapshotTable):
 
     def load(self, where: str, arguments: tuple[object, ...]) -> list[Display]:
         """Load displays from the tables, and recompute their registers from the log."""
-        rows = self._run(f"SELECT {self._DISPLAY} FROM displays {where}", arguments)
+        counted = f"{self._SINCE} >= (SELECT counted_from FROM pages WHERE pages.page = displays.page)"
+        rows = self._run(f"SELECT {DISPLAY}, {counted} FROM displays {where}", arguments)
         displays = {row[0]: _display(row) for row in rows}
         if not displays:
             return []
-        self._stop_counting(displays.values())
         marks = ", ".join("?" * len(displays))
         events = f"SELECT display, kind, entry FROM events WHERE accepted = 1 AND display IN ({marks})"
         for number, kind, entry in self._run(events, list(displays)):
             displays[number].registers.apply(EventKind(kind), entry, True)
         return list(displays.values())
-
-    def _stop_counting(self, displays: Iterable[Display]) -> None:
-        """Let displays that were issued before the last import of their page not count."""
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
@@ -245,10 +244,11 @@ def display_row(display: Display) -> tuple[object, ...]:
 
 
 def _display(row: tuple[Any, ...]) -> Display:
-    number, *fields, allocation, bucket, counting, text = row
+    number, *fields, allocation, bucket, counting, text, counted = row
     entries = _entries.decode(text)
     display = Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[call-arg]
     display.allocation, display.bucket = allocation, bucket
+    display.counted = counted != 0  # NULL if the page is missing, which `verify` reports
     return display
 
 
@@ -262,12 +262,13 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.layout,
             segments[display.segment],
             display.variant,
+            display.allocation,
             display.bucket,
             entry.value,
             entry.position,
             items[entry.item],
             entry.propensity,
-            totals.displays > 0,
+            totals.displays > 0 and display.counted,
             bool(registers.clicked >> index & 1),
             registers.discarded,
         )

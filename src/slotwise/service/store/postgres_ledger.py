@@ -44,7 +44,6 @@ _INSERT_DISPLAYS = (
     f"unnest({_ARRAYS}) AS d ({', '.join(_COLUMNS)}) "
     "JOIN pages p ON p.page = d.page ORDER BY d.id ON CONFLICT (id) DO NOTHING RETURNING id, number"
 )
-_COUNTED_NO_MORE = "generation < (SELECT counted_from FROM pages WHERE pages.page = displays.page)"
 _EVENT_TYPES = ["bigint", "bigint", "bigint", "bigint", "float8"]
 _ADD_EVENTS = (
     "ON CONFLICT (display, kind, entry) DO UPDATE SET received = excluded.received, "
@@ -52,6 +51,11 @@ _ADD_EVENTS = (
 )
 _RATE_TYPES = ["bigint", "bigint", "text", *["bigint"] * 4]
 _DAILY_TYPES = ["bigint", "bigint", "bigint", "text", *["bigint"] * 5]
+_NAMES = [f"c{k}" for k in range(9)]
+_OF_SNAPSHOT = (  # the counts have the number of the page's snapshot
+    "coalesce((SELECT value::integer FROM meta WHERE key = 'snapshot:' || c0), c0), "
+    + ", ".join(_NAMES[1:8])
+)
 _COUNT_KEYS = ("page", "epoch", "node", "item", "segment", '"column"')
 _RATE_KEYS, _DAILY_KEYS = KEYS["rates"], KEYS["daily_rates"]
 _ADD_COUNTS = add_on_conflict("node_counts", _COUNT_KEYS, ("clicks", "skips"))
@@ -87,7 +91,7 @@ class PostgresLedger(SqlLedger):
     """
 
     _TEMPLATE = "(body::jsonb #>> '{spec,template}')"
-    _DISPLAY = DISPLAY.replace("counting", f"CASE WHEN {_COUNTED_NO_MORE} THEN 0 ELSE counting END")
+    _SINCE = "generation"
     _LOCK_EXPIRED = "FOR UPDATE SKIP LOCKED"
 
     def __init__(self, connection: PostgresConnection, node: int = NO_NODE) -> None:
@@ -161,7 +165,7 @@ class PostgresLedger(SqlLedger):
             rows = [(*key, *event) for key, event in self._new_events.items()]
             self._upsert("events", _EVENT_TYPES, sorted(rows), _ADD_EVENTS)
             self._new_events = {}
-        if self._deltas.epochs:
+        if self._deltas.epochs or self._deltas.rates.hours or self._deltas.rates.days:
             for (page, epoch, *key), change in self._deltas.cells.items():
                 self._journal_of(page).add_cell((epoch, *key), change)
             for (page, epoch), number in self._deltas.epochs.items():
@@ -182,18 +186,20 @@ class PostgresLedger(SqlLedger):
         epochs = [(*key, node, number, revision) for key, number in sorted(deltas.epochs.items())]
         hours = [(*key, node, *sums) for key, sums in sorted(deltas.rates.hours.items()) if any(sums)]
         days = [(*key, node, *sums) for key, sums in sorted(deltas.rates.days.items()) if any(sums)]
-        self._upsert("node_counts", ["bigint"] * 8, cells, _ADD_COUNTS)
+        self._upsert("node_counts", ["bigint"] * 8, cells, _ADD_COUNTS, _OF_SNAPSHOT)
         self._upsert("node_epochs", ["bigint"] * 5, epochs, _ADD_EPOCHS)
         self._upsert("node_rates", _RATE_TYPES, hours, _ADD_RATES)
         self._upsert("node_daily_rates", _DAILY_TYPES, days, _ADD_DAILY_RATES)
         deltas.clear()
 
-    def _upsert(self, table: str, types: Sequence[str], rows: list[tuple[Any, ...]], on_conflict: str) -> None:
+    def _upsert(
+        self, table: str, types: Sequence[str], rows: list[tuple[Any, ...]], on_conflict: str, select: str = "*"
+    ) -> None:
         """Add rows with one statement, whatever their number is. The server prepares it once."""
         if rows:
             arrays = ", ".join(f"?::{kind}[]" for kind in types)
             columns = [list(column) for column in zip(*rows, strict=True)]
-            self._run(f"INSERT INTO {table} SELECT * FROM unnest({arrays}) {on_conflict}", columns)
+            self._run(f"INSERT INTO {table} SELECT {select} FROM unnest({arrays}) AS r ({', '.join(_NAMES[: len(columns)])}) {on_conflict}", columns)
 
     def _revision(self, page: int) -> int:
         of_groups = "SELECT coalesce(sum(revision), 0)::bigint FROM node_epochs WHERE page = ?"
@@ -243,7 +249,7 @@ class PostgresLedger(SqlLedger):
             self._run(
                 f"WITH folded AS (DELETE FROM {table} WHERE page = ? RETURNING *) INSERT INTO {table} ({names}) "
                 f"SELECT {', '.join(keys)}, {NO_NODE}, {added} FROM folded GROUP BY {', '.join(keys)} HAVING {having}",
-                (page,),
+                (self._snapshot_of(page) if table == "node_counts" else page,),
             )
 
     # definitions, which other nodes must apply, too

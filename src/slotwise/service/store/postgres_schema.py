@@ -36,7 +36,7 @@ MIGRATIONS = [
         base_epoch BIGINT NOT NULL DEFAULT 0,
         base_displays DOUBLE PRECISION NOT NULL DEFAULT 0 CHECK (base_displays >= 0),
         rates_from BIGINT NOT NULL DEFAULT 0, unit_secret BYTEA NOT NULL DEFAULT '',
-        allocation BIGINT NOT NULL DEFAULT 1
+        allocation BIGINT NOT NULL DEFAULT 1, imported_epoch BIGINT NOT NULL DEFAULT 0
     );
     CREATE INDEX pages_by_template ON pages ((body::jsonb #>> '{spec,template}'));
     CREATE TABLE items (
@@ -64,7 +64,7 @@ MIGRATIONS = [
     CREATE TABLE base (
         page INTEGER NOT NULL, item INTEGER NOT NULL, segment INTEGER NOT NULL, "column" INTEGER NOT NULL,
         clicks DOUBLE PRECISION NOT NULL CHECK (clicks >= 0), skips DOUBLE PRECISION NOT NULL CHECK (skips >= 0),
-        PRIMARY KEY (page, item, segment, "column")
+        epoch BIGINT NOT NULL, PRIMARY KEY (page, item, segment, "column")
     );
     CREATE TABLE node_counts (  -- a single row may be negative, a sum over the nodes never
         page INTEGER NOT NULL, epoch BIGINT NOT NULL, node INTEGER NOT NULL, item INTEGER NOT NULL,

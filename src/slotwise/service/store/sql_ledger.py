@@ -8,8 +8,9 @@ from slotwise.service.pages.fading import weight, weights
 from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
-from slotwise.service.store.bulk_insert import add_on_conflict, insert
-from slotwise.service.store.count_deltas import COUNT_SUMS, Deltas
+from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.checksums import QUERIES
+from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.interface import CellCounts, CountRows, DailyRate, HourlyRate, PageCounts, StoredPage
 from slotwise.service.store.page_purge import PagePurge
 from slotwise.service.store.rate_deltas import HOUR, VALUES
@@ -17,15 +18,18 @@ from slotwise.service.store.rate_deltas import HOUR, VALUES
 HOURS_PER_DAY = 24
 KEEP_RATES = 90 * HOURS_PER_DAY  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
-ADD_TO_BASE = add_on_conflict("base", ("page", "item", "segment", '"column"'), COUNT_SUMS)
+_REPLACE = (
+    'ON CONFLICT (page, item, segment, "column") DO UPDATE SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch'
+)
 _CHUNK = 2_000  # rows that are read at a time
+_Cell = tuple[int, int, int]  # item, segment, column
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
 
 class SqlLedger(PagePurge):
     """Reads and writes the tables. `Ledger` describes the operations. Call `forget` after a failed transaction.
 
-    The names in SELECT statements may be views. Where rows are deleted, `_tables` has the names of the tables.
+    The names in SELECT statements may be views. Where rows are deleted, `_table` has the name of the table.
     """
 
     _LOCK_EXPIRED = ""  # how the displays are locked that leave the log
@@ -43,14 +47,11 @@ class SqlLedger(PagePurge):
 
     def count_rows(self, page: int) -> CountRows:
         self.flush()
-        epoch_now, base_epoch = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
+        epoch_now, imported = self._run("SELECT epoch, imported_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         cells = [np.empty((0, 5))]
         select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
-        for number, query in (
-            (self._snapshot_of(page), select.format(int(base_epoch), "base")),
-            (page, select.format("epoch", "counts")),
-        ):
-            cursor = self._run(query, (number,))
+        for query in (select.format(f"CASE WHEN epoch > {imported} THEN epoch ELSE {imported} END", "base"), select.format("epoch", "counts")):
+            cursor = self._run(query, (self._snapshot_of(page),))
             while rows := cursor.fetchmany(_CHUNK):
                 chunk = np.array(rows, np.float64)
                 cells.append(chunk[:, :5] * np.where(_IS_AMOUNT, weights(epoch_now - chunk[:, 5:]), 1.0))
@@ -74,14 +75,12 @@ class SqlLedger(PagePurge):
             displays += weight(epoch_now - epoch) * number
         return float(displays)
 
-    def fold_nodes(self, _now: float, _most: int) -> int:
-        return 0
-
     def logged(self, page: int) -> Folded:
         self.flush()
         query = "SELECT DISTINCT {} FROM counts WHERE page = ? AND (clicks > 0 OR skips > 0)"
         names = ("item", '"column"', "segment")
-        return Folded(*(frozenset(n for (n,) in self._run(query.format(name), (page,))) for name in names))
+        number = (self._snapshot_of(page),)
+        return Folded(*(frozenset(n for (n,) in self._run(query.format(name), number)) for name in names))
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         with self._changing_page("page = ?", (page,)):
@@ -95,15 +94,12 @@ class SqlLedger(PagePurge):
         revision = self._revision(page)
         if expected is not None:
             expected.check(revision)
-        self._drop_counts(page)
         self._replace_snapshot(page, snapshot)
-        for table in ("rates", "daily_rates"):  # earlier displays no longer change them
-            with self._checksums.changing(f"base_{table}", "page = ?", (page,)):
-                self._run(f"DELETE FROM base_{table} WHERE page = ?", (page,))
-                self._run(f"INSERT INTO base_{table} SELECT * FROM {table} WHERE page = ?", (page,))
+        self._run(f"DELETE FROM {self._table('epochs')} WHERE page = ?", (page,))
         with self._changing_page("page = ?", (page,)):
             self._run(
-                "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = ? WHERE page = ?",
+                "UPDATE pages SET base_epoch = epoch, imported_epoch = epoch, base_displays = ?, counted_from = ?, "
+                "revision = ? WHERE page = ?",
                 (displays, self._next_counted(page), revision + 1, page),
             )
         self._cached.clear()  # the cached displays would still count
@@ -115,18 +111,16 @@ class SqlLedger(PagePurge):
     def seen(self) -> dict[int, int]:
         return {}
 
+    def fold_nodes(self, _now: float, _most: int) -> int:
+        return 0
+
     def _next_counted(self, _page: int) -> int:
         """What `counted_from` of a page must be, so that only displays count that are issued from now on."""
         raise NotImplementedError
 
-    def _drop_counts(self, page: int) -> None:
-        """Delete the counts of the log of a page."""
-        for table in ("counts", "epochs"):
-            self._run(f"DELETE FROM {self._table(table)} WHERE page = ?", (page,))
-
     def _drop_zeros(self, page: int) -> None:
         """Delete the counts of the log of a page that are zero."""
-        self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (page,))
+        self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (self._snapshot_of(page),))
         self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
 
     def prune(self, now: float, most: int) -> int:
@@ -162,48 +156,46 @@ class SqlLedger(PagePurge):
 
     def _fold(self, folded: Deltas) -> None:
         """Add counts to the snapshot. Their weights are those of the current epoch of each page."""
-        by_page: dict[int, dict[tuple[int, int, int], list[float]]] = defaultdict(dict)
-        epochs = {page: self._fade_base(page) for page in {page for page, _ in folded.epochs}}
+        by_page: dict[int, dict[_Cell, list[float]]] = defaultdict(dict)
+        epochs = {
+            page: self._run("SELECT epoch FROM pages WHERE page = ?", (page,)).fetchone()[0]
+            for page in {page for page, _ in folded.epochs}
+        }
         for (page, epoch, *key), change in folded.cells.items():
             cell = by_page[page].setdefault((key[0], key[1], key[2]), [0.0, 0.0])
             for k, number in enumerate(change):
                 cell[k] += weight(epochs[page] - epoch) * number
         for page, cells in by_page.items():
-            self._add_to_base(page, cells)
+            self._add_to_base(page, cells, epochs[page])
         for (page, epoch), number in folded.epochs.items():
-            with self._checksums.changing("pages", "page = ?", (page,)):
-                added = weight(epochs[page] - epoch) * number
-                self._run("UPDATE pages SET base_displays = base_displays + ? WHERE page = ?", (added, page))
+            self._add_base_displays(page, weight(epochs[page] - epoch) * number)
         folded.rates.write_base(self._connection, self._checksums)
 
-    def _fade_base(self, page: int) -> int:
-        """Bring the weights of the snapshot to those of the current epoch, and return this epoch."""
+    def _add_base_displays(self, page: int, added: float) -> None:
+        """Add displays to those of the snapshot, after bringing these to the weights of the current epoch."""
         epoch, base_epoch = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
-        faded = weight(epoch - base_epoch)
-        if faded != 1.0:
-            number = self._snapshot_of(page)
-            with self._checksums.changing("base", "page = ?", (number,)):
-                update = "UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?"
-                self._run(update, (faded, faded, number))
-            with self._checksums.changing("pages", "page = ?", (page,)):
-                self._run(
-                    "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? WHERE page = ?",
-                    (faded, page),
-                )
-        return int(epoch)
+        with self._checksums.changing("pages", "page = ?", (page,)):
+            self._run(
+                "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? + ? WHERE page = ?",
+                (weight(epoch - base_epoch), added, page),
+            )
 
-    def _add_to_base(self, page: int, cells: dict[tuple[int, int, int], list[float]]) -> None:
+    def _add_to_base(self, page: int, cells: dict[_Cell, list[float]], epoch: int) -> None:
+        """Add cells to the snapshot, in the weights of the current epoch. Only these cells are brought to it."""
         keys, number = list(cells), self._snapshot_of(page)
+        (imported,) = self._run("SELECT imported_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         for first in range(0, len(keys), CELLS_AT_ONCE):
             chunk = keys[first : first + CELLS_AT_ONCE]
-            where = f'page = ? AND (item, segment, "column") IN (VALUES {", ".join(["(?, ?, ?)"] * len(chunk))})'
-            with self._checksums.changing("base", where, (number, *(part for key in chunk for part in key))):
-                insert(
-                    self._connection,
-                    "base",
-                    [(number, *key, *cells[key]) for key in chunk],
-                    ADD_TO_BASE,
-                )
+            marks = ", ".join(["(?, ?, ?)"] * len(chunk))
+            query = f'{QUERIES["base"]} AND page = ? AND (item, segment, "column") IN (VALUES {marks})'
+            before = self._run(query, (number, *(part for key in chunk for part in key))).fetchall()
+            rows = {key: (number, *key, *cells[key], epoch) for key in chunk}
+            for _, *old, clicks, skips, since in before:
+                key, faded = (old[0], old[1], old[2]), weight(epoch - max(since, imported))
+                added = cells[key]
+                rows[key] = (number, *key, clicks * faded + added[0], skips * faded + added[1], epoch)
+            insert(self._connection, "base", list(rows.values()), _REPLACE)
+            self._checksums.replace("base", before, rows.values())
 
     def rates(self, page: int) -> list[HourlyRate]:
         self.flush()

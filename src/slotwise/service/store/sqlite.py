@@ -19,7 +19,7 @@ from slotwise.service.store.interface import (
     StoreCallbacks,
     Traffic,
 )
-from slotwise.service.store.migrations import check_ours, migrate
+from slotwise.service.store.migrations import check_ours, migrate, version_of
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.store.sqlite_transactions import SqliteTransactions
 
@@ -175,6 +175,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, cached_statements=256)
     try:
         check_ours(connection, str(path))  # before the file is changed in any way
+        version_of(connection, str(path))
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")

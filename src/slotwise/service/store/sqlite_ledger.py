@@ -1,10 +1,9 @@
 """The operations of the SQLite store. They run in a group's transaction, on the thread that owns the connection."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from slotwise.service.registers import Counting
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.display_log import display_row
@@ -49,12 +48,6 @@ class SqliteLedger(SqlLedger):
         self._last = None  # SQLite may have counted the numbers of dropped displays too
         self._checksums.replace("last_number", [(first - 1,)], [(self._last_number(),)])
         return displays
-
-    def _stop_counting(self, displays: Iterable[Display]) -> None:
-        counted_from = dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0"))
-        for display in displays:
-            if display.number < counted_from.get(display.page, 0):
-                display.registers.counting = Counting.NEVER
 
     def _next_counted(self, _page: int) -> int:
         return self._last_number() + 1

@@ -3,6 +3,8 @@
 from collections import Counter, OrderedDict
 from typing import NamedTuple
 
+import msgspec
+
 from slotwise.service.clock import Clock
 from slotwise.service.errors import Conflict, Forbidden, StoreDown
 from slotwise.service.ids import RandomIds
@@ -11,8 +13,8 @@ from slotwise.service.metrics import Metrics
 from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.registers import EventStatus
-from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store, Traffic
+from slotwise.service.registers import NOTHING, EventStatus, changes
+from slotwise.service.store.interface import Display, DisplayChange, Event, Ledger, RecordedEvents, Store, Traffic
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
@@ -40,7 +42,7 @@ class Displays:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         model = await self._model(page)
         if request.id is not None:
-            issued = await self._find_issued(request.id, self._clock())
+            issued = await self._find_issued(request.id, self._clock(), in_store=not self._store.is_shared)
             if issued is not None:
                 return _repeat(model, issued, request)
         now = self._clock()
@@ -53,12 +55,30 @@ class Displays:
             self._metrics.warming.inc()
         if degraded:
             self._metrics.degraded.inc()
+        elif request.id is not None and self._store.is_shared:
+            winner = await self._decide(model, display)
+            if winner is not display:
+                return _repeat(model, winner, request)
         else:
             self._store.add(display)
         self._recent[display.id] = display
         if len(self._recent) > MOST_RECENT:
             self._recent.popitem(last=False)
         return IssuedDisplay(model, display, is_new=True)
+
+    async def _decide(self, model: PageModel, display: Display) -> Display:
+        """The display that has the id of this one. The store decides, because other nodes may be asked for it, too."""
+        totals = display.registers.totals()
+        try:
+            winner = await self._store.do(lambda ledger: ledger.issue(display), Traffic(displays=[display]))
+        except StoreDown:  # it may be in the store all the same: the page is loaded again
+            self._pages.evict(model.page.name)
+            return msgspec.structs.replace(display, degraded=True)
+        if winner is not display and totals is not NOTHING:  # take back the skips that were counted when it was chosen
+            self._pages.apply_changes(
+                display.page, [DisplayChange(display, changes(totals, NOTHING), -totals.displays)]
+            )
+        return winner
 
     async def preview(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display as for a page view, but one that no visitor sees: it has no id, and nothing is recorded."""
@@ -131,12 +151,12 @@ class Displays:
             if model is not None:
                 self._pages.evict(model.page.name)
 
-    async def _find_issued(self, id: str, now: float) -> Display | None:
+    async def _find_issued(self, id: str, now: float, in_store: bool = True) -> Display | None:
         """The display that has this id, or None if there is none in the log."""
         recent = self._recent.get(id)
         if recent is not None and now <= recent.drop_after:
             return recent
-        return None if self._health.degraded else await self._store.find(id)
+        return None if self._health.degraded or not in_store else await self._store.find(id)
 
     def _learn(self, recorded: RecordedEvents) -> None:
         self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])

@@ -31,7 +31,6 @@ from slotwise.service.loopback import LOOPBACK
 from slotwise.service.malloc_arenas import limit_arenas
 from slotwise.service.service import Resources, Service, running
 from slotwise.service.settings import Settings
-from slotwise.service.store.sqlite import path_of
 
 ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
 KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes idle connections
@@ -121,7 +120,7 @@ async def serve(
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
     with _bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
         async with (
-            running(path_of(settings.store), seed=settings.seed, resources=resources) as service,
+            running(settings.store, seed=settings.seed, resources=resources) as service,
             _access(service, settings) as access,
         ):
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)

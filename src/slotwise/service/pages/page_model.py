@@ -91,6 +91,7 @@ class PageModel:
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.items = {name: number for number, name in enumerate(self.names)}
         self.revision = counts.revision
+        self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._terms = ItemTerms(len(self.specs))
         self._set_terms(range(len(self.specs)))
         self._define(page)

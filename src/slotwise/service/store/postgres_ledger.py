@@ -53,8 +53,7 @@ _RATE_TYPES = ["bigint", "bigint", "text", *["bigint"] * 4]
 _DAILY_TYPES = ["bigint", "bigint", "bigint", "text", *["bigint"] * 5]
 _NAMES = [f"c{k}" for k in range(9)]
 _OF_SNAPSHOT = (  # the counts have the number of the page's snapshot
-    "coalesce((SELECT value::integer FROM meta WHERE key = 'snapshot:' || c0), c0), "
-    + ", ".join(_NAMES[1:8])
+    "coalesce((SELECT value::integer FROM meta WHERE key = 'snapshot:' || c0), c0), " + ", ".join(_NAMES[1:8])
 )
 _COUNT_KEYS = ("page", "epoch", "node", "item", "segment", '"column"')
 _RATE_KEYS, _DAILY_KEYS = KEYS["rates"], KEYS["daily_rates"]
@@ -199,7 +198,8 @@ class PostgresLedger(SqlLedger):
         if rows:
             arrays = ", ".join(f"?::{kind}[]" for kind in types)
             columns = [list(column) for column in zip(*rows, strict=True)]
-            self._run(f"INSERT INTO {table} SELECT {select} FROM unnest({arrays}) AS r ({', '.join(_NAMES[: len(columns)])}) {on_conflict}", columns)
+            rows_as = f"unnest({arrays}) AS r ({', '.join(_NAMES[: len(columns)])})"
+            self._run(f"INSERT INTO {table} SELECT {select} FROM {rows_as} {on_conflict}", columns)
 
     def _revision(self, page: int) -> int:
         of_groups = "SELECT coalesce(sum(revision), 0)::bigint FROM node_epochs WHERE page = ?"

@@ -7,7 +7,6 @@ old one are deleted in small transactions, too. A crash leaves rows without a pa
 The counts of the log that are added to a snapshot have the same number, so an import replaces them too.
 """
 
-
 import msgspec
 
 from slotwise.checks import Floats

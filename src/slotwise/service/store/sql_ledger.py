@@ -18,9 +18,7 @@ from slotwise.service.store.rate_deltas import HOUR, VALUES
 HOURS_PER_DAY = 24
 KEEP_RATES = 90 * HOURS_PER_DAY  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
-_REPLACE = (
-    'ON CONFLICT (page, item, segment, "column") DO UPDATE SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch'
-)
+_REPLACE = 'ON CONFLICT (page, item, segment, "column") DO UPDATE SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch'
 _CHUNK = 2_000  # rows that are read at a time
 _Cell = tuple[int, int, int]  # item, segment, column
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
@@ -50,7 +48,10 @@ class SqlLedger(PagePurge):
         epoch_now, imported = self._run("SELECT epoch, imported_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         cells = [np.empty((0, 5))]
         select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
-        for query in (select.format(f"CASE WHEN epoch > {imported} THEN epoch ELSE {imported} END", "base"), select.format("epoch", "counts")):
+        for query in (
+            select.format(f"CASE WHEN epoch > {imported} THEN epoch ELSE {imported} END", "base"),
+            select.format("epoch", "counts"),
+        ):
             cursor = self._run(query, (self._snapshot_of(page),))
             while rows := cursor.fetchmany(_CHUNK):
                 chunk = np.array(rows, np.float64)

@@ -24,6 +24,11 @@ class KeyTable:
         self._run, self._connection = connection.execute, connection
         self._checksums = self._make_checksums(connection)
 
+    @property
+    def connection(self) -> SqlConnection:
+        """The connection of the transaction, for what no operation does."""
+        return self._connection
+
     def _make_checksums(self, connection: SqlConnection) -> Checksums:
         return Checksums(connection)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from slotwise.checks import BadInput
 from slotwise.extras import require
-from slotwise.service.store.interface import NO_CALLBACKS, Store, StoreCallbacks
-from slotwise.service.store.sqlite import PREFIX, SqliteStore, path_of
+from slotwise.service.store.interface import NO_CALLBACKS, Operation, ResultT, Store, StoreCallbacks
+from slotwise.service.store.sqlite import PREFIX, SqliteStore, path_of, read_file
 
 POSTGRES_PREFIXES = ("postgresql://", "postgres://")
 SCHEMES = f"{PREFIX}PATH or postgresql://USER@HOST/DATABASE"
@@ -33,3 +33,13 @@ def sqlite_path(address: str, command: str, instead: str) -> Path:
     if is_postgres(address):
         raise BadInput(f"{command} copies SQLite stores only; {instead}")
     return path_of(address)
+
+
+def read_committed(store: Path | str, operation: Operation[ResultT]) -> ResultT:
+    """Run a read-only operation on a store, while services may run on it. Raises BadInput if this fails."""
+    if isinstance(store, str) and is_postgres(store):
+        require("postgres", "a PostgreSQL store")
+        from slotwise.service.store.postgres import read_postgres
+
+        return read_postgres(store, operation)
+    return read_file(store if isinstance(store, Path) else path_of(store), operation)

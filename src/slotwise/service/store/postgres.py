@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -25,6 +26,7 @@ from slotwise.service.store.interface import (
 )
 from slotwise.service.store.postgres_connection import PostgresConnection
 from slotwise.service.store.postgres_ledger import PostgresLedger
+from slotwise.service.store.postgres_schema import TRAFFIC_LOCK, check_current, migrate
 from slotwise.service.store.postgres_transactions import CONNECT_SECONDS, PostgresTransactions
 
 MOST_READERS = 4  # connections of a node beside the one that writes
@@ -139,13 +141,36 @@ class PostgresReader:
     def close(self) -> None:
         if not self._closed.is_set():
             self._closed.set()
-            self._pool.putconn(self._connection)  # which rolls the transaction back
+            with suppress(psycopg.Error):
+                self._connection.execute("ROLLBACK")
+            self._pool.putconn(self._connection)
+
+
+def create_postgres(address: str) -> None:
+    """Create the tables of a store in a database, unless it has them."""
+    where = described(address)
+    try:
+        with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
+            migrate(connection, where)
+    except psycopg.Error as error:
+        raise BadInput(f"cannot create a store in {where}: {error}") from None
+
+
+def change_postgres(address: str, operation: Callable[[PostgresLedger], ResultT]) -> ResultT:
+    """Run an operation on keys in a transaction of its own. Nodes may run on the store."""
+    where = described(address)
+    try:
+        with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
+            check_current(connection, where)
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (TRAFFIC_LOCK,))
+                return operation(PostgresLedger(PostgresConnection(connection)))
+    except psycopg.Error as error:
+        raise BadInput(f"cannot change the store in {where}: {error}") from None
 
 
 def read_postgres(address: str, operation: Callable[[PostgresLedger], ResultT]) -> ResultT:
     """Run a read-only operation on a database, whether or not nodes run on it."""
-    from slotwise.service.store.postgres_schema import check_current
-
     where = described(address)
     try:
         with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:

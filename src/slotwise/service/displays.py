@@ -1,6 +1,8 @@
 """Displays and events. Pages in memory choose the displays, and the store records displays and events."""
 
+import asyncio
 from collections import Counter, OrderedDict
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +20,7 @@ from slotwise.service.store.interface import Display, DisplayChange, Event, Ledg
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
+OTHER_NODES_SECONDS = (0.15, 0.3, 0.6)  # after which an unknown display is looked up again: another node may commit it
 MOST_WAITING = 10_000  # displays that wait to be committed; if more wait, new displays are not learnt from
 
 
@@ -97,6 +100,20 @@ class Displays:
 
         Raises `Forbidden` if an event is for a page that the key is not for.
         """
+        recorded = await self._record(events, key, is_last=not self._store.is_shared)
+        for pause in OTHER_NODES_SECONDS if self._store.is_shared else ():
+            unknown = [k for k, outcome in enumerate(recorded.outcomes) if outcome.status == "unknown"]
+            if not unknown:
+                break
+            await asyncio.sleep(pause)
+            again = await self._record([events[k] for k in unknown], key, is_last=pause == OTHER_NODES_SECONDS[-1])
+            for k, outcome in zip(unknown, again.outcomes, strict=True):
+                recorded.outcomes[k] = outcome
+            recorded.changes.extend(again.changes)
+        return recorded
+
+    async def _record(self, events: list[Event], key: ApiKey | None, is_last: bool) -> RecordedEvents:
+        """Commit events, and learn from them. Only the last try counts events of unknown displays in the metrics."""
         now, is_check_due = self._clock(), self._health.is_check_due()
 
         def operation(ledger: Ledger) -> RecordedEvents:
@@ -107,7 +124,7 @@ class Displays:
                 ledger.check_writable()  # because nothing was written
             return recorded
 
-        return await self._pages.commit(operation, self._learn, Traffic(events))
+        return await self._pages.commit(operation, partial(self._learn, is_last), Traffic(events))
 
     async def find(self, id: str) -> Display | None:
         """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""
@@ -158,8 +175,9 @@ class Displays:
             return recent
         return None if self._health.degraded or not in_store else await self._store.find(id)
 
-    def _learn(self, recorded: RecordedEvents) -> None:
-        self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])
+    def _learn(self, is_last: bool, recorded: RecordedEvents) -> None:
+        counted = [(found.status, found.page) for found in recorded.outcomes if is_last or found.status != "unknown"]
+        self.count_events(counted)
         for page in {change.display.page for change in recorded.changes}:
             self._pages.apply_changes(page, [change for change in recorded.changes if change.display.page == page])
 

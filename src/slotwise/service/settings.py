@@ -25,7 +25,9 @@ RELOADABLE = ("tls_cert", "tls_key", "refresh_share", "memory", "log_level")
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings of a service. The descriptions are the help of the command line."""
 
-    store: Annotated[str, Meta(description="Store of the service, as sqlite:///PATH.")] = "sqlite:///slotwise.db"
+    store: Annotated[
+        str, Meta(description="Store of the service, as sqlite:///PATH or postgresql://USER@HOST/DATABASE.")
+    ] = "sqlite:///slotwise.db"
     dev: Annotated[bool, Meta(description="Serve without keys, to this machine only.")] = False
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="Port to listen on; 0 takes a free one.")] = 8000

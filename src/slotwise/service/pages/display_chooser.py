@@ -63,40 +63,37 @@ class DisplayChooser:
 
         `restricted` says whether the request names the items that may be shown.
         """
-        learner, reason = self._learner, self._reason(variant, restricted)
-        if variant != "learnt" or not learner.learns or not self._items.specs:
+        if variant == "learnt" and constraints.of_page:  # most requests
+            arranged = self._arranged.get((layout.name, segment))
+            if arranged is not None and arranged.constraints is constraints:
+                pick = self._learner.pick(layout, segment, constraints.rules.most_per_category)
+                known = arranged.by_pick.get(pick)
+                return self._arrange(pick, layout, segment, constraints, "learnt") if known is None else known
+        reason = self._reason(variant, restricted)
+        if variant != "learnt" or not self._learner.learns or not self._items.specs:
             at_random = self._fill(layout, variant, constraints)
             return self._filled(layout, constraints, reason, self._rule_propensities(layout, constraints, at_random))
-        pick = learner.pick(layout, segment, constraints.rules.most_per_category)
-        arranged, active, wanted = (
-            self._arranged_under(constraints, layout, segment),
-            self._items.active.last,
-            self._spec.propensities,
-        )
-        from_list = (constraints.of_page or wanted) and not learner.draws_items(segment, constraints.allowed, active)
-        if arranged is not None and from_list and (known := arranged.by_pick.get(pick)) is not None:
-            return known
-        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
-        propensities = None
-        if wanted and from_list:
-            picked = self._picked_displays(layout, segment, constraints, rules)
-            learner.fill(pick, layout, segment, active, rules)
-            propensities = picked.propensities(layout.display)
-        else:
-            learner.fill(pick, layout, segment, active, rules)
-        arrangement = self._filled(layout, constraints, reason, propensities)
-        if arranged is not None and from_list:
-            self._kept_arrangements.add(arranged.by_pick, pick, arrangement)
-        return arrangement
+        if constraints.of_page:
+            self._arranged[layout.name, segment] = _Arranged(constraints)
+        pick = self._learner.pick(layout, segment, constraints.rules.most_per_category)
+        return self._arrange(pick, layout, segment, constraints, reason)
 
-    def _arranged_under(self, constraints: Constraints, layout: Layout, segment: int) -> "_Arranged | None":
-        """What is kept for the constraints of the page. None if the request has constraints of its own."""
-        if not constraints.of_page:
-            return None
-        arranged = self._arranged.get((layout.name, segment))
-        if arranged is None or arranged.constraints is not constraints:
-            arranged = self._arranged[layout.name, segment] = _Arranged(constraints)
-        return arranged
+    def _arrange(self, pick: int, layout: Layout, segment: int, constraints: Constraints, reason: str) -> Arrangement:
+        """Arrange items as the pick says. The result is kept if all displays of this pick are equal."""
+        learner, active, wanted = self._learner, self._items.active.last, self._spec.propensities
+        from_list = (constraints.of_page or wanted) and not learner.draws_items(segment, constraints.allowed, active)
+        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
+        picked = self._picked_displays(layout, segment, constraints, rules) if wanted and from_list else None
+        propensities = None
+        if picked is None:
+            learner.fill(pick, layout, segment, active, rules)
+        else:
+            layout.display[:] = picked.displays[pick]
+            propensities = picked.propensities(pick)
+        arrangement = self._filled(layout, constraints, reason, propensities)
+        if constraints.of_page and from_list:
+            self._kept_arrangements.add(self._arranged[layout.name, segment].by_pick, pick, arrangement)
+        return arrangement
 
     def default_display(self, layout: Layout, constraints: Constraints) -> dict[str, str]:
         """The display in default order, as {position: item}."""
@@ -127,8 +124,8 @@ class DisplayChooser:
         self, layout: Layout, segment: int, constraints: Constraints, rules: DisplayRules
     ) -> PickedDisplays:
         """All displays from which one is picked under these constraints. Those of the last few constraints are kept."""
-        arranged = self._arranged_under(constraints, layout, segment)
-        if arranged is not None:
+        if constraints.of_page:
+            arranged = self._arranged[layout.name, segment]
             if arranged.picked is None:
                 arranged.picked = self._learner.picked_displays(layout, segment, self._items.active.last, rules)
             return arranged.picked

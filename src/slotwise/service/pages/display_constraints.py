@@ -1,5 +1,6 @@
 """The constraints on a display: which items may be shown, and where. The page and the request decide."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -41,13 +42,16 @@ class DisplayConstraints:
         self._most_per_category = spec.most_per_category or NO_LIMIT
         self.rules = items.terms.rules(self._most_per_category)
         self._page_pins = PinsInEffect(page.body.pins)
+        self._active: NDArray[np.bool_] = np.empty(0, np.bool_)  # the items that may be shown
         self._pins_used: dict[str, PinnedItems] = {}  # those that applied to the last request, by layout
         self._of_page: dict[str, Constraints] = {}  # by layout
+        self._from, self._until = math.inf, -math.inf  # the times at which these are the constraints of the page
 
     def items_changed(self) -> None:
         """Follow a change of the items."""
         self.rules = self._items.terms.rules(self._most_per_category)
         self._of_page.clear()
+        self._until = -math.inf
 
     def layout(self, name: str | None) -> Layout:
         try:
@@ -64,16 +68,23 @@ class DisplayConstraints:
 
     def of(self, layout: Layout, request: RecommendationRequest, now: float) -> Constraints:
         """The constraints of a request. Raises DoesNotFit if it names what the page does not have."""
-        active, page_pins = self._items.active.at(now), self._page_pins.at(now)
-        if page_pins is not self._pins_used:
-            self._of_page.clear()
-            self._pins_used = page_pins
+        if not self._from <= now < self._until:
+            self._follow(now)
         if not _adds_nothing(request):
-            return self._new(layout, request, active)
+            return self._new(layout, request)
         known = self._of_page.get(layout.name)
-        if known is None or known.allowed is not active:  # the items that may be shown have changed
-            known = self._of_page[layout.name] = self._new(layout, request, active)._replace(of_page=True)
+        if known is None:
+            known = self._of_page[layout.name] = self._new(layout, request)._replace(of_page=True)
         return known
+
+    def _follow(self, now: float) -> None:
+        """Follow the validities of items, and the times of pins."""
+        active, pins = self._items.active, self._page_pins
+        active_before, self._active = self._active, active.at(now)
+        pins_before, self._pins_used = self._pins_used, pins.at(now)
+        if self._active is not active_before or self._pins_used is not pins_before:
+            self._of_page.clear()
+        self._from, self._until = max(active.computed_at, pins.computed_at), min(active.changes_at, pins.changes_at)
 
     def rules_of(self, request: RecommendationRequest) -> ItemRules:
         if request.most_per_category is None:
@@ -89,8 +100,8 @@ class DisplayConstraints:
             line = f"{available} items are too few for {len(layout.positions)} positions"
             raise TooFewItems(line, [FieldError("", line)])
 
-    def _new(self, layout: Layout, request: RecommendationRequest, active: NDArray[np.bool_]) -> Constraints:
-        page_pins, rules = self._pins_used.get(layout.name), self.rules_of(request)
+    def _new(self, layout: Layout, request: RecommendationRequest) -> Constraints:
+        active, page_pins, rules = self._active, self._pins_used.get(layout.name), self.rules_of(request)
         if _adds_nothing(request) and not page_pins:
             return Constraints(active, layout.no_pins, NO_PINS, rules)
         eligible = None if request.eligible is None else self._items.numbers_of("/eligible", request.eligible)

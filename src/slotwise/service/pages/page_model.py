@@ -137,7 +137,8 @@ class PageModel:
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
-        self._on_change(self)
+        if self._learner.may_be_due:
+            self._on_change(self)
         return display
 
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
@@ -222,6 +223,7 @@ class PageModel:
 
     def apply_pending(self) -> None:
         """Apply the pending changes to the counts. Background threads call this."""
+        self._learner.ask_again()  # so that the next display asks for another call
         self._learner.matrix.apply_pending()
 
     @property

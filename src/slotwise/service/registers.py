@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from slotwise.service.pages.limits import MOST_POSITIONS
+
 EventStatus = Literal["accepted", "duplicate", "late", "unknown", "conflict", "rejected"]
 
 
@@ -60,6 +62,10 @@ def changes(before: RegisterTotals, after: RegisterTotals) -> list[EntryChange]:
     return result
 
 
+_NO_CHANGES: list[EntryChange] = []
+_CLICK = [[EntryChange(entry, 1, -1)] for entry in range(MOST_POSITIONS)]
+
+
 class Registers(Struct, gc=False):
     """The registers of one display with `size` entries."""
 
@@ -86,6 +92,18 @@ class Registers(Struct, gc=False):
         else:
             self.clicked |= 1 << entry
         return "accepted"
+
+    def record(self, kind: EventKind, entry: int, in_time: bool) -> tuple[EventStatus, list[EntryChange], int]:
+        """Apply an event. Also returns how the counts of the entries change, and the number of counted displays."""
+        if kind is EventKind.CLICK and self.counting is Counting.ISSUED:  # the usual case: a skip becomes a click
+            status = self.apply(kind, entry, in_time)
+            return status, _CLICK[entry] if status == "accepted" else _NO_CHANGES, 0
+        before = self.totals()
+        status = self.apply(kind, entry, in_time)
+        if status != "accepted":
+            return status, _NO_CHANGES, 0
+        after = self.totals()
+        return status, changes(before, after), after.displays - before.displays
 
     @property
     def count_at_once(self) -> bool:

@@ -5,11 +5,10 @@ defines how an event changes a register and what a register counts. It does not 
 """
 
 from enum import IntEnum
+from functools import cache
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
-
-from slotwise.service.pages.limits import MOST_POSITIONS
 
 EventStatus = Literal["accepted", "duplicate", "late", "unknown", "conflict", "rejected"]
 
@@ -63,7 +62,12 @@ def changes(before: RegisterTotals, after: RegisterTotals) -> list[EntryChange]:
 
 
 _NO_CHANGES: list[EntryChange] = []
-_CLICK = [[EntryChange(entry, 1, -1)] for entry in range(MOST_POSITIONS)]
+
+
+@cache
+def _click(entry: int) -> list[EntryChange]:
+    """A skip becomes a click."""
+    return [EntryChange(entry, 1, -1)]
 
 
 class Registers(Struct, gc=False):
@@ -95,9 +99,9 @@ class Registers(Struct, gc=False):
 
     def record(self, kind: EventKind, entry: int, in_time: bool) -> tuple[EventStatus, list[EntryChange], int]:
         """Apply an event. Also returns how the counts of the entries change, and the number of counted displays."""
-        if kind is EventKind.CLICK and self.counting is Counting.ISSUED:  # the usual case: a skip becomes a click
+        if kind is EventKind.CLICK and self.counting is Counting.ISSUED:  # the usual case
             status = self.apply(kind, entry, in_time)
-            return status, _CLICK[entry] if status == "accepted" else _NO_CHANGES, 0
+            return status, _click(entry) if status == "accepted" else _NO_CHANGES, 0
         before = self.totals()
         status = self.apply(kind, entry, in_time)
         if status != "accepted":

@@ -81,7 +81,7 @@ async def open_client(
     async with running(folder / "store.db", clock, seed) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
-        access = KeyAccess(service.keys, clock, timer=clock) if with_keys else DevAccess()
+        access = KeyAccess(service.keys, clock, clock, lambda: service.sessions) if with_keys else DevAccess()
         transport = httpx.ASGITransport(make_app(service, access))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             yield Client(http, service, clock)

@@ -21,6 +21,7 @@ from slotwise.service.insights.insights import Insights
 from slotwise.service.insights.insights_cache import InsightsCache
 from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.keys.key_cache import KeyCache
+from slotwise.service.keys.sessions import Sessions
 from slotwise.service.maintenance.housekeeping import Housekeeping
 from slotwise.service.maintenance.purger import Purger
 from slotwise.service.metrics import Metrics
@@ -64,6 +65,7 @@ class Service:
         self, path: Path, clock: Clock, seed: int | None = None, resources: Resources = DEFAULT_RESOURCES
     ) -> None:
         self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
+        self.stopping = asyncio.Event()  # set when the server stops: responses that have no end must end
         self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
         self.on_commit: Callable[[int, float], None] | None = None  # called with the size of a group and the seconds
         self._health = StoreHealth(self.metrics)
@@ -133,6 +135,10 @@ class Service:
     @property
     def tokens(self) -> Tokens:
         return self._housekeeping.tokens
+
+    @property
+    def sessions(self) -> Sessions:
+        return self._housekeeping.sessions
 
     async def check_store(self) -> None:
         """Raise StoreDown if the store cannot be written."""

@@ -28,7 +28,7 @@ async def get(call: Call[None]) -> Response:
 
 
 async def put(call: Call[PageState]) -> Response:
-    """Replace all counts. Displays that were issued before the import no longer count."""
+    """Replace all counts. The page learns no longer from displays issued before."""
     state = call.body
     try:
         model = await call.service.model(call.path["page"])

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from slotwise.extras import require
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
-from slotwise.service.http.access.access import LOOPBACK, Access, DevAccess, OpenAccess
+from slotwise.service.http.access.access import Access, DevAccess, OpenAccess
 from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.access.key_access import key_access
 from slotwise.service.http.app import make_app, make_metrics_app
@@ -27,6 +27,7 @@ from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.rejections import Rejections
 from slotwise.service.http.reload import Reloader
 from slotwise.service.log_output import configure_log
+from slotwise.service.loopback import LOOPBACK
 from slotwise.service.malloc_arenas import limit_arenas
 from slotwise.service.service import Resources, Service, running
 from slotwise.service.settings import Settings
@@ -138,6 +139,7 @@ async def serve(
                 if metrics is not None:
                     report(f"metrics are on {address_of(metrics)}/metrics")
                 await _wait(serving, stop)
+                service.stopping.set()
                 if stop.is_set():
                     report("stopping")
             reporting.cancel()

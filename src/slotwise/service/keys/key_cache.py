@@ -91,6 +91,10 @@ class KeyCache:
         found = self._by_digest.get(digest[:_INDEX_BYTES], _NO_KEY)
         return found if hmac.compare_digest(found.digest, digest) else None
 
+    def by_id(self, id: str) -> LoadedKey | None:
+        """The key with this id, even if it is not valid any more."""
+        return self._loaded.get(id)
+
     def mark_used(self, found: LoadedKey, now: float) -> None:
         """Record that a key is used. It is written later, at most once an hour."""
         hour = now // HOUR * HOUR

@@ -6,6 +6,7 @@ import logging
 from slotwise.service.clock import Clock
 from slotwise.service.displays import Displays
 from slotwise.service.errors import StoreDown
+from slotwise.service.keys.sessions import Sessions
 from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.store.interface import Ledger, Store
 from slotwise.service.tokens import Secrets, Tokens, rotate
@@ -18,9 +19,10 @@ _log = logging.getLogger("slotwise.service")
 
 
 class Housekeeping:
-    """Does the periodic work. `tokens` signs with the secrets of the last rotation."""
+    """Does the periodic work. `tokens` and `sessions` sign with the secrets of the last rotation."""
 
     tokens: Tokens
+    sessions: Sessions
 
     def __init__(self, store: Store, pages: PageCache, displays: Displays, clock: Clock) -> None:
         self._store, self._pages, self._displays, self._clock = store, pages, displays, clock
@@ -61,4 +63,5 @@ class Housekeeping:
                 ledger.save_secrets(after)
             return after
 
-        self.tokens, self._rotation_checked = Tokens(await self._store.do(operation)), now
+        secrets = await self._store.do(operation)
+        self.tokens, self.sessions, self._rotation_checked = Tokens(secrets), Sessions(secrets), now

@@ -19,7 +19,7 @@ class NoChecksums(Checksums):
     def replace(self, name: str, before: Iterable[Sequence[Any]], after: Iterable[Sequence[Any]]) -> None:
         pass
 
-    def remove(self, name: str, where: str = "1", arguments: Sequence[Any] = ()) -> None:
+    def remove(self, name: str, where: str = "1 = 1", arguments: Sequence[Any] = ()) -> None:
         pass
 
     def remove_all(self, name: str, column: str, values: Sequence[Any]) -> None:

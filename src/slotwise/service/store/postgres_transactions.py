@@ -88,7 +88,7 @@ class PostgresTransactions:
             self._register(connection)
         lock = "SELECT pg_advisory_xact_lock" + ("" if traffic is None else "_shared") + "(%s)"
         with connection.pipeline():
-            connection.execute("BEGIN")
+            connection.execute("BEGIN", prepare=False)
             connection.execute(LIMITS)
             connection.execute(lock, (TRAFFIC_LOCK,))
             moved = connection.execute(_MOVE, (self._number + 1, self.node, self._number))
@@ -114,7 +114,7 @@ class PostgresTransactions:
                 ledger.flush()
                 journaled = self._write_journal(connection, ledger)
                 rows = self._select_journal(connection)
-                connection.execute("COMMIT")
+                connection.execute("COMMIT", prepare=False)
             found = rows.fetchall()
         except psycopg.Error:
             if not connection.broken:

@@ -26,6 +26,7 @@ from tests.tcp_proxy import Fault, TcpProxy
 from tests.waiting import wait_until
 
 NODES = 3
+LOST = (httpx.HTTPError, RuntimeError)  # of a request; the client of a node that was killed is closed
 Click = tuple[str, str]  # display, position
 
 
@@ -81,7 +82,7 @@ class Cluster:
         while not self._stop.is_set():
             shown: list[str] = []
             for _ in range(5):
-                with contextlib.suppress(httpx.HTTPError, ValueError):
+                with contextlib.suppress(*LOST, ValueError):
                     answer = chance.choice(self.nodes).http.post("/v1/pages/shop/recommendations", json={}, timeout=5)
                     if answer.status_code == 201 and not answer.json()["degraded"]:
                         shown.append(answer.json()["id"])
@@ -97,7 +98,7 @@ class Cluster:
         events = [{"type": "click", "display": id, "position": position} for id, position in clicks]
         try:
             answer = node.http.post("/v1/events", json={"events": events}, timeout=15)
-        except httpx.HTTPError:
+        except LOST:
             return False
         if answer.status_code != 200:
             self.refused += 1

@@ -50,7 +50,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         | None
     ) = None
     metrics_host: Annotated[str, Meta(description="Address of the port for metrics.")] = "127.0.0.1"
-    workers: Annotated[int, Meta(ge=1, description="Processes; a SQLite store allows one.")] = 1
+    workers: Annotated[int, Meta(ge=1, description="Processes that share the port; a SQLite store allows one.")] = 1
     refresh_share: Annotated[
         float, Meta(ge=0.01, le=1.0, description="Share of one core that may be used to make ensembles of draws.")
     ] = 0.5

@@ -27,7 +27,8 @@ from slotwise.item_terms import ItemTerms
 from slotwise.service.ensembles.arrange_draw import DisplayRules
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.page_ensemble import PageEnsemble
-from slotwise.service.ensembles.propensities import PickedDisplays, random_order
+from slotwise.service.ensembles.picked_displays import PickedDisplays
+from slotwise.service.ensembles.propensities import random_order
 from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
 from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.count_matrix import PRIOR
@@ -239,21 +240,16 @@ class PageModel:
             return self._filled(layout, constraints, reason, self._rule_propensities(layout, constraints, at_random))
         pick = learner.pick(layout, segment, constraints.rules.most_per_category)
         arranged, active, wanted = None, self._active.last, self.page.body.spec.propensities
-        from_list = (constraints.of_page or wanted) and not learner.draws_items(segment, constraints.allowed, active)
-        if constraints.of_page and from_list:
+        if constraints.of_page and not learner.draws_items(segment, constraints.allowed, active):
             arranged = self._arranged.get((layout.name, segment))
             if arranged is None:
                 arranged = self._arranged[layout.name, segment] = {}
             if (known := arranged.get(pick)) is not None:
                 return known
         rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
-        propensities = None
-        if wanted and from_list:
-            picked = self._picked_displays(layout, segment, constraints, rules)
-            learner.fill(pick, layout, segment, active, rules)
-            propensities = picked.propensities(layout.display)
-        else:
-            learner.fill(pick, layout, segment, active, rules)
+        picked = self._picked_displays(layout, segment, constraints, rules) if wanted else None
+        learner.fill(pick, layout, segment, active, rules)
+        propensities = None if picked is None else picked.propensities(layout.display)
         arrangement = self._filled(layout, constraints, reason, propensities)
         if arranged is not None:
             self._kept_arrangements.add(arranged, pick, arrangement)
@@ -269,18 +265,21 @@ class PageModel:
 
     def _picked_displays(
         self, layout: Layout, segment: int, constraints: _Constraints, rules: DisplayRules
-    ) -> PickedDisplays:
-        """All displays from which one is picked under these constraints. Those of the last few constraints are kept."""
+    ) -> PickedDisplays | None:
+        """All displays from which one is picked under these constraints, or None if their probabilities are not known.
+
+        Those of the last few constraints are kept.
+        """
         key: tuple[object, ...] = layout.name, segment
         if not constraints.of_page:
             most = constraints.rules.most_per_category
             key = layout.name, segment, constraints.allowed.tobytes(), constraints.pins.tobytes(), most
-        known = self._picked.get(key)
-        if known is None:
-            known = self._learner.picked_displays(layout, segment, self._active.last, rules)
-            if len(self._picked) >= MOST_PICKED:
-                del self._picked[next(iter(self._picked))]
-            self._picked[key] = known
+        if key in self._picked:
+            return self._picked[key]
+        known = self._learner.picked_displays(layout, segment, self._active.last, rules)
+        if len(self._picked) >= MOST_PICKED:
+            del self._picked[next(iter(self._picked))]
+        self._picked[key] = known
         return known
 
     def _filled(
@@ -298,7 +297,7 @@ class PageModel:
         """Call this when the ensemble, the items or the definition of the page have changed."""
         self._page_constraints: dict[str, _Constraints] = {}  # by layout
         self._arranged: dict[tuple[str, int], dict[int, Arrangement]] = {}  # (layout, segment) -> pick -> arrangement
-        self._picked: dict[tuple[object, ...], PickedDisplays] = {}  # by layout, segment and constraints
+        self._picked: dict[tuple[object, ...], PickedDisplays | None] = {}  # by layout, segment and constraints
 
     def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> bool:
         """Fill the display of the layout without what was learnt, and whatever the values of items are.

@@ -36,8 +36,11 @@ class PickedDisplays(NamedTuple):
 
     def propensities(self, display: Ints) -> list[float] | None:
         """The probability of each item of a display at its position. None if one is too small to be known."""
-        found = [self.shares.get(item, self.others)[position] for position, item in enumerate(display.tolist())]
-        return found if min(found) > _LEAST or (display == EMPTY).any() else None
+        found = [
+            1.0 if item == EMPTY else self.shares.get(item, self.others)[position]
+            for position, item in enumerate(display.tolist())
+        ]
+        return found if min(found) > _LEAST else None
 
 
 class DrawnDisplays(NamedTuple):
@@ -61,13 +64,13 @@ def with_items_without_row(drawn: DrawnDisplays, n_items: int, pins: Ints) -> Pi
     ranked = np.take_along_axis(drawn.displays, order, axis=1)
     above = _counts_above(exceeded(drawn.beta, np.take_along_axis(drawn.theta, order, axis=1)), n_items)
     above[ranked == EMPTY] = 0.0
-    displays = np.full((n_free, n_draws, pins.size), EMPTY, np.int32)
+    displays = np.full((n_free, n_draws, pins.size), EMPTY, np.int64)
     chances = np.zeros(displays.shape)
     chances[:1, :, :] = drawn.chances[:, None]
     displays[:, :, :] = pins
     for k in range(n_free):  # k items without a row come before
         moved = order[:, k:]
-        np.put_along_axis(displays[k], moved, ranked[:, : n_free - k].astype(np.int32), axis=1)
+        np.put_along_axis(displays[k], moved, ranked[:, : n_free - k], axis=1)
         np.put_along_axis(chances[k], moved, above[:, : n_free - k, k] * drawn.chances[:, None], axis=1)
         np.put_along_axis(chances[k], order[:, :k], 0.0, axis=1)
     filled = np.arange(n_free) < (ranked != EMPTY).sum(axis=1)[:, None] + n_items

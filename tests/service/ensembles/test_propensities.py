@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules, arrange_among
 from slotwise.service.ensembles import picked_displays
 from slotwise.service.ensembles.propensities import MOST_LIMITED, limited_shares, random_order
-from slotwise.service.pages import page_model
+from slotwise.service.pages import display_chooser
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import CellCounts, PageCounts
@@ -238,8 +238,9 @@ def test_a_large_page_with_few_shown_items() -> None:
     """
     model = unshown(3, 2_000)
     choose(model)
-    (picked,) = model._picked.values()
-    assert picked is not None
+    (arranged,) = model._chooser._arranged.values()
+    picked = arranged.picked
+    assert isinstance(picked, picked_displays.DrawnShares)
     n_without_row = int((model._learner._ensemble.rows < 0).sum())
     assert n_without_row > 1_990
     known = np.array([shares for item, shares in picked.shares.items() if item != EMPTY])
@@ -265,15 +266,15 @@ def test_a_new_item_that_is_not_exchangeable_has_no_propensity() -> None:
 
 
 def test_kept_displays_are_forgotten_with_their_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_model, "MOST_PICKED", 2)
+    monkeypatch.setattr(display_chooser, "MOST_PICKED", 2)
     model = make_model(PLAIN)
     for excluded in ("a", "b", "c"):
         choose(model, excluded=[excluded])
-    assert len(model._picked) == 2
+    assert len(model._chooser._picked) == 2
     before = {items_of(model, choose(model)) for _ in range(50)}
     assert before
     model.install(model.begin_refresh().run(np.random.default_rng(5)))
-    assert not model._picked
+    assert not model._chooser._picked
     shown = enumerate_draws(model, {})
     for entry in choose(model).entries:
         assert entry.propensity == pytest.approx(shown[entry.position, model.names[entry.item]] / 64)

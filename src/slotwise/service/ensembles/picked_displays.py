@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
+from slotwise.service.ensembles.arrange_draw import Int32s
 from slotwise.service.ensembles.largest_draws import exceeded
 
 _LEAST = 1e-12  # the rounding errors of sums of probabilities are far below
@@ -20,27 +21,38 @@ Bools = NDArray[np.bool_]
 
 
 class PickedDisplays(NamedTuple):
-    """The probability of each item at each position. Items without a row have the same ones, which are `others`."""
+    """The displays from which one is picked, and the probability of each."""
+
+    displays: Int32s  # picks x positions
+    chances: Floats
+
+    def propensities(self, pick: int) -> list[float]:
+        """The probability of each item of a pick's display at its position."""
+        shares = ((self.displays == self.displays[pick]) * self.chances[:, None]).sum(axis=0)
+        return [min(share, 1.0) for share in shares.tolist()]  # a sum of chances may exceed 1 by rounding
+
+
+class DrawnShares(NamedTuple):
+    """The probability of each item at each position, in displays for which items without a row are drawn.
+
+    `others` has those of each item without a row. It is empty if the probabilities are not known.
+    """
 
     shares: dict[int, list[float]]  # item -> positions
     others: list[float]
 
-    @classmethod
-    def of(cls, displays: Ints, chances: Floats, others: Floats) -> "PickedDisplays":
-        """Displays, and the probability of each of their entries: picks x positions."""
-        items, rows = np.unique(displays, return_inverse=True)
-        shares = np.zeros((items.size, displays.shape[-1]))
-        np.add.at(shares, (rows.reshape(displays.shape), np.arange(displays.shape[-1])), chances)
-        shares = np.minimum(shares, 1.0)  # a sum of chances may exceed 1 by rounding
-        return cls(dict(zip(items.tolist(), shares.tolist(), strict=True)), others.tolist())
-
     def propensities(self, display: Ints) -> list[float] | None:
-        """The probability of each item of a display at its position. None if one is too small to be known."""
+        """The probability of each item of a display at its position. None if one is not known, or too small."""
+        if not self.others:
+            return None
         found = [
             1.0 if item == EMPTY else self.shares.get(item, self.others)[position]
             for position, item in enumerate(display.tolist())
         ]
         return found if min(found) > _LEAST else None
+
+
+UNKNOWN_SHARES = DrawnShares({}, [])
 
 
 class DrawnDisplays(NamedTuple):
@@ -56,8 +68,8 @@ class DrawnDisplays(NamedTuple):
     chances: Floats  # of each draw
 
 
-def with_items_without_row(drawn: DrawnDisplays, n_items: int, pins: Ints) -> PickedDisplays:
-    """The displays in which so many exchangeable items without a row take part. None of them is pinned."""
+def with_items_without_row(drawn: DrawnDisplays, n_items: int, pins: Ints) -> DrawnShares:
+    """The shares of displays in which so many exchangeable items without a row take part. None of them is pinned."""
     free = np.flatnonzero(pins == EMPTY)
     n_draws, n_free = len(drawn.displays), free.size
     order = free[np.argsort(-drawn.kappa[:, free], axis=1, kind="stable")]  # the position of each rank
@@ -77,7 +89,11 @@ def with_items_without_row(drawn: DrawnDisplays, n_items: int, pins: Ints) -> Pi
     others = np.zeros(pins.size)
     np.add.at(others, order, filled * drawn.chances[:, None])
     others = np.maximum(others - (chances * (displays != EMPTY)).sum(axis=(0, 1)), 0.0) / n_items
-    return PickedDisplays.of(displays, chances, others)
+    items, rows = np.unique(displays, return_inverse=True)
+    shares = np.zeros((items.size, pins.size))
+    np.add.at(shares, (rows.reshape(displays.shape), np.arange(pins.size)), chances)
+    shares = np.minimum(shares, 1.0)  # a sum of chances may exceed 1 by rounding
+    return DrawnShares(dict(zip(items.tolist(), shares.tolist(), strict=True)), others.tolist())
 
 
 def _counts_above(exceeded: Floats, n_items: int) -> Floats:

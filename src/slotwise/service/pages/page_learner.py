@@ -1,5 +1,6 @@
 """What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -32,7 +33,13 @@ from slotwise.service.ensembles.page_ensemble import (
     from_draws,
     from_point_estimates,
 )
-from slotwise.service.ensembles.picked_displays import DrawnDisplays, PickedDisplays, with_items_without_row
+from slotwise.service.ensembles.picked_displays import (
+    UNKNOWN_SHARES,
+    DrawnDisplays,
+    DrawnShares,
+    PickedDisplays,
+    with_items_without_row,
+)
 from slotwise.service.ensembles.unshown_items import NO_EXTRA_ITEMS, UnshownItems
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.fading import weight
@@ -83,6 +90,7 @@ class PageLearner:
         self._priors = _prior_counts(specs)  # clicks and skips of each item
         self._unshown = self._find_unshown()
         self._arrange = direct(arrange_draw)
+        self._not_due_before = -math.inf  # the number of displays below which `urgency` need not be asked for again
         self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
 
     def _where(self) -> RowsAndColumns:
@@ -112,6 +120,7 @@ class PageLearner:
         """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
+            self.ask_again()
             if self.template is not None and self.uses_template:
                 self.template.is_wanted = True
         ensemble = self._ensemble
@@ -148,14 +157,12 @@ class PageLearner:
 
     def picked_displays(
         self, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules
-    ) -> PickedDisplays | None:
-        """The displays of all picks, with the probability of each.
-
-        None if the probabilities are not known, because items without a row take part that are not exchangeable.
-        """
-        n_without_row = self._unshown.n_exchangeable(segment, active, rules)
+    ) -> PickedDisplays | DrawnShares:
+        """The displays of all picks, with the probability of each, or only the shares of items if `draws_items`."""
+        any_free = EMPTY in rules.pins
+        n_without_row = self._unshown.n_exchangeable(segment, active, rules) if any_free else 0
         if n_without_row is None:
-            return None
+            return UNKNOWN_SHARES
         ensemble, n_draws = self._ensemble, len(self._ensemble.beta)
         chances = np.full(n_draws, 1.0 / n_draws)
         plan = ensemble.plans.get((segment, layout.name))
@@ -164,11 +171,11 @@ class PageLearner:
             planned = np.diff([0.0, *plan.until[:-1], 1.0]) * (1.0 - from_draws.mean())
             chances = np.concatenate([chances * from_draws, planned])
         if n_without_row and chances.size > n_draws:
-            return None
+            return UNKNOWN_SHARES
         displays = np.empty((chances.size, layout.display.size), np.int64)
         place = DisplayPlace(segment, ensemble.rows, layout.columns)
         arrange_draws(ensemble.scores, NO_EXTRA_ITEMS, place, rules, displays[:n_draws])
-        if n_without_row and EMPTY in rules.pins:
+        if n_without_row:
             drawn = DrawnDisplays(
                 displays,
                 _thetas_of(displays, ensemble.scores.theta, ensemble.rows[segment]),
@@ -180,7 +187,7 @@ class PageLearner:
         for pick in range(n_draws, chances.size):
             self.fill(pick, layout, segment, active, rules)
             displays[pick] = layout.display
-        return PickedDisplays.of(displays, chances[:, None], np.zeros(displays.shape[1]))
+        return PickedDisplays(displays.astype(np.int32), chances)
 
     def _random(self) -> float:
         if not self._uniforms:
@@ -195,7 +202,9 @@ class PageLearner:
     def count_skips(self, display: Display) -> None:
         """Count the skips of a display that counts when it is issued."""
         self.matrix.append_skips(display)
-        self._add_growth(1.0, 0.0)
+        self._growth.add(1.0, 0.0)
+        if self.template is not None:
+            self.template.count(1.0, 0.0)
 
     def apply_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes of counts that the store has committed. Their weights are those of this epoch."""
@@ -257,7 +266,22 @@ class PageLearner:
     def urgency(self) -> int:
         """How urgent a refresh is. It is not due if this is negative."""
         level = self._urgency_of_draws()
-        return 0 if level < 0 and self._has_work else level
+        if level < 0 and self._has_work:
+            level = 0
+        self.ask_again()
+        if level < 0 and self.template is None:
+            room = self._growth.displays + MOST_PENDING - self.matrix.n_pending
+            self._not_due_before = min(self._growth.not_due_before(), room)
+        return level
+
+    @property
+    def may_be_due(self) -> bool:
+        """Whether the displays since the last call of `urgency` can have changed its result."""
+        return self._growth.displays >= self._not_due_before
+
+    def ask_again(self) -> None:
+        """Let `may_be_due` be true after the next display. Any thread may call this."""
+        self._not_due_before = -math.inf
 
     @property
     def _has_work(self) -> bool:

@@ -44,6 +44,7 @@ class Arrangement(Struct, gc=False):
     left_out: list[str]  # the positions without an item
     over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
+    logged: str | None = None  # the entries as the log keeps them
 
 
 class Display(Struct, gc=False):  # no reference cycles, so the garbage collector can skip the thousands in caches
@@ -67,6 +68,7 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
     allocation: int = 0  # that of the page when the display was issued; 0 if the display is not compared with others
     bucket: int = 0  # of the unit
+    counted: bool = True  # False if an import replaced the counts since: the display only changes the rates
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -322,7 +324,7 @@ class Ledger(KeyLedger, Protocol):
         """Add rows of (item, segment, column, clicks, skips) to a new snapshot."""
 
     def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
-        """Replace all counts by a new snapshot, and return the new revision. Earlier displays no longer count.
+        """Replace all counts by a new snapshot, and return the new revision. Earlier displays only change the rates.
 
         `expected` applies to the revision before the import.
         """

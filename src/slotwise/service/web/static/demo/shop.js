@@ -73,6 +73,10 @@ find("watch").addEventListener("click", () => setMode("watch"));
 find("visit").addEventListener("click", () => setMode("visit"));
 find("show-heat").addEventListener("change", (event) => grid.setHeat(event.target.checked));
 const events = new EventSource("/demo/events");
+events.addEventListener("message", () => { // now the page of the service exists
+  find("visit").disabled = false;
+  loadVisibilities();
+}, { once: true });
 events.addEventListener("message", ({ data }) => {
   const report = JSON.parse(data);
   panel.show(report);
@@ -80,4 +84,3 @@ events.addEventListener("message", ({ data }) => {
 });
 events.addEventListener("open", () => { find("lost").hidden = true; });
 events.addEventListener("error", () => { find("lost").hidden = false; });
-loadVisibilities();

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.service.registers import Counting, EventKind, EventStatus, Registers, changes
+from slotwise.service.registers import Counting, EventKind, EventStatus, Registers
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
@@ -177,16 +177,11 @@ class DisplayLog(SnapshotTable):
 
         If this changes the counts, append the change to `changed`.
         """
-        registers = display.registers
-        before = registers.totals()
-        status = registers.apply(kind, entry, now <= display.until)
-        if status == "accepted":
-            after = registers.totals()
-            if after != before:
-                change = DisplayChange(display, changes(before, after), after.displays - before.displays)
-                self._deltas.change(*change)
-                if display.counted:
-                    changed.append(change)
+        status, entry_changes, displays = display.registers.record(kind, entry, now <= display.until)
+        if entry_changes or displays:
+            self._deltas.change(display, entry_changes, displays)
+            if display.counted:
+                changed.append(DisplayChange(display, entry_changes, displays))
         return status
 
     def _cache(self, display: Display) -> None:
@@ -244,8 +239,18 @@ def _row(display: Display) -> tuple[object, ...]:
         display.allocation,
         display.bucket,
         int(display.registers.counting),
-        _encode(display.entries).decode(),
+        _logged_entries(display),
     )
+
+
+def _logged_entries(display: Display) -> str:
+    """The entries as JSON. Many displays share an arrangement, which keeps the text."""
+    arrangement = display.arrangement
+    if arrangement is None:
+        return _encode(display.entries).decode()
+    if arrangement.logged is None:
+        arrangement.logged = _encode(display.entries).decode()
+    return arrangement.logged
 
 
 def _display(row: tuple[Any, ...]) -> Display:

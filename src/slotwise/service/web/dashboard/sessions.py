@@ -1,0 +1,68 @@
+"""Sign in with a key, and sign out."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from slotwise.service.api.route import OPERATIONS, Call, Response, Route
+from slotwise.service.keys.sessions import set_cookie
+from slotwise.service.loopback import names_loopback
+from slotwise.service.web.html import html_response
+from slotwise.service.web.problem_page import SIGN_IN
+
+START = "/dashboard"
+FORM = ("application/x-www-form-urlencoded",)
+
+
+class SignIn(Struct):
+    """The fields of the form. `next` is where to go afterwards."""
+
+    key: str
+    next: str = START
+
+
+class SignOut(Struct):
+    """The form to sign out has no fields."""
+
+
+async def get(call: Call[None]) -> Response:
+    """The form to sign in."""
+    return html_response(200, "dashboard/sign_in.html", detail="", next=START)
+
+
+async def post(call: Call[SignIn]) -> Response:
+    """Start a session of the key. Access control has checked the key."""
+    target = call.body.next if _is_ours(call.body.next) else START
+    if call.key is None:  # dev mode
+        return Response(303, headers={"location": target})
+    sessions = call.service.sessions
+    cookie = sessions.sign(sessions.start(call.key.id, call.service.clock()))
+    return Response(
+        303, headers={"location": target, "set-cookie": set_cookie(cookie, not names_loopback(call.headers))}
+    )
+
+
+async def sign_out(call: Call[SignOut]) -> Response:
+    """Delete the cookie."""
+    cookie = set_cookie("", not names_loopback(call.headers))
+    return Response(303, headers={"location": SIGN_IN, "set-cookie": cookie})
+
+
+def _is_ours(path: str) -> bool:
+    """Whether this is the path of a page of the dashboard, and not the address of another site."""
+    return (path == START or path.startswith((f"{START}/", f"{START}?"))) and path.isascii() and path.isprintable()
+
+
+_PAGE: dict[int, tuple[str, Any]] = {200: ("the form", "text/html")}
+_MOVED: dict[int, tuple[str, Any]] = {303: ("to the dashboard", None)}
+ROUTES: list[Route[Any]] = [
+    Route("GET", SIGN_IN, "sign_in_form", "The form to sign in.", get, _PAGE, tag=OPERATIONS, needs="open", web=True),
+    Route(
+        "POST", SIGN_IN, "sign_in", "Sign in with a key.", post, _MOVED, {}, SignIn, FORM, max_bytes=4096,
+        needs="read", checks_pages=True, key_in_body=True, web=True,
+    ),
+    Route(
+        "POST", "/dashboard/sign-out", "sign_out", "Sign out.", sign_out, _MOVED, {}, SignOut, FORM, max_bytes=4096,
+        needs="read", checks_pages=True, accepts_session=True, web=True,
+    ),
+]  # fmt: skip

@@ -9,6 +9,7 @@ One policy is told the true regression: no other way to learn it can be better, 
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,24 +112,29 @@ def summary(regrets: dict[str, list[float]]) -> dict[str, Any]:
     return rows
 
 
-def measure(runs: int) -> dict[str, Any]:
+def measure(runs: int, after_run: Callable[[int, dict[str, Any]], None] = lambda *_: None) -> dict[str, Any]:
     """The summary over this number of runs."""
     regrets: dict[str, list[float]] = {}
     for run in range(runs):
         for name, regret in one_run(run).items():
             regrets.setdefault(name, []).append(regret)
+        if run > 0:
+            after_run(run + 1, summary(regrets))
     return summary(regrets)
 
 
-def main(runs: int = 200) -> None:
-    """Measure and save."""
-    rows = measure(runs)
+def save(runs: int, rows: dict[str, Any]) -> None:
+    """Save after every run, so that an interrupted measurement is not lost."""
     document = {
         "sources": source_digest("slotwise.policies.feature_ts", "slotwise.policies.slot_ts"),
         "seed": SEED, "runs": runs, "date": time.strftime("%Y-%m-%d"), "policies": rows,
     }  # fmt: skip
     RESULTS.write_text(json.dumps(document, indent=1) + "\n")
-    for name, row in rows.items():
+
+
+def main(runs: int = 200) -> None:
+    """Measure and save."""
+    for name, row in measure(runs, save).items():
         print(
             f"{name:20s} {row['mean']:7.1f} +- {row['error']:.1f}   x {row['ratio']:.3f} +- "
             f"{row['error of the ratio']:.3f}   gain {row['gain']:.2f} +- {row['error of the gain']:.2f}"

@@ -397,9 +397,8 @@ class Recommender:
         if policy is None and package != "slotwise.policies":
             raise BadInput(f"{str(path)!r} was saved with the policy module {saved.policy!r}; pass it as policy=")
         try:
-            page = cls(
-                saved.items, saved.positions, policy or name, saved.params, _rng(saved.rng), features=saved.features
-            )
+            known = saved.features or None
+            page = cls(saved.items, saved.positions, policy or name, saved.params, _rng(saved.rng), features=known)
             page.most_per_category = saved.most_per_category
             page._set_terms(saved.values, saved.categories)
             page._state = _refill(page._state, saved.state)

@@ -213,6 +213,18 @@ class PageModel:
         """Which items may be shown now."""
         return self._active.at(now)
 
+    def likely_displays(self, now: float) -> PickedDisplays | None:
+        """The best display under each draw, in the first layout without a segment. None while there are no draws."""
+        learner = self._learner
+        if learner.warming or not learner.learns or not self.specs:
+            return None
+        layout = self._layouts[self._first_layout]
+        constraints = self._constraints(layout, _ANY_DISPLAY, now)
+        if learner.draws_items(0, constraints.allowed, self._active.last):
+            return None
+        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
+        return self._picked_displays(layout, 0, constraints, rules)
+
     def _variant(self, unit: bytes | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec

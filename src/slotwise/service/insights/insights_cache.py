@@ -13,6 +13,7 @@ from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import Store, StoredPage
 
 KEEP_SECONDS, MOST_CACHED = 5.0, 100
+LONGEST_KEPT = 30.0  # seconds, however long a computation takes
 
 
 class _CachedInsights(NamedTuple):
@@ -45,7 +46,7 @@ class InsightsCache:
         """
         name = model.page.name
         cached = self._cached.get(name)
-        if cached is None or not cached.is_usable(model, max(KEEP_SECONDS, self._seconds.get(name, 0.0) / share)):
+        if cached is None or not cached.is_usable(model, min(max(KEEP_SECONDS, self._seconds.get(name, 0.0) / share), LONGEST_KEPT)):
             result = asyncio.ensure_future(self._compute(model))
             cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
             if len(self._cached) >= MOST_CACHED:

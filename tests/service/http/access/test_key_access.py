@@ -116,6 +116,7 @@ async def send(client: Client, route: Route[Any], headers: dict[str, str], query
 
 async def set_up(client: Client) -> KeyRing:
     """Two pages, a committed display of `shop`, and keys of every kind."""
+    client.service.stopping.set()  # streams of events have no end before
     keys = KeyRing()
     await keys.create(client)
     client.use_key(keys.by_scope["admin"])

@@ -41,7 +41,7 @@ def added_at(changes: list[Change], item: str) -> float | None:
     for change in changes:
         if change.action == "item" and change.subject == item and change.before is None:
             return change.time
-        if change.action == "items" and item in (change.after or {}) and item not in (change.before or {}):
+        if change.action == "items" and item in (change.after or {}) and (change.before or {}).get(item) is None:
             return change.time
     return None
 

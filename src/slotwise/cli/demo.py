@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from slotwise.checks import integer_at_least
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from slotwise.client.page_file import PageFile
 
 HEADLESS_ROUNDS = 10_000
+HOLDOUT = 0.1  # of the visitors, so that the demo also shows what learning earns
 
 
 @app.command(epilog=options.examples("slotwise demo", "slotwise demo --rounds 5000 --headless"))
@@ -87,7 +89,9 @@ def _read_sample() -> "tuple[PageFile, PBM]":
     from slotwise.client.page_file import read_page
     from slotwise.client.sample import SHOP, VISITORS
 
-    return read_page(SHOP), choose_model(None, None, None, VISITORS)[0]
+    shop = read_page(SHOP)
+    shop.spec = msgspec.structs.replace(shop.spec, holdout=HOLDOUT)
+    return shop, choose_model(None, None, None, VISITORS)[0]
 
 
 def _make_generator(

@@ -28,7 +28,7 @@ async def get(call: Call[None]) -> Response:
 
 
 async def put(call: Call[PageState]) -> Response:
-    """Replace all counts. Displays that were issued before the import no longer count."""
+    """Replace all counts. The page learns no longer from displays issued before."""
     model, state = await call.service.model(call.path["page"]), call.body
     numbers = CellNumbers(model)
     rows = (numbers.row(cell, f"/counts/{k}") for k, cell in enumerate(state.counts))

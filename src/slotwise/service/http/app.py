@@ -28,12 +28,12 @@ from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
-from slotwise.service.web import static_files
+from slotwise.service.web import static_files, tracker_script
 from slotwise.service.web.dashboard import overview as overview_page
 from slotwise.service.web.dashboard import pages as dashboard_pages
 from slotwise.service.web.dashboard import sessions
 
-_WEB = (static_files, sessions, overview_page, dashboard_pages)
+_WEB = (static_files, tracker_script, sessions, overview_page, dashboard_pages)
 _SERVING = (recommendations, events, personalizer)
 _FILES = (pages, items, *_SERVING, overview, insights, history, state, state_lines, log, keys, operations, *_WEB)
 

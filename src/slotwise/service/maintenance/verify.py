@@ -109,7 +109,7 @@ def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[s
         *_differences(
             "counts of page {}, epoch {}, item {}, segment {}, column {}",
             {key: tuple(change) for key, change in folded.cells.items() if any(change)},
-            _rows(connection, "SELECT * FROM counts WHERE clicks <> 0 OR skips <> 0", 5),
+            _counts(connection),
         ),
         *_differences(
             "displays of page {}, epoch {}",
@@ -124,6 +124,14 @@ def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[s
             *_rates(connection, "daily_rates", f"rates_from / {HOURS_PER_DAY}", folded.rates.days),
         ),
     ]
+
+
+def _counts(connection: sqlite3.Connection) -> dict[Any, tuple[Any, ...]]:
+    """The counts of the log, without those that an import has replaced, which are deleted later."""
+    ledger = SqliteLedger(connection)
+    replaced, pages = set(ledger.unused_snapshots()), ledger.pages_of_snapshots()
+    rows = _rows(connection, "SELECT * FROM counts WHERE clicks <> 0 OR skips <> 0", 5)
+    return {(pages.get(key[0], key[0]), *key[1:]): row for key, row in rows.items() if key[0] not in replaced}
 
 
 def _rates(

@@ -21,14 +21,14 @@ DISPLAY = (
 QUERIES = {  # what is checked: counts, epochs and rates are not listed, because `verify` computes them from the others
     "meta": "SELECT key, value FROM meta WHERE key <> 'heartbeat'",
     "pages": "SELECT page, name, version, archived, body, epoch, epoch_began, counted_from, base_epoch, base_displays, "
-    "rates_from, unit_secret, allocation FROM pages WHERE 1",
+    "rates_from, unit_secret, allocation, imported_epoch FROM pages WHERE 1",
     "revisions": "SELECT page, revision FROM pages WHERE 1",
     "items": "SELECT page, number, name, body, version FROM items WHERE 1",
     "displays": f"SELECT {DISPLAY} FROM displays WHERE 1",
     "last_number": "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'displays'",
     "events": "SELECT display, kind, entry, accepted, received FROM events WHERE 1",
     "event_ids": "SELECT id, display, kind, entry FROM event_ids WHERE 1",
-    "base": 'SELECT page, item, segment, "column", clicks, skips FROM base WHERE 1',
+    "base": 'SELECT page, item, segment, "column", clicks, skips, epoch FROM base WHERE 1',
     "base_rates": "SELECT page, hour, variant, displays, shown, clicks FROM base_rates WHERE 1",
     "base_daily_rates": "SELECT page, day, allocation, variant, bucket, displays, clicks, value FROM base_daily_rates "
     "WHERE 1",

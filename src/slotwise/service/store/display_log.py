@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.service.registers import Counting, EventKind, EventStatus, Registers, changes
+from slotwise.service.registers import Counting, EventKind, EventStatus, Registers
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
@@ -52,6 +52,7 @@ class DisplayLog(SnapshotTable):
     def forget(self) -> None:
         """Drop all caches, so that everything is read from the tables again."""
         self._cached.clear()
+        self._snapshots.clear()
         self._deltas.clear()
         self._checksums.clear()
         self._dropped: list[Display] = []
@@ -66,7 +67,7 @@ class DisplayLog(SnapshotTable):
 
     def flush(self) -> None:
         """Write the changes of counts and checksums that were summed so far."""
-        self._deltas.write(self._connection, self._checksums)
+        self._deltas.write(self._connection, self._checksums, self._snapshot_of)
         self._checksums.write()
 
     def add(self, displays: list[Display]) -> None:
@@ -176,15 +177,11 @@ class DisplayLog(SnapshotTable):
 
         If this changes the counts, append the change to `changed`.
         """
-        registers = display.registers
-        before = registers.totals()
-        status = registers.apply(kind, entry, now <= display.until)
-        if status == "accepted":
-            after = registers.totals()
-            if after != before:
-                change = DisplayChange(display, changes(before, after), after.displays - before.displays)
-                self._deltas.change(*change)
-                changed.append(change)
+        status, entry_changes, displays = display.registers.record(kind, entry, now <= display.until)
+        if entry_changes or displays:
+            self._deltas.change(display, entry_changes, displays)
+            if display.counted:
+                changed.append(DisplayChange(display, entry_changes, displays))
         return status
 
     def _cache(self, display: Display) -> None:
@@ -201,7 +198,7 @@ class DisplayLog(SnapshotTable):
         counted_from = dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0"))
         for display in displays.values():
             if display.number < counted_from.get(display.page, 0):
-                display.registers.counting = Counting.NEVER
+                display.counted = False
         marks = ", ".join("?" * len(displays))
         events = f"SELECT display, kind, entry FROM events WHERE accepted AND display IN ({marks})"
         for number, kind, entry in self._run(events, list(displays)):
@@ -264,12 +261,13 @@ def _log_rows(display: Display, items: list[str], segments: list[str]) -> Iterab
             display.layout,
             segments[display.segment],
             display.variant,
+            display.allocation,
             display.bucket,
             entry.value,
             entry.position,
             items[entry.item],
             entry.propensity,
-            totals.displays > 0,
+            totals.displays > 0 and display.counted,
             bool(registers.clicked >> index & 1),
             registers.discarded,
         )

@@ -67,6 +67,7 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
     allocation: int = 0  # that of the page when the display was issued; 0 if the display is not compared with others
     bucket: int = 0  # of the unit
+    counted: bool = True  # False if an import replaced the counts since: the display only changes the rates
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -189,6 +190,7 @@ class LogRow(NamedTuple):
     layout: str
     segment: str
     variant: str
+    allocation: int
     bucket: int
     value: float
     position: str
@@ -321,7 +323,7 @@ class Ledger(KeyLedger, Protocol):
         """Add rows of (item, segment, column, clicks, skips) to a new snapshot."""
 
     def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
-        """Replace all counts by a new snapshot, and return the new revision. Earlier displays no longer count.
+        """Replace all counts by a new snapshot, and return the new revision. Earlier displays only change the rates.
 
         `expected` applies to the revision before the import.
         """

@@ -42,7 +42,6 @@ class PagePurge(DisplayLog):
                 "unit_secret = x'' WHERE page = ?",
                 (_unused_name(page), _encode(NO_PAGE).decode(), _NEVER, page),
             )
-        self._forget_snapshot(page)
         self.record_change(STORE, author, now, "purge", name, (None, None))
 
     def purges(self) -> list[Purge]:
@@ -87,6 +86,8 @@ class PagePurge(DisplayLog):
     def _purge_rows(self, page: int, table: str) -> bool:
         """Delete the next rows of a page from a table. Returns whether there were any."""
         columns, most = ROWS[table]
+        if table in ("counts", "base"):
+            page = self._snapshot_of(page)
         rows = self._run(f"SELECT {columns} FROM {table} WHERE page = ? LIMIT ?", (page, most)).fetchall()
         if not rows:
             return False
@@ -99,10 +100,11 @@ class PagePurge(DisplayLog):
         return True
 
     def _finish(self, purge: Purge, now: float) -> None:
+        self._forget_snapshot(purge.page)
         with self._changing_page("page = ?", (purge.page,)):
             self._run(
                 "UPDATE pages SET epoch = 0, epoch_began = 0, counted_from = 0, base_epoch = 0, base_displays = 0, "
-                "rates_from = 0, allocation = 1 WHERE page = ?",
+                "imported_epoch = 0, rates_from = 0, allocation = 1 WHERE page = ?",
                 (purge.page,),
             )
         self._save_purges([other for other in self.purges() if other.page != purge.page])

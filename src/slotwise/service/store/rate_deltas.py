@@ -45,7 +45,10 @@ class RateDeltas:
 
     def change(self, display: Display, displays: int, shown: int, clicks: int, value: int) -> None:
         """Add the changes of one display. The value is in millionths."""
-        self.add_hour((display.page, int(display.issued // HOUR), display.variant), displays, shown, clicks)
+        hour = self.hours[display.page, int(display.issued // HOUR), display.variant]
+        hour[0] += displays
+        hour[1] += shown
+        hour[2] += clicks
         if display.allocation:
             day = self.days[_day_key(display)]
             day[0] += displays

@@ -11,7 +11,7 @@ from slotwise.service.errors import StoreDown
 from slotwise.service.store.file_lock import FileLock
 from slotwise.service.store.group_commit import GroupCommit
 from slotwise.service.store.interface import NO_CALLBACKS, Display, Operation, Reader, ResultT, StoreCallbacks
-from slotwise.service.store.migrations import check_ours, migrate
+from slotwise.service.store.migrations import check_ours, migrate, version_of
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 PREFIX = "sqlite:///"
@@ -157,6 +157,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, SqliteLedger]:
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, cached_statements=256)
     try:
         check_ours(connection, str(path))  # before the file is changed in any way
+        version_of(connection, str(path))
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")

@@ -9,6 +9,7 @@ from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.checksums import QUERIES
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.definitions import TEMPLATE
 from slotwise.service.store.interface import CellCounts, CountRows, DailyRate, HourlyRate, PageCounts, StoredPage
@@ -18,7 +19,9 @@ from slotwise.service.store.rate_deltas import HOUR, VALUES
 HOURS_PER_DAY = 24
 KEEP_RATES = 90 * HOURS_PER_DAY  # hours
 CELLS_AT_ONCE = 250  # of the snapshot, in one statement
+_REPLACE = "ON CONFLICT DO UPDATE SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch"
 _CHUNK = 2_000  # rows that are read at a time
+_Cell = tuple[int, int, int]  # item, segment, column
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
 
@@ -41,16 +44,13 @@ class SqliteLedger(PagePurge):
 
     def count_rows(self, page: int) -> CountRows:
         self.flush()
-        epoch_now, base_epoch, revision = self._run(
-            "SELECT epoch, base_epoch, revision FROM pages WHERE page = ?", (page,)
+        epoch_now, imported, revision = self._run(
+            "SELECT epoch, imported_epoch, revision FROM pages WHERE page = ?", (page,)
         ).fetchone()
         cells = [np.empty((0, 5))]
         select = 'SELECT item, segment, "column", clicks, skips, {} FROM {} WHERE page = ?'
-        for number, query in (
-            (self._snapshot_of(page), select.format(int(base_epoch), "base")),
-            (page, select.format("epoch", "counts")),
-        ):
-            cursor = self._run(query, (number,))
+        for query in (select.format(f"max(epoch, {int(imported)})", "base"), select.format("epoch", "counts")):
+            cursor = self._run(query, (self._snapshot_of(page),))
             while rows := cursor.fetchmany(_CHUNK):
                 chunk = np.array(rows, np.float64)
                 cells.append(chunk[:, :5] * np.where(_IS_AMOUNT, weights(epoch_now - chunk[:, 5:]), 1.0))
@@ -78,7 +78,8 @@ class SqliteLedger(PagePurge):
         self.flush()
         query = "SELECT DISTINCT {} FROM counts WHERE page = ? AND (clicks > 0 OR skips > 0)"
         names = ("item", '"column"', "segment")
-        return Folded(*(frozenset(n for (n,) in self._run(query.format(name), (page,))) for name in names))
+        number = (self._snapshot_of(page),)
+        return Folded(*(frozenset(n for (n,) in self._run(query.format(name), number)) for name in names))
 
     def begin_epoch(self, page: int, epoch: int, began: float) -> None:
         with self._changing_page("page = ?", (page,)):
@@ -92,17 +93,12 @@ class SqliteLedger(PagePurge):
         (revision,) = self._run("SELECT revision FROM pages WHERE page = ?", (page,)).fetchone()
         if expected is not None:
             expected.check(revision)
-        for table in ("counts", "epochs"):
-            self._run(f"DELETE FROM {table} WHERE page = ?", (page,))
         self._replace_snapshot(page, snapshot)
-        for table in ("rates", "daily_rates"):  # earlier displays no longer change them
-            with self._checksums.changing(f"base_{table}", "page = ?", (page,)):
-                self._run(f"DELETE FROM base_{table} WHERE page = ?", (page,))
-                self._run(f"INSERT INTO base_{table} SELECT * FROM {table} WHERE page = ?", (page,))
+        self._run("DELETE FROM epochs WHERE page = ?", (page,))
         with self._changing_page("page = ?", (page,)):
             self._run(
-                "UPDATE pages SET base_epoch = epoch, base_displays = ?, counted_from = ?, revision = revision + 1 "
-                "WHERE page = ?",
+                "UPDATE pages SET base_epoch = epoch, imported_epoch = epoch, base_displays = ?, counted_from = ?, "
+                "revision = revision + 1 WHERE page = ?",
                 (displays, self._last_number() + 1, page),
             )
         self._cached.clear()  # the cached displays would still count
@@ -122,7 +118,7 @@ class SqliteLedger(PagePurge):
         self.flush()
         self._delete_displays([display.number for display in expired])
         for page in {display.page for display in expired}:
-            self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (page,))
+            self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (self._snapshot_of(page),))
             self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
             self._drop_rates(page, int(now // HOUR) - KEEP_RATES)
         return len(expired)
@@ -142,48 +138,46 @@ class SqliteLedger(PagePurge):
 
     def _fold(self, folded: Deltas) -> None:
         """Add counts to the snapshot. Their weights are those of the current epoch of each page."""
-        by_page: dict[int, dict[tuple[int, int, int], list[float]]] = defaultdict(dict)
-        epochs = {page: self._fade_base(page) for page in {page for page, _ in folded.epochs}}
+        by_page: dict[int, dict[_Cell, list[float]]] = defaultdict(dict)
+        epochs = {
+            page: self._run("SELECT epoch FROM pages WHERE page = ?", (page,)).fetchone()[0]
+            for page in {page for page, _ in folded.epochs}
+        }
         for (page, epoch, *key), change in folded.cells.items():
             cell = by_page[page].setdefault((key[0], key[1], key[2]), [0.0, 0.0])
             for k, number in enumerate(change):
                 cell[k] += weight(epochs[page] - epoch) * number
         for page, cells in by_page.items():
-            self._add_to_base(page, cells)
+            self._add_to_base(page, cells, epochs[page])
         for (page, epoch), number in folded.epochs.items():
-            with self._checksums.changing("pages", "page = ?", (page,)):
-                added = weight(epochs[page] - epoch) * number
-                self._run("UPDATE pages SET base_displays = base_displays + ? WHERE page = ?", (added, page))
+            self._add_base_displays(page, weight(epochs[page] - epoch) * number)
         folded.rates.write_base(self._connection, self._checksums)
 
-    def _fade_base(self, page: int) -> int:
-        """Bring the weights of the snapshot to those of the current epoch, and return this epoch."""
+    def _add_base_displays(self, page: int, added: float) -> None:
+        """Add displays to those of the snapshot, after bringing these to the weights of the current epoch."""
         epoch, base_epoch = self._run("SELECT epoch, base_epoch FROM pages WHERE page = ?", (page,)).fetchone()
-        faded = weight(epoch - base_epoch)
-        if faded != 1.0:
-            number = self._snapshot_of(page)
-            with self._checksums.changing("base", "page = ?", (number,)):
-                update = "UPDATE base SET clicks = clicks * ?, skips = skips * ? WHERE page = ?"
-                self._run(update, (faded, faded, number))
-            with self._checksums.changing("pages", "page = ?", (page,)):
-                self._run(
-                    "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? WHERE page = ?",
-                    (faded, page),
-                )
-        return int(epoch)
+        with self._checksums.changing("pages", "page = ?", (page,)):
+            self._run(
+                "UPDATE pages SET base_epoch = epoch, base_displays = base_displays * ? + ? WHERE page = ?",
+                (weight(epoch - base_epoch), added, page),
+            )
 
-    def _add_to_base(self, page: int, cells: dict[tuple[int, int, int], list[float]]) -> None:
+    def _add_to_base(self, page: int, cells: dict[_Cell, list[float]], epoch: int) -> None:
+        """Add cells to the snapshot, in the weights of the current epoch. Only these cells are brought to it."""
         keys, number = list(cells), self._snapshot_of(page)
+        (imported,) = self._run("SELECT imported_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         for first in range(0, len(keys), CELLS_AT_ONCE):
             chunk = keys[first : first + CELLS_AT_ONCE]
-            where = f'page = ? AND (item, segment, "column") IN (VALUES {", ".join(["(?, ?, ?)"] * len(chunk))})'
-            with self._checksums.changing("base", where, (number, *(part for key in chunk for part in key))):
-                insert(
-                    self._connection,
-                    "base",
-                    [(number, *key, *cells[key]) for key in chunk],
-                    "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
-                )
+            marks = ", ".join(["(?, ?, ?)"] * len(chunk))
+            query = f'{QUERIES["base"]} AND page = ? AND (item, segment, "column") IN (VALUES {marks})'
+            before = self._run(query, (number, *(part for key in chunk for part in key))).fetchall()
+            rows = {key: (number, *key, *cells[key], epoch) for key in chunk}
+            for _, *old, clicks, skips, since in before:
+                key, faded = (old[0], old[1], old[2]), weight(epoch - max(since, imported))
+                added = cells[key]
+                rows[key] = (number, *key, clicks * faded + added[0], skips * faded + added[1], epoch)
+            insert(self._connection, "base", list(rows.values()), _REPLACE)
+            self._checksums.replace("base", before, rows.values())
 
     def rates(self, page: int) -> list[HourlyRate]:
         self.flush()

@@ -67,7 +67,8 @@ class KeyAccess:
 
     def with_cors(self, response: Response, scope: Scope, headers: dict[bytes, bytes]) -> Response:
         origin = headers[b"origin"]
-        added = {"vary": "Origin"}
+        varies = response.headers.get("vary")
+        added = {"vary": f"{varies}, Origin" if varies else "Origin"}
         if self._keys.has_origin(origin):
             added["access-control-allow-origin"] = origin.decode("latin-1")
             added["access-control-expose-headers"] = "Retry-After, X-Request-Id"

@@ -46,7 +46,8 @@ class InsightsCache:
         """
         name = model.page.name
         cached = self._cached.get(name)
-        if cached is None or not cached.is_usable(model, min(max(KEEP_SECONDS, self._seconds.get(name, 0.0) / share), LONGEST_KEPT)):
+        keep_seconds = min(max(KEEP_SECONDS, self._seconds.get(name, 0.0) / share), LONGEST_KEPT)
+        if cached is None or not cached.is_usable(model, keep_seconds):
             result = asyncio.ensure_future(self._compute(model))
             cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
             if len(self._cached) >= MOST_CACHED:

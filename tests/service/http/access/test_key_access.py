@@ -217,7 +217,7 @@ def test_only_the_calls_of_personalizer_accept_its_header(tmp_path: Path, monkey
 
 def test_open_routes_need_no_key_and_all_others_need_the_least_scope() -> None:
     assert {route.name for route in all_routes()} - {route.name for route in CLOSED} == {
-        "livez", "readyz", "openapi", "docs", "root", "sign_in_form", "static",
+        "livez", "readyz", "openapi", "docs", "root", "sign_in_form", "static", "tracker",
     }  # fmt: skip
     for route in CLOSED:
         serving = {"recommend": "serve", "send_events": "feedback"}

@@ -19,11 +19,11 @@ def verdict(uplift: Uplift, mode: str, holdout: float) -> Markup:
         return Markup("Not enough data yet: {}.{}").format(uplift.note, more)
     gain = uplift.clicks
     if gain.low > 0.0:
-        return Markup("Yes. Learning earns {} clicks, and surely between {} and {}.").format(
+        return Markup("Yes. Learning earns {} clicks. It is 90 % sure that the gain lies between {} and {}.").format(
             signed_percent(gain.gain), signed_percent(gain.low), signed_percent(gain.high)
         )
     if gain.high < 0.0:
-        return Markup("No. Learning loses clicks: {}, and surely between {} and {}.").format(
+        return Markup("No. Learning loses clicks: {}. It is 90 % sure that the loss lies between {} and {}.").format(
             signed_percent(gain.gain), signed_percent(gain.low), signed_percent(gain.high)
         )
     needed = Markup("")

@@ -7,7 +7,7 @@ const SAID = { active: "is active", paused: "is paused", retired: "is retired" }
 export const openItem = defineDialog("item", {
   async fill(form, { item }, page) {
     const { json, etag } = await call("GET", itemPath(page.page, item));
-    form.elements.item.value = item;
+    form.elements.subject.value = item;
     form.elements.state.value = json.state;
     form.elements.value.value = json.value;
     form.elements.category.value = json.category ?? "";
@@ -30,7 +30,7 @@ export const openItem = defineDialog("item", {
 export const openAddItem = defineDialog("add-item", {
   fill: (form) => form.reset(),
   async send(form, _, page) {
-    const item = form.elements.item.value.trim();
+    const item = form.elements.subject.value.trim();
     const body = { value: Number(form.elements.value.value), category: form.elements.category.value.trim() || null };
     if (item in page.items) throw new Refused(409, { detail: "the page has an item with this name already" });
     await call("PUT", itemPath(page.page, item), { body });

@@ -33,7 +33,7 @@ function times(form) {
 export const openPin = defineDialog("pin", {
   fill(form, { position, item }, page) {
     form.reset();
-    form.elements.item.value = item ?? "";
+    form.elements.subject.value = item ?? "";
     if (position) form.elements.position.value = position;
     const [start, end] = weekend(new Date());
     const day = new Intl.DateTimeFormat(navigator.languages, { weekday: "long", day: "numeric", month: "long" });
@@ -42,7 +42,7 @@ export const openPin = defineDialog("pin", {
     return { etag: `"${page.version}"` };
   },
   async send(form, { etag }, page) {
-    const [item, position] = [form.elements.item.value.trim(), form.elements.position.value];
+    const [item, position] = [form.elements.subject.value.trim(), form.elements.position.value];
     await call("PUT", pinPath(page.page, page.layout, position), { body: { item, ...times(form) }, etag });
     return { text: `${item} is pinned to ${position}.`, subject: page.page };
   },

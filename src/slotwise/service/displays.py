@@ -38,7 +38,9 @@ class Displays:
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
-        model = await self._model(page)
+        model = self._pages.current(page)
+        if model is None:
+            model = await self._pages.settled_model(page)
         if request.id is not None:
             issued = self._find_issued(request.id, self._clock())
             if issued is not None:
@@ -62,15 +64,10 @@ class Displays:
 
     async def preview(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display as for a page view, but one that no visitor sees: it has no id, and nothing is recorded."""
-        model, now = await self._model(page), self._clock()
+        model, now = self._pages.current(page) or await self._pages.settled_model(page), self._clock()
         if fill_all:
             model.check_enough_items(request, now)
         return IssuedDisplay(model, model.choose(request, "", self._ids.nonce(), now, preview=True), is_new=True)
-
-    async def _model(self, page: str) -> PageModel:
-        await self._pages.settle()
-        model = self._pages.by_name(page)
-        return await self._pages.current_model(page) if model is None or not self._pages.ready else model
 
     async def record_events(self, events: list[Event], key: ApiKey | None = None) -> RecordedEvents:
         """Commit events, and learn from them. Raises StoreDown if the store cannot be written.

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules, arrange_among
 from slotwise.service.ensembles.propensities import MOST_LIMITED, limited_shares, random_order
-from slotwise.service.pages import page_model
+from slotwise.service.pages import display_chooser
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_model import PageModel
 from tests.service.pages.test_item_values import POSITIONS, choose, items_of, make_model, most_of_one
@@ -196,15 +196,15 @@ def test_items_that_are_drawn_for_each_display_have_none() -> None:
 
 
 def test_kept_displays_are_forgotten_with_their_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_model, "MOST_PICKED", 2)
+    monkeypatch.setattr(display_chooser, "MOST_PICKED", 2)
     model = make_model(PLAIN)
     for excluded in ("a", "b", "c"):
         choose(model, excluded=[excluded])
-    assert len(model._picked) == 2
+    assert len(model._chooser._picked) == 2
     before = {items_of(model, choose(model)) for _ in range(50)}
     assert before
     model.install(model.begin_refresh().run(np.random.default_rng(5)))
-    assert not model._picked
+    assert not model._chooser._picked
     shown = enumerate_draws(model, {})
     for entry in choose(model).entries:
         assert entry.propensity == pytest.approx(shown[entry.position, model.names[entry.item]] / 64)

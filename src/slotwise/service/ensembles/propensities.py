@@ -26,9 +26,9 @@ class PickedDisplays(NamedTuple):
     displays: Int32s  # picks x positions
     chances: Floats
 
-    def propensities(self, display: Ints) -> list[float]:
-        """The probability of each item of a display at its position."""
-        shares = ((self.displays == display) * self.chances[:, None]).sum(axis=0)
+    def propensities(self, pick: int) -> list[float]:
+        """The probability of each item of a pick's display at its position."""
+        shares = ((self.displays == self.displays[pick]) * self.chances[:, None]).sum(axis=0)
         return [min(share, 1.0) for share in shares.tolist()]  # a sum of chances may exceed 1 by rounding
 
 

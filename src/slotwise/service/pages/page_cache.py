@@ -148,12 +148,17 @@ class PageCache:
             raise NotFound(f"there is no page {name!r}; define it first")
         return model
 
-    async def current_model(self, name: str) -> PageModel:
-        """Like `model`, but the page is certainly in memory.
+    def current(self, name: str) -> PageModel | None:
+        """A page if it can choose a display at once. Otherwise wait for `settled_model`."""
+        return self.by_name(name) if self.ready and not self._seeded else None
+
+    async def settled_model(self, name: str) -> PageModel:
+        """Like `model`, but the page is certainly in memory, and with a seed its ensemble is not due.
 
         `model` may return a page that was evicted while it was being loaded.
         """
-        model = self._by_name.get(name)
+        await self.settle()
+        model = self.by_name(name)
         while model is None or not self.ready or self._by_name.get(name) is not model:
             model = await self.model(name)
         return model

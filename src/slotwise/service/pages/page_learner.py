@@ -1,5 +1,6 @@
 """What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -75,6 +76,7 @@ class PageLearner:
         self._priors = _prior_counts(specs)  # clicks and skips of each item
         self._unshown = self._find_unshown()
         self._arrange = direct(arrange_draw)
+        self._not_due_before = -math.inf  # the number of displays below which `urgency` need not be asked for again
         self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
 
     def _where(self) -> RowsAndColumns:
@@ -104,6 +106,7 @@ class PageLearner:
         """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
+            self.ask_again()
             if self.template is not None and self.uses_template:
                 self.template.is_wanted = True
         ensemble = self._ensemble
@@ -170,7 +173,9 @@ class PageLearner:
     def count_skips(self, display: Display) -> None:
         """Count the skips of a display that counts when it is issued."""
         self.matrix.append_skips(display)
-        self._add_growth(1.0, 0.0)
+        self._growth.add(1.0, 0.0)
+        if self.template is not None:
+            self.template.count(1.0, 0.0)
 
     def apply_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes of counts that the store has committed. Their weights are those of this epoch."""
@@ -232,7 +237,22 @@ class PageLearner:
     def urgency(self) -> int:
         """How urgent a refresh is. It is not due if this is negative."""
         level = self._urgency_of_draws()
-        return 0 if level < 0 and self._has_work else level
+        if level < 0 and self._has_work:
+            level = 0
+        self.ask_again()
+        if level < 0 and self.template is None:
+            room = self._growth.displays + MOST_PENDING - self.matrix.n_pending
+            self._not_due_before = min(self._growth.not_due_before(), room)
+        return level
+
+    @property
+    def may_be_due(self) -> bool:
+        """Whether the displays since the last call of `urgency` can have changed its result."""
+        return self._growth.displays >= self._not_due_before
+
+    def ask_again(self) -> None:
+        """Let `may_be_due` be true after the next display. Any thread may call this."""
+        self._not_due_before = -math.inf
 
     @property
     def _has_work(self) -> bool:

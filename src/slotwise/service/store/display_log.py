@@ -239,8 +239,18 @@ def _row(display: Display) -> tuple[object, ...]:
         display.allocation,
         display.bucket,
         int(display.registers.counting),
-        _encode(display.entries).decode(),
+        _logged_entries(display),
     )
+
+
+def _logged_entries(display: Display) -> str:
+    """The entries as JSON. Many displays share an arrangement, which keeps the text."""
+    arrangement = display.arrangement
+    if arrangement is None:
+        return _encode(display.entries).decode()
+    if arrangement.logged is None:
+        arrangement.logged = _encode(display.entries).decode()
+    return arrangement.logged
 
 
 def _display(row: tuple[Any, ...]) -> Display:

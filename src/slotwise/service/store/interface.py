@@ -44,6 +44,7 @@ class Arrangement(Struct, gc=False):
     left_out: list[str]  # the positions without an item
     over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
+    logged: str | None = None  # the entries as the log keeps them
 
 
 class Display(Struct, gc=False):  # no reference cycles, so the garbage collector can skip the thousands in caches

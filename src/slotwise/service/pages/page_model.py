@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from slotwise.counts import Counts
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.page_ensemble import PageEnsemble
+from slotwise.service.ensembles.propensities import PickedDisplays
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_chooser import DisplayChooser
 from slotwise.service.pages.display_constraints import DisplayConstraints
@@ -172,15 +173,8 @@ class PageModel:
 
     def likely_displays(self, now: float) -> PickedDisplays | None:
         """The best display under each draw, in the first layout without a segment. None while there are no draws."""
-        learner = self._learner
-        if learner.warming or not learner.learns or not self.specs:
-            return None
-        layout = self._layouts[self._first_layout]
-        constraints = self._constraints(layout, _ANY_DISPLAY, now)
-        if learner.draws_items(0, constraints.allowed, self._active.last):
-            return None
-        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
-        return self._picked_displays(layout, 0, constraints, rules)
+        layout = self._constraints.layout(None)
+        return self._chooser.likely_displays(layout, self._constraints.of(layout, _ANY_DISPLAY, now))
 
     def _variant(self, unit: bytes | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""

@@ -33,10 +33,9 @@ def test_sign_in_look_and_sign_out(
     tab.fill("#key", "sw_wrong")
     tab.click("main button")
     expect(tab.locator("[role=alert]")).to_be_visible()
-    assert all("401" in message for message in messages)  # Chromium reports the status of the page itself
+    assert all("401" in message for message in messages)  # Chromium reports the status of a page
     messages.clear()
     watched.open(tab, "/dashboard/pages/shop", "read")
-    messages.clear()
     (cookie,) = context.cookies()
     assert (cookie["name"], cookie["httpOnly"], cookie["sameSite"]) == (LOOPBACK_COOKIE, True, "Strict")
     expect(tab.locator("h1")).to_have_text("shop")
@@ -49,7 +48,6 @@ def test_sign_in_look_and_sign_out(
 
 def test_pin_and_undo_and_live_changes_of_others(watched: WatchedService, tab: Page, messages: list[str]) -> None:
     watched.open(tab, "/dashboard/pages/shop")
-    messages.clear()  # the 401 before signing in
     expect(tab.locator("#live")).to_have_attribute("data-state", "live")
     place = tab.locator("#place-default-top-left")
     place.locator("button").click()

@@ -32,7 +32,7 @@ export function merge(html) {
 
 async function load() {
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-  if (answer.status === 401) location.reload();
+  if (answer.redirected) location.reload(); // to the form to sign in
   if (answer.ok) merge(await answer.text());
 }
 

@@ -38,13 +38,14 @@ KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes
 COMPILE_NOTICE_SECONDS = 2.0  # the service reports that it compiles if this takes longer
 STORE_CHECK_SECONDS = 0.5  # the pause after a failed test write, before the service is ready
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
+TLS_CLOSE_SECONDS = 1.0  # an idle client may not read, and so not see that the server closes the TLS connection
 SHUTDOWN_SECONDS = 5.0  # the default time that requests in progress get when the service stops
 GC_THRESHOLD = (10_000, 20, 20)  # collections are rare, because requests leave no cycles
 
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Like uvicorn's method, but with a limit of the time for TLS handshakes."""
+        """Like uvicorn's method, but with limits of the times to open and to close a TLS connection."""
         loop, self.servers, context = asyncio.get_running_loop(), [], self.config.ssl
         for listener in sockets or []:
             accepting = await loop.create_server(
@@ -53,6 +54,7 @@ class _Server(uvicorn.Server):
                 ssl=context,
                 backlog=ACCEPTED_AT_ONCE,
                 ssl_handshake_timeout=None if context is None else HEAD_SECONDS,
+                ssl_shutdown_timeout=None if context is None else TLS_CLOSE_SECONDS,
             )
             self.servers.append(accepting)
             listener.listen(BACKLOG)  # asyncio uses one number for both the backlog and ACCEPTED_AT_ONCE

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from slotwise.inference.uplift.uplift import Uplift
-from slotwise.service.ensembles.propensities import PickedDisplays
+from slotwise.service.ensembles.picked_displays import PickedDisplays
 from slotwise.service.insights.insights import VariantHour, VariantTotals, variant_totals
 from slotwise.service.store.interface import HourlyRate
 

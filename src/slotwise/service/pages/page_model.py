@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from slotwise.counts import Counts
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.page_ensemble import PageEnsemble
-from slotwise.service.ensembles.propensities import PickedDisplays
+from slotwise.service.ensembles.picked_displays import PickedDisplays
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_chooser import DisplayChooser
 from slotwise.service.pages.display_constraints import DisplayConstraints

@@ -14,7 +14,7 @@ from slotwise.service.web.dashboard.change_lines import ChangeLine, change_lines
 from slotwise.service.web.dashboard.heat_map import HeatMap, heat_map
 from slotwise.service.web.dashboard.item_rows import ItemRow, item_rows, why
 from slotwise.service.web.dashboard.position_grid import PositionGrid, position_grid
-from slotwise.service.web.dashboard.position_views import PositionView, position_views
+from slotwise.service.web.dashboard.position_views import SURE, PositionView, position_views
 from slotwise.service.web.dashboard.rate_chart import RateChart, rate_chart
 from slotwise.service.web.dashboard.verdict import verdict
 
@@ -55,6 +55,11 @@ class PageReport(NamedTuple):
     @property
     def by_visibility(self) -> list[PositionView]:
         return sorted(self.positions, key=lambda view: view.visibility_rank or len(self.positions))
+
+    @property
+    def n_sure(self) -> int:
+        """The number of positions at which the item is sure, or pinned."""
+        return sum(view.share >= SURE for view in self.positions)
 
     @property
     def totals(self) -> list[VariantTotals]:

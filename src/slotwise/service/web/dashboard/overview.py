@@ -31,7 +31,7 @@ ROUTES: list[Route[None]] = [
     ),
     Route(
         "GET", "/dashboard/events", "dashboard_events", "Says when the overview has changed.", overview_events,
-        {200: ("events", "text/event-stream")}, tag=OPERATIONS, needs="read", checks_pages=True, accepts_session=True,
+        {200: ("events", "text/event-stream")}, tag="dashboard", needs="read", checks_pages=True, accepts_session=True,
         web=True,
     ),
 ]  # fmt: skip

@@ -78,7 +78,8 @@ ROUTES: list[Route[None]] = [
     ),
     Route(
         "GET", f"{_PATH}/events", "dashboard_page_events", "Says when a page has changed.", page_events,
-        {200: ("events", "text/event-stream")}, NOT_FOUND, tag=OPERATIONS, needs="read", accepts_session=True, web=True,
+        {200: ("events", "text/event-stream")}, NOT_FOUND, tag="dashboard",
+        needs="read", accepts_session=True, web=True,
     ),
     Route(
         "GET", f"{_PATH}/items/{{item}}", "dashboard_item", "One item of a page.", get_item, _PAGE, NOT_FOUND,

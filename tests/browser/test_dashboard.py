@@ -80,8 +80,9 @@ def test_two_people_who_act_at_once(watched: WatchedService, tab: Page, messages
     tab.click("#conflict-again")
     tab.check("#dialog-settings [value=off]")
     submit(tab, "settings")
+    expect(tab.locator("#toasts")).to_contain_text("saved")
     changed = watched.call("GET", "/v1/pages/shop")
-    assert changed["mode"] == "off"
+    assert (changed["mode"], changed["holdout"]) == ("off", 0.1)  # what the other person set stays
     tab.click("#changes li:first-child [data-undo]")
     expect(tab.locator("#toasts")).to_contain_text("Undone")
     assert watched.call("GET", "/v1/pages/shop")["mode"] == "learn"

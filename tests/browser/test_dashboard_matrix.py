@@ -40,6 +40,8 @@ def page(watched: WatchedService, tab: Page, messages: list[str]) -> Page:
 def submit(tab: Page, dialog: str) -> None:
     tab.click(f"#dialog-{dialog} .button-primary")
     expect(tab.locator(f"#dialog-{dialog}")).to_be_hidden()
+    expect(tab.locator("#toasts")).not_to_contain_text("Undone")
+    expect(tab.locator("#toasts >> text=Undo")).to_be_visible()
 
 
 def undo(tab: Page) -> None:

@@ -31,20 +31,22 @@ function showError(dialog, text) {
 }
 
 /**
- * A dialog. `fill` prepares the form and returns what `send` needs, `send` makes the call and returns what to say, and
- * the subject of the change in the history.
+ * A dialog. `fill` prepares the form and returns what `send` needs. `send` makes the call and returns what to say, and the
+ * subject of the change in the history. It gets the fields that the person changed, so that it leaves all others alone.
  */
 export function defineDialog(name, { fill, send }) {
   const dialog = document.getElementById(`dialog-${name}`);
   if (!dialog) return () => {};
   const form = dialog.querySelector("form");
-  let [context, opened, wanted] = [null, null, {}];
+  let [context, opened, wanted, initial] = [null, null, {}, new Map()];
+  const changed = () => new Map([...new FormData(form)].filter(([field, value]) => initial.get(field) !== value));
 
   async function open(given) {
     wanted = given;
     opened = pageData();
     showError(dialog, "");
     context = await fill(form, given, opened);
+    initial = new Map(new FormData(form));
     dialog.showModal();
   }
 
@@ -53,14 +55,14 @@ export function defineDialog(name, { fill, send }) {
     const button = form.querySelector(".button-primary");
     button.disabled = true;
     try {
-      const { text, subject } = await send(form, context, opened);
+      const { text, subject } = await send(form, context, opened, changed());
       dialog.close();
       await sayDone(text, opened.page, opened.newest, subject);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (error.status !== 412) return showError(dialog, `Not saved: ${error.message}.`);
+      const entered = changed();
       dialog.close();
-      const entered = [...new FormData(form)];
       if (await explainConflict(opened.newest)) {
         await open(wanted);
         for (const [field, value] of entered) form.elements[field].value = value;

@@ -8,8 +8,10 @@ export const openSettings = defineDialog("settings", {
     form.elements.holdout.value = Number((100 * page.holdout).toPrecision(6));
     return { etag: `"${page.version}"` };
   },
-  async send(form, { etag }, page) {
-    const body = { mode: form.elements.mode.value, holdout: Number(form.elements.holdout.value) / 100 };
+  async send(_, { etag }, page, changed) {
+    const body = {};
+    if (changed.has("mode")) body.mode = changed.get("mode");
+    if (changed.has("holdout")) body.holdout = Number(changed.get("holdout")) / 100;
     await call("PATCH", pagePath(page.page), { body, etag });
     return { text: "The settings are saved.", subject: page.page };
   },

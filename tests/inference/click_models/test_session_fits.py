@@ -11,8 +11,8 @@ from slotwise.arrange import EMPTY
 from slotwise.clickmodels.cascade import Cascade
 from slotwise.clickmodels.dcm import DCM
 from slotwise.inference.click_models import fitted_models
-from slotwise.inference.click_models._chain import Chain
-from slotwise.inference.click_models._chain_fit import ChainFit
+from slotwise.inference.click_models._scan import ScanModel
+from slotwise.inference.click_models._scan_fit import ScanFit
 from slotwise.logs.sessions import Sessions, make_sessions
 from tests.clickmodels.test_contract import law
 from tests.inference.click_models.simulated_sessions import (
@@ -67,7 +67,7 @@ def test_the_law_is_that_of_the_simulated_click_model(name: str) -> None:
     termination = np.ones(POSITIONS) if name == "cascade" else TERMINATION
     visitors = Cascade(ATTRACTION, POSITIONS) if name == "cascade" else DCM(ATTRACTION, TERMINATION)
     names = [str(k) for k in range(ITEMS)]
-    fit = ChainFit(Chain(ATTRACTION, termination, 1.0, False), np.empty(0), names, list("1234"), None, False)
+    fit = ScanFit(ScanModel(ATTRACTION, termination, 1.0, False), np.empty(0), names, list("1234"), None, False)
     sessions = every_pattern(DISPLAYS[0])
     expected = law(visitors, tuple(DISPLAYS[0]))
     for clicks, value in zip(sessions.clicks.astype(int), fit.log_likelihood(sessions), strict=True):
@@ -88,9 +88,9 @@ def test_no_other_parameters_are_more_likely(model: str) -> None:
 
 def moved_fits(fit: Any) -> Any:
     """The fit with each of its interior parameters a little larger or smaller."""
-    if isinstance(fit, ChainFit):
-        chain = fit.chain
-        arrays = [chain.attraction, chain.leave] if fit.leave_kind else [chain.attraction]
+    if isinstance(fit, ScanFit):
+        scan = fit.scan
+        arrays = [scan.attraction, scan.leave] if fit.leave_kind else [scan.attraction]
     else:
         arrays = [fit.estimates.theta, fit.estimates.kappa]
     for array in arrays:
@@ -101,9 +101,9 @@ def moved_fits(fit: Any) -> Any:
                     array[k] = value * factor
                     yield fit
                 array[k] = value
-    if isinstance(fit, ChainFit) and fit.has_going_on:
-        for going_on in (fit.chain.going_on - 1e-3, fit.chain.going_on + 1e-3):
-            yield ChainFit(fit.chain._replace(going_on=going_on), fit.error, [], [], fit.leave_kind, True)
+    if isinstance(fit, ScanFit) and fit.has_going_on:
+        for going_on in (fit.scan.going_on - 1e-3, fit.scan.going_on + 1e-3):
+            yield ScanFit(fit.scan._replace(going_on=going_on), fit.error, [], [], fit.leave_kind, True)
 
 
 TRUTH: dict[str, list[np.ndarray]] = {

@@ -5,13 +5,13 @@ Craswell et al. 2008. A session with two clicks has the probability 0.
 
 import numpy as np
 
-from slotwise.inference.click_models._chain_fit import ChainFit, fixed_chain
+from slotwise.inference.click_models._scan_fit import ScanFit, fixed_scan
 from slotwise.logs.sessions import Sessions
 
 SPECIAL_CASES: tuple[str, ...] = ()
 
 
-def fit(sessions: Sessions, prior: float = 0.0) -> ChainFit:
+def fit(sessions: Sessions, prior: float = 0.0) -> ScanFit:
     """The attraction of each item. An item that no visitor looked at gets the mean of the others."""
     clicks = sessions.shown & sessions.clicks
     observed = sessions.shown & (np.cumsum(clicks, axis=1) - clicks == 0)
@@ -27,4 +27,4 @@ def fit(sessions: Sessions, prior: float = 0.0) -> ChainFit:
         error = np.sqrt(attraction * (1.0 - attraction) / seen)
     error[known & ((attraction == 0.0) | (attraction == 1.0))] = np.nan
     error[~known] = np.inf
-    return fixed_chain(attraction, error, sessions)
+    return fixed_scan(attraction, error, sessions)

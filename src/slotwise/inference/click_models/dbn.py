@@ -4,12 +4,12 @@ Chapelle and Zhang 2009, "A Dynamic Bayesian Network Click Model for Web Search 
 the next position, if not satisfied, is the same at every position.
 """
 
-from slotwise.inference.click_models._chain_fit import ChainFit, fit_chain
+from slotwise.inference.click_models._scan_fit import ScanFit, fit_scan
 from slotwise.logs.sessions import Sessions
 
 SPECIAL_CASES = ("cascade", "sdbn")
 
 
-def fit(sessions: Sessions, prior: float = 0.0) -> ChainFit:
+def fit(sessions: Sessions, prior: float = 0.0) -> ScanFit:
     """Maximise the likelihood times Beta(prior + 1, prior + 1) densities."""
-    return fit_chain(sessions, "satisfaction", by_item=True, going_on=True, prior=prior)
+    return fit_scan(sessions, "satisfaction", by_item=True, going_on=True, prior=prior)

@@ -4,12 +4,12 @@ Guo, Liu and Wang 2009. They maximise a bound in which every visitor leaves afte
 also counts the visitors who went on and clicked no more, so that the estimates are right for large logs.
 """
 
-from slotwise.inference.click_models._chain_fit import ChainFit, fit_chain
+from slotwise.inference.click_models._scan_fit import ScanFit, fit_scan
 from slotwise.logs.sessions import Sessions
 
 SPECIAL_CASES = ("cascade",)
 
 
-def fit(sessions: Sessions, prior: float = 0.0) -> ChainFit:
+def fit(sessions: Sessions, prior: float = 0.0) -> ScanFit:
     """Maximise the likelihood times Beta(prior + 1, prior + 1) densities."""
-    return fit_chain(sessions, "termination", by_item=False, going_on=False, prior=prior)
+    return fit_scan(sessions, "termination", by_item=False, going_on=False, prior=prior)

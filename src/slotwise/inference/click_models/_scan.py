@@ -18,7 +18,7 @@ from slotwise.checks import Floats, Ints
 from slotwise.jit import kernel
 
 
-class Chain(NamedTuple):
+class ScanModel(NamedTuple):
     """The parameters. `leave` has an element for every item if `by_item`, else for every position."""
 
     attraction: Floats
@@ -28,19 +28,19 @@ class Chain(NamedTuple):
 
 
 @kernel
-def chain_likelihood(
-    chain: Chain,
+def scan_likelihood(
+    scan: ScanModel,
     displays: Ints,
     clicks: NDArray[np.bool_],
     number: Floats,
     log_likelihood: Floats,
-    gradient: Chain,
+    gradient: ScanModel,
 ) -> float:
     """Set the log-likelihood of one session of each row, and add up the gradient over all sessions.
 
     `gradient` has arrays for the derivatives by attraction and leave. Returns the derivative by `going_on`.
     """
-    attraction, leave, going_on = chain.attraction, chain.leave, chain.going_on
+    attraction, leave, going_on = scan.attraction, scan.leave, scan.going_on
     by_attraction, by_leave = gradient.attraction, gradient.leave
     n_rows, n_positions = displays.shape
     looked = np.empty(n_positions + 1)  # the probability of no click from a position on, if the visitor looks there
@@ -66,7 +66,7 @@ def chain_likelihood(
             total += np.log(attraction[item]) if attraction[item] > 0.0 else -np.inf
             by_attraction[item] += weight / max(attraction[item], 1e-300)
             if position < last:
-                place = item if chain.by_item else position
+                place = item if scan.by_item else position
                 total += np.log(1.0 - leave[place]) if leave[place] < 1.0 else -np.inf
                 by_leave[place] -= weight / max(1.0 - leave[place], 1e-300)
         looked[n_positions] = 1.0
@@ -82,7 +82,7 @@ def chain_likelihood(
             total += np.log(rest) if rest > 0.0 else -np.inf
             slope = weight / max(rest, 1e-300)
         else:
-            place = displays[row, last] if chain.by_item else last
+            place = displays[row, last] if scan.by_item else last
             stays = 1.0 - going_on + going_on * rest
             ends = leave[place] + (1.0 - leave[place]) * stays
             total += np.log(ends) if ends > 0.0 else -np.inf
@@ -102,14 +102,14 @@ def chain_likelihood(
     return by_going_on
 
 
-def click_chances(chain: Chain, displays: Ints) -> Floats:
+def click_chances(scan: ScanModel, displays: Ints) -> Floats:
     """The probability of a click at each position, given the display: rows x positions."""
     looks, chances = np.ones(len(displays)), np.zeros(displays.shape)
     for position in range(displays.shape[1]):
         item = displays[:, position]
         shown = item != EMPTY
-        clicked = np.where(shown, chain.attraction[item], 0.0)
-        leaves = chain.leave[item] if chain.by_item else chain.leave[position]
+        clicked = np.where(shown, scan.attraction[item], 0.0)
+        leaves = scan.leave[item] if scan.by_item else scan.leave[position]
         chances[:, position] = looks * clicked
-        looks = np.where(shown, looks * chain.going_on * (1.0 - clicked * leaves), looks)
+        looks = np.where(shown, looks * scan.going_on * (1.0 - clicked * leaves), looks)
     return chances

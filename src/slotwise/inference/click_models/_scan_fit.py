@@ -1,4 +1,4 @@
-"""ChainFit: maximum likelihood estimates of a chain, with standard errors from the observed information."""
+"""ScanFit: maximum likelihood estimates of a scan model, with standard errors from the observed information."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats
-from slotwise.inference.click_models._chain import Chain, chain_likelihood, click_chances
 from slotwise.inference.click_models._parameters import Parameters, log_odds_parameters
+from slotwise.inference.click_models._scan import ScanModel, click_chances, scan_likelihood
 from slotwise.logs.sessions import Sessions
 
 MOST_ERRORS = 500  # with more parameters, there are no standard errors
@@ -19,10 +19,10 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class ChainFit:
+class ScanFit:
     """The estimates, their errors, and the names of what they belong to."""
 
-    chain: Chain
+    scan: ScanModel
     error: Floats  # of the attractions, of the probabilities to leave, and of going on
     items: list[str]
     positions: list[str]
@@ -30,25 +30,25 @@ class ChainFit:
     has_going_on: bool
 
     def log_likelihood(self, sessions: Sessions) -> Floats:
-        return _evaluate(self.chain, sessions)[0]
+        return _evaluate(self.scan, sessions)[0]
 
     def click_probabilities(self, sessions: Sessions) -> Floats:
-        return click_chances(self.chain, sessions.displays)
+        return click_chances(self.scan, sessions.displays)
 
     def parameters(self, level: float) -> list[Parameters]:
         """The attraction of each item; the probability to leave; and that of going on."""
-        z, chain, n = NormalDist().inv_cdf((1.0 + level) / 2.0), self.chain, len(self.items)
-        found = [log_odds_parameters("attraction", self.items, chain.attraction, self.error[:n], z)]
+        z, scan, n = NormalDist().inv_cdf((1.0 + level) / 2.0), self.scan, len(self.items)
+        found = [log_odds_parameters("attraction", self.items, scan.attraction, self.error[:n], z)]
         if self.leave_kind is not None:
-            names = self.items if chain.by_item else self.positions
-            found.append(log_odds_parameters(self.leave_kind, names, chain.leave, self.error[n:-1], z))
+            names = self.items if scan.by_item else self.positions
+            found.append(log_odds_parameters(self.leave_kind, names, scan.leave, self.error[n:-1], z))
         if self.has_going_on:
-            value = np.array([chain.going_on])
+            value = np.array([scan.going_on])
             found.append(log_odds_parameters("continuation", ["every position"], value, self.error[-1:], z))
         return found
 
 
-def fit_chain(sessions: Sessions, leave_kind: str, by_item: bool, going_on: bool, prior: float) -> ChainFit:
+def fit_scan(sessions: Sessions, leave_kind: str, by_item: bool, going_on: bool, prior: float) -> ScanFit:
     """The maximum of the likelihood times Beta(prior + 1, prior + 1) densities.
 
     Leaving depends on the item or on the position. Unless `going_on`, visitors always go on.
@@ -56,13 +56,13 @@ def fit_chain(sessions: Sessions, leave_kind: str, by_item: bool, going_on: bool
     from scipy.optimize import minimize  # type: ignore[import-untyped] # its import takes a tenth of a second
 
     counted = _Counted(sessions, by_item)
-    chain, free = counted.start(going_on)
-    rates, scale = _rates(chain), max(sessions.total, 1.0)
+    scan, free = counted.start(going_on)
+    rates, scale = _rates(scan), max(sessions.total, 1.0)
 
     def objective(log_odds: Floats) -> tuple[float, Floats]:
         candidate = rates.copy()
         candidate[free] = _probability(log_odds)
-        value, slope = _objective(_chain(candidate, chain), sessions, prior, free)
+        value, slope = _objective(_scan(candidate, scan), sessions, prior, free)
         return -value / scale, -slope / scale
 
     bounds = [(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)] * int(free.sum())
@@ -78,7 +78,7 @@ def fit_chain(sessions: Sessions, leave_kind: str, by_item: bool, going_on: bool
     error[:-1][~counted.determined] = np.inf
     if int(inside.sum()) <= MOST_ERRORS:
         error[np.flatnonzero(free)[inside]] = _errors(lambda x: scale * objective(x)[1], best, inside)
-    return ChainFit(_chain(rates, chain), error, sessions.items, sessions.positions, leave_kind, going_on)
+    return ScanFit(_scan(rates, scan), error, sessions.items, sessions.positions, leave_kind, going_on)
 
 
 class _Counted:
@@ -108,13 +108,13 @@ class _Counted:
     def determined(self) -> Bools:
         return np.concatenate([self.seen > 0.0, self.chances > 0.0])
 
-    def start(self, going_on: bool) -> tuple[Chain, Bools]:
+    def start(self, going_on: bool) -> tuple[ScanModel, Bools]:
         """A first guess from counts up to the last click, and which parameters are free."""
         attraction = (self.clicked + 0.5) / (np.maximum(self.observed, self.clicked) + 1.0)
         leave = (self.lasts / 2.0 + 0.5) / (self.chances + 1.0)
         pairs_seen = bool((self.seen > 0.0).any())
         free = np.append(self.determined, going_on and pairs_seen)
-        return Chain(attraction, leave, 0.9 if going_on else 1.0, self.by_item), free
+        return ScanModel(attraction, leave, 0.9 if going_on else 1.0, self.by_item), free
 
     def impute(self, rates: Floats) -> None:
         """Give parameters that the sessions do not determine the mean of the others."""
@@ -123,27 +123,27 @@ class _Counted:
             part[~known] = part[known].mean() if known.any() else 0.5
 
 
-def fixed_chain(attraction: Floats, error: Floats, sessions: Sessions) -> ChainFit:
-    """A chain whose visitors always leave after a click."""
+def fixed_scan(attraction: Floats, error: Floats, sessions: Sessions) -> ScanFit:
+    """A scan model whose visitors always leave after a click."""
     n = len(sessions.positions)
-    chain = Chain(attraction, np.ones(n), 1.0, False)
+    scan = ScanModel(attraction, np.ones(n), 1.0, False)
     errors = np.concatenate([error, np.full(n + 1, np.nan)])
-    return ChainFit(chain, errors, sessions.items, sessions.positions, None, False)
+    return ScanFit(scan, errors, sessions.items, sessions.positions, None, False)
 
 
-def _evaluate(chain: Chain, sessions: Sessions) -> tuple[Floats, Chain]:
+def _evaluate(scan: ScanModel, sessions: Sessions) -> tuple[Floats, ScanModel]:
     """The log-likelihood of each row, and the gradient over all sessions."""
     rows = np.empty(len(sessions.number))
-    by_attraction, by_leave = np.zeros(chain.attraction.size), np.zeros(chain.leave.size)
-    gradient = Chain(by_attraction, by_leave, 0.0, chain.by_item)
-    by_going_on = chain_likelihood(chain, sessions.displays, sessions.clicks, sessions.number, rows, gradient)
+    by_attraction, by_leave = np.zeros(scan.attraction.size), np.zeros(scan.leave.size)
+    gradient = ScanModel(by_attraction, by_leave, 0.0, scan.by_item)
+    by_going_on = scan_likelihood(scan, sessions.displays, sessions.clicks, sessions.number, rows, gradient)
     return rows, gradient._replace(going_on=by_going_on)
 
 
-def _objective(chain: Chain, sessions: Sessions, prior: float, free: Bools) -> tuple[float, Floats]:
+def _objective(scan: ScanModel, sessions: Sessions, prior: float, free: Bools) -> tuple[float, Floats]:
     """The log-density and its derivatives by the log-odds of the free parameters."""
-    rows, gradient = _evaluate(chain, sessions)
-    rate = _rates(chain)[free]
+    rows, gradient = _evaluate(scan, sessions)
+    rate = _rates(scan)[free]
     value = float(sessions.number @ rows) + prior * float(np.log(rate * (1.0 - rate)).sum())
     return value, _rates(gradient)[free] * rate * (1.0 - rate) + prior * (1.0 - 2.0 * rate)
 
@@ -165,13 +165,13 @@ def _errors(gradient: Callable[[Floats], Floats], best: Floats, inside: Bools) -
     return np.asarray(np.sqrt(variance) * rate * (1.0 - rate))
 
 
-def _rates(chain: Chain) -> Floats:
-    return np.concatenate([chain.attraction, chain.leave, [chain.going_on]])
+def _rates(scan: ScanModel) -> Floats:
+    return np.concatenate([scan.attraction, scan.leave, [scan.going_on]])
 
 
-def _chain(rates: Floats, like: Chain) -> Chain:
+def _scan(rates: Floats, like: ScanModel) -> ScanModel:
     n = like.attraction.size
-    return Chain(rates[:n].copy(), rates[n:-1].copy(), float(rates[-1]), like.by_item)
+    return ScanModel(rates[:n].copy(), rates[n:-1].copy(), float(rates[-1]), like.by_item)
 
 
 def _probability(log_odds: Floats) -> Floats:

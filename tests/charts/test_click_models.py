@@ -14,7 +14,7 @@ def test_the_chart_has_every_model_and_what_is_impossible(tmp_path: Path) -> Non
     sw.save_chart(sw.click_model_chart(fits), tmp_path / "clicks.json")
     text = (tmp_path / "clicks.json").read_text()
     (row,) = json.loads(text)["vconcat"]
-    distances = {point["model"]: point for point in row["hconcat"][0]["layer"][0]["data"]["values"]}
+    distances = {point["model"]: point for point in row["hconcat"][0]["data"]["values"]}
     assert fits[0].comparison is not None
     for score in fits[0].comparison.scores:
         if score.model != "cascade":

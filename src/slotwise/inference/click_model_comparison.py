@@ -80,7 +80,7 @@ def compare_click_models(sessions: Sessions, clicks: str = AUTO, level: float = 
     halves = [sessions.fold != fold for fold in range(FOLDS)]
     enough = min(float(sessions.number[half].sum()) for half in halves) >= FEWEST_SESSIONS
     scores = _scores(sessions, {model: _held_out(model, sessions) for model in models}) if enough else []
-    tied = _undecided(scores) if scores else sorted(models)
+    tied = (_undecided(scores) or [scores[0].model]) if scores else sorted(models)
     ranked = [score.model for score in scores] or ["pbm", *models]
     chosen = next(model for model in ranked if model in tied)
     fit = _module(chosen).fit(sessions)
@@ -137,7 +137,8 @@ def _scores(sessions: Sessions, held: dict[str, _Held]) -> list[ModelScore]:
         mean, error = means[model]
         if impossible[model] > MOST_IMPOSSIBLE:
             mean, error, behind, behind_error = -np.inf, np.nan, 0.0 if model == best else np.inf, np.nan
-        worse = (behind > CLEAR * behind_error and behind * sessions.total > CLEAR_TOTAL) or behind == np.inf
+        clearly_behind = behind > CLEAR * behind_error and behind * sessions.total > CLEAR_TOTAL
+        worse = clearly_behind or impossible[model] > MOST_IMPOSSIBLE
         scores.append(
             ModelScore(
                 model, mean, error, behind, behind_error, impossible[model], bool(worse), *_perplexity(sessions, each)

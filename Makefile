@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser tools node-packages unit statistics test-spark soak bench choosing figures paper docs package image clean help
+.PHONY: run test check browser tools node-packages unit statistics test-browser test-spark soak bench choosing figures paper docs package image clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -20,6 +20,7 @@ help:
 	@echo "make check       check style, types and import layers only"
 	@echo "make statistics  run the slow statistical tests"
 	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"
+	@echo "make test-browser  run every test that needs Chromium (up to ten minutes)"
 	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (up to two hours)"
 	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
 	@echo "make choosing    measure policies on visitors of several click models, and update docs/choosing.md (up to ten minutes)"
@@ -54,10 +55,10 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# One test clicks in a real browser. Where this may install packages, it installs chromium; elsewhere the test is skipped.
+# Some tests click in a real browser. Where this may install packages, it installs chromium; elsewhere they are skipped.
 browser:
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-		{ echo "installing chromium, for the test that clicks in a browser"; \
+		{ echo "installing chromium, for the tests that click in a browser"; \
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
 # Some tests run example sites in Node. Where npm is installed, this installs what they need (40 MB); elsewhere they are skipped.
@@ -79,10 +80,13 @@ tools: $(READY)
 # Two processes: most of the time goes to compilation, which uses one core. tests/worker_groups.py groups the tests.
 # Tests start about 140 processes, so Python keeps the bytecode of the sources even where it is told not to.
 unit: $(READY) browser tools node-packages
-	PATH="$$PATH:$(CURDIR)/$(TOOLS)/usr/bin" PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak" -n 2
+	PATH="$$PATH:$(CURDIR)/$(TOOLS)/usr/bin" PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m "not statistics and not cluster and not soak and not browser" -n 2
 
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
+
+test-browser: $(READY) browser node-packages
+	$(BIN)/pytest tests/browser -n 2
 
 test-spark: $(READY)
 	$(BIN)/pytest tests/logs/test_spark.py tests/logs/test_spark_cluster.py
@@ -99,6 +103,7 @@ choosing: $(READY)
 
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures
+	$(BIN)/python -m benchmarks.screenshots
 
 docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going -d out/doctrees docs out/site

@@ -10,8 +10,8 @@ from pyarrow import parquet
 
 from tests.service.running_service import START, Client, ManualClock, run_scenario
 
-FIELDS = ["display", "issued", "page", "segment", "layout", "position", "item", "shown", "clicked", "variant", "bucket"]
-FIELDS += ["value", "propensity"]
+FIELDS = ["display", "issued", "page", "segment", "layout", "position", "item", "shown", "clicked", "variant"]
+FIELDS += ["allocation", "bucket", "value", "propensity"]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,14 @@ def rows(path: Path) -> list[dict[str, Any]]:
         return list(parquet.read_table(path).to_pylist())
     if path.suffix == ".ndjson":
         return [json.loads(line) for line in path.read_text().splitlines()]
-    types: dict[str, Any] = {"issued": float, "shown": int, "clicked": int, "bucket": int, "value": float}
+    types: dict[str, Any] = {
+        "issued": float,
+        "shown": int,
+        "clicked": int,
+        "allocation": int,
+        "bucket": int,
+        "value": float,
+    }
     types["propensity"] = lambda text: float(text) if text else None
     with path.open(newline="") as file:
         return [{name: types.get(name, str)(value) for name, value in row.items()} for row in csv.DictReader(file)]

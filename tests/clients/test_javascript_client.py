@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from slotwise.service.web.tracker_script import TRACKER
 from slotwise_client import DefaultOrder, Display, DisplayItem
 from slotwise_client.display import DisplayRequest
 from slotwise_client.fallback import fallback_display
@@ -79,7 +80,8 @@ def test_the_types_are_right() -> None:
     require_packages()
     options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--types", "node"]
     source = SITES / "typed_use.ts"  # in the folder of the packages, so that the compiler finds them
-    source.write_text((Path(__file__).parent / "typed_use.ts").read_text())
+    types = TRACKER.with_suffix(".d.ts").relative_to(ROOT)
+    source.write_text((Path(__file__).parent / "typed_use.ts").read_text().replace("TRACKER", f"../../{types}"))
     try:
         run_node(
             "examples/sites/node_modules/typescript/bin/tsc",

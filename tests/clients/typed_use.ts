@@ -1,6 +1,7 @@
-// The types of the JavaScript client. The compiler checks this file; lines with @ts-expect-error must not compile.
+// The types of the JavaScript client and of tracker.js. The compiler checks this file; lines with @ts-expect-error must not compile.
 
 import { Client, RequestRefused, type Display, type EventOutcome, type Options } from "slotwise-client";
+import type { TrackedDisplay } from "TRACKER";
 
 const lost: EventOutcome[] = [];
 const options: Options = { timeoutMs: 100, onOutcome: (outcome) => void (outcome.status === "dropped" && lost.push(outcome)) };
@@ -20,3 +21,9 @@ new Client("http://127.0.0.1:8000", { timeout: 1 });
 client.click(display);
 // @ts-expect-error: there is no such type of event
 client.addEvents([{ type: "clack", display: "d" }]);
+
+const shown: Promise<TrackedDisplay | null> | undefined = window.slotwise?.recommend("shop", { unit: "visitor 7" });
+window.slotwise?.consent((await shown) !== null);
+window.slotwiseSettings = { url: "https://slotwise.example", consent: "required" };
+// @ts-expect-error: the name of a page is a text
+window.slotwise?.recommend(7);

@@ -53,6 +53,7 @@ class PlainDisplay:
     items: dict[str, str]
     allocation: int
     bucket: int
+    counted: bool = True  # False after an import of counts
     viewed: bool = False
     discarded: bool = False
     clicked: set[str] = field(default_factory=set)
@@ -152,7 +153,7 @@ class PlainModel:
         page.base, page.base_displays, page.base_epoch = copy.deepcopy(cells), displays, page.epoch
         for display in self.log.values():
             if display.page == name:
-                display.counting = "never"
+                display.counted = False
 
     def counts(self, name: str) -> tuple[dict[CellKey, list[float]], float]:
         """Clicks and skips by cell, and displays."""
@@ -161,7 +162,7 @@ class PlainModel:
         cells = {key: [old * n for n in cell] for key, cell in page.base.items()}
         displays = old * page.base_displays
         for display in self.log.values():
-            if display.page == name and display.counts():
+            if display.page == name and display.counted and display.counts():
                 displays += page.weight(display.epoch)
                 for position, item in display.items.items():
                     cell = cells.setdefault((item, display.segment, display.layout, position), [0.0, 0.0])

@@ -81,7 +81,7 @@ async def open_client(
     async with running(folder / "store.db", clock, seed) as service:
         while not service.ready:
             await asyncio.sleep(0.01)
-        access = KeyAccess(service.keys, clock, timer=clock) if with_keys else DevAccess()
+        access = KeyAccess(service.keys, clock, clock, lambda: service.sessions) if with_keys else DevAccess()
         transport = httpx.ASGITransport(make_app(service, access))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
             yield Client(http, service, clock)
@@ -102,14 +102,19 @@ def run_scenario(
     asyncio.run(run())
 
 
+def address_of(store: Path | str) -> str:
+    """The address of a store that is given by its path or its address."""
+    return store if isinstance(store, str) else f"sqlite:///{store}"
+
+
 class Process:
     """`slotwise serve` in a separate process."""
 
     def __init__(
-        self, store: Path, *options: str, dev: bool = True, verify: str | bool = True, **settings: Any
+        self, store: Path | str, *options: str, dev: bool = True, verify: str | bool = True, **settings: Any
     ) -> None:
         self.store = store
-        command = [*COMMAND, "serve", *(["--dev"] if dev else []), "--store", f"sqlite:///{store}", "--port", "0"]
+        command = [*COMMAND, "serve", *(["--dev"] if dev else []), "--store", address_of(store), "--port", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
         )

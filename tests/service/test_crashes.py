@@ -114,20 +114,20 @@ def assert_nothing_left(server: Process, children: list[psutil.Process]) -> None
 
 
 @pytest.mark.parametrize(
-    ("deploy", "cycles"),
+    ("deploy", "cycles", "seed"),
     [
-        pytest.param(dev_mode, 6, id="dev-mode"),
-        pytest.param(tls_and_keys, 3, id="tls-and-keys"),
-        pytest.param(dev_mode, 500, id="dev-mode-long", marks=pytest.mark.soak),
-        pytest.param(tls_and_keys, 200, id="tls-and-keys-long", marks=pytest.mark.soak),
+        pytest.param(dev_mode, 6, 0, id="dev-mode"),
+        pytest.param(tls_and_keys, 3, 0, id="tls-and-keys"),
+        *(pytest.param(dev_mode, 100, k, id=f"dev-mode-long-{k}", marks=pytest.mark.soak) for k in range(5)),
+        *(pytest.param(tls_and_keys, 25, k, id=f"tls-and-keys-long-{k}", marks=pytest.mark.soak) for k in range(8)),
     ],
 )
 def test_nothing_acknowledged_is_lost_or_counted_twice(
-    tmp_path: Path, deploy: Callable[[Path], Deployment], cycles: int
+    tmp_path: Path, deploy: Callable[[Path], Deployment], cycles: int, seed: int
 ) -> None:
-    store, rng = tmp_path / "store.db", random.Random(8)
+    store, rng = tmp_path / "store.db", random.Random(8 + seed)
     deployment = deploy(store)
-    visitors = [Visitor(f"visitor{k}", seed=k) for k in range(VISITORS)]
+    visitors = [Visitor(f"visitor{k}", seed=VISITORS * seed + k) for k in range(VISITORS)]
     for cycle in range(cycles):
         with process(store, deployment.options, **deployment.settings) as server:
             server.http.headers.update(deployment.admin)

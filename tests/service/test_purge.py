@@ -14,6 +14,7 @@ import pytest
 from slotwise.service.errors import NotFound
 from slotwise.service.history import DEV
 from slotwise.service.maintenance.verify import verify
+from slotwise.service.pages.page_model import DROP_MARGIN
 from slotwise.service.store import page_purge
 from slotwise.service.store.interface import Ledger, Purge
 from slotwise.service.store.sqlite import SqliteStore
@@ -49,6 +50,9 @@ async def fill(client: Client) -> None:
     await client.page("other")
     await visit(client, "other")
     await visit(client, "shop", 4)
+    client.clock.now += 3600.0 + 2 * DROP_MARGIN
+    await client.service.tick()  # the displays leave the log
+    await visit(client, "shop", 4)
     cells = [{"item": "hat", "layout": "default", "position": "hero", "clicks": 3, "skips": 4}]
     await client.ok("PUT", "/v1/pages/shop/state", {"counts": cells, "displays": 7})
     await visit(client, "shop")
@@ -69,7 +73,7 @@ def rows_of(store: Path, page: int) -> dict[str, int]:
         return {
             table: connection.execute(
                 f"SELECT count(*) FROM {table} WHERE {'page = ?' if 'page' in columns else displays}",
-                (int(place[0]) if place and table == "base" else page,),
+                (int(place[0]) if place and table in ("base", "counts") else page,),
             ).fetchone()[0]
             for table, columns in tables.items()
             if columns & {"page", "display"}
@@ -97,7 +101,8 @@ def test_nothing_of_the_page_stays(tmp_path: Path, small_steps: None) -> None:
         await all_removed(client)
         assert {table for table, rows in rows_of(store, 1).items() if rows} == {"pages"}
         with closing(sqlite3.connect(store)) as connection:
-            assert connection.execute("SELECT count(*) FROM base").fetchone() == (0,)
+            for table in ("base", "counts"):
+                assert connection.execute(f"SELECT count(*) FROM {table} WHERE page <> 2").fetchone() == (0,)
         assert (rows_of(store, 2), await client.ok("GET", "/v1/pages/other/state")) == after["other"]
         changes = (await client.ok("GET", "/v1/history"))["changes"]
         assert [(change["action"], change["subject"], change["name"]) for change in changes] == [

@@ -41,8 +41,20 @@ def test_old_tokens_stay_valid_after_a_rotation_of_secrets(tmp_path: Path) -> No
     run_scenario(tmp_path, scenario)
 
 
-def test_itsdangerous_can_read_tokens() -> None:
-    """The library can read a token if it has the secret, without any code of slotwise."""
+def test_tokens_of_earlier_versions_stay_valid() -> None:
+    """They have a signature by HMAC-SHA256, as itsdangerous makes it."""
     for secret in ("short", "x" * 43, "long" * 40):
-        token = Tokens([(0.0, secret)]).sign(TokenClaims("d", 7, 1), 100.0)
-        assert Signer(secret, key_derivation="none", digest_method=hashlib.sha256).unsign(token) == b"d.7.1.64"
+        tokens = Tokens([(0.0, "another"), (1.0, secret), (2.0, "newest")])
+        signer = Signer(secret, key_derivation="none", digest_method=hashlib.sha256)
+        token = signer.sign("d.7.1.64").decode()
+        assert tokens.read(token, 100.0) == TokenClaims("d", 7, 1)
+        assert tokens.read(token, 101.0) == "the token has expired"
+        assert isinstance(tokens.read(token.replace("d.7", "e.7"), 100.0), str)
+
+
+def test_a_signature_belongs_to_its_secret() -> None:
+    tokens = [Tokens([(0.0, secret)]) for secret in ("one", "two")]
+    token = tokens[0].sign(TokenClaims("d", 7, 1), 99.5)
+    assert tokens[0].read(token, 100.0) == TokenClaims("d", 7, 1)
+    assert tokens[1].read(token, 100.0) == "the token was not issued by this service"
+    assert Tokens([(0.0, "two"), (1.0, "one")]).read(token, 100.0) == TokenClaims("d", 7, 1)

@@ -52,15 +52,41 @@ def test_insights_and_the_exported_log_have_the_same_uplift(tmp_path: Path) -> N
     assert uplift["clicks"]["low"] < uplift["clicks"]["gain"] < uplift["clicks"]["high"]
     assert 0.0 <= uplift["realised"] <= 1.0
     export_log(tmp_path / "store.db", tmp_path / "log.ndjson", LogFilter())
-    logged = compare_variants(count_variants(str(tmp_path / "log.ndjson")).pages["shop"])
-    assert logged.clicks is not None
-    assert logged.value is not None
-    assert logged.value.gain != pytest.approx(logged.clicks.gain)
+    assert uplift["value"]["gain"] != pytest.approx(uplift["clicks"]["gain"])
+    assert_same(uplift, tmp_path / "log.ndjson")
+
+
+def assert_same(uplift: Any, log: Path) -> None:
+    """The insights and the log have the same estimates."""
+    logged = compare_variants(count_variants(str(log)).pages["shop"])
     for name, ours in (("clicks", logged.clicks), ("value", logged.value)):
+        assert ours is not None
         for field in ours.__struct_fields__:
             assert uplift[name][field] == pytest.approx(getattr(ours, field)), f"{name}.{field}"
+    assert (uplift["displays"], uplift["displays_needed"]) == (logged.displays, logged.displays_needed)
     assert uplift["better"] == pytest.approx(logged.better)
-    assert uplift["displays_needed"] == logged.displays_needed
+
+
+@pytest.mark.parametrize("change", [{"holdout": 0.4}, {"learnt_share": 0.7}, {"holdout_order": "default"}])
+def test_a_changed_share_begins_the_comparison_again_in_insights_and_log(tmp_path: Path, change: Any) -> None:
+    """Before the change, the learnt variant was clicked much more. Both displays of the same day are compared."""
+    uplifts: list[Any] = []
+
+    async def scenario(client: Client) -> None:
+        await client.page(holdout=0.5)
+        await client.ok("PATCH", f"/v1/pages/shop/items/{BARGAIN}", {"value": 2.5})
+        await visit(client, 60, {"learnt": 1.0, "holdout": 0.2})
+        await client.ok("PATCH", "/v1/pages/shop", change)
+        await visit(client, 120, {"learnt": 0.8, "holdout": 0.7, "default": 0.5})
+        empty = await client.recommend(eligible=[])  # a display without items counts for neither
+        assert empty["items"] == []
+        uplifts.append((await client.ok("GET", "/v1/pages/shop/insights"))["uplift"])
+
+    run_scenario(tmp_path, scenario, ManualClock())
+    export_log(tmp_path / "store.db", tmp_path / "log.ndjson", LogFilter())
+    assert uplifts[0]["ready"]
+    assert uplifts[0]["clicks"]["gain"] < 1.0
+    assert_same(uplifts[0], tmp_path / "log.ndjson")
 
 
 def test_displays_from_before_the_holdout_do_not_enter(tmp_path: Path) -> None:

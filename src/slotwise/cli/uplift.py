@@ -57,6 +57,8 @@ def uplift(
         return
     for page, result in results.items():
         _print_page(page, result, variant, baseline)
+        if page in counted.earlier:
+            console.print_line(f"  left out: {counted.earlier[page]:,} displays from before the shares last changed")
     if not counted.has_visitors:
         print_independent_displays()
 

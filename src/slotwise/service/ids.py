@@ -15,6 +15,7 @@ class RandomIds:
     def __init__(self) -> None:
         self._ends_of_ids: list[str] = []
         self._nonces: list[int] = []
+        self._tick, self._prefix = -1, ""  # the tick of the last id
 
     def display_id(self, now: float) -> str:
         """An id of 26 letters, digits, dashes and underscores. The last 16 characters are random.
@@ -25,7 +26,10 @@ class RandomIds:
         if not self._ends_of_ids:
             letters = urlsafe_b64encode(os.urandom(_ID_BYTES * _AT_ONCE)).decode()
             self._ends_of_ids = [letters[k : k + _ID_LETTERS] for k in range(0, len(letters), _ID_LETTERS)]
-        return f"{int(now * _TICKS) & _TICK_MASK:010x}{self._ends_of_ids.pop()}"
+        tick = int(now * _TICKS)
+        if tick != self._tick:
+            self._tick, self._prefix = tick, f"{tick & _TICK_MASK:010x}"
+        return self._prefix + self._ends_of_ids.pop()
 
     def nonce(self) -> int:
         """A random number of 63 bits."""

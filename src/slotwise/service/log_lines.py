@@ -10,8 +10,9 @@ from slotwise.service.store.interface import LogRow
 class LogLine(Struct):
     """An item at a position. `shown` is 0 if the display was discarded or does not count. `clicked` is 0 or 1.
 
-    `bucket` is one of 512 groups of units. `value` is that of a click on the item when the display was issued.
-    `propensity` is the probability with which the item was shown there, or null if it is not known.
+    `allocation` grows by one whenever the shares of the variants change. `bucket` is one of 512 groups of units.
+    `value` is that of a click on the item when the display was issued. `propensity` is the probability with which the
+    item was shown there, or null if it is not known.
     """
 
     display: str
@@ -24,6 +25,7 @@ class LogLine(Struct):
     shown: int
     clicked: int
     variant: str
+    allocation: int
     bucket: int
     value: float
     propensity: float | None
@@ -44,6 +46,7 @@ def log_line(page: str, row: LogRow) -> LogLine:
         shown,
         clicked,
         row.variant,
+        row.allocation,
         row.bucket,
         row.value,
         row.propensity,

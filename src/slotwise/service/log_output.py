@@ -13,7 +13,8 @@ from slotwise.service.settings import LogFormat, LogLevel
 LOGGER = logging.getLogger("slotwise")
 # see keys.py and tokens.py; a client may send a key or a token where it does not belong, such as in a path
 _KEY = re.compile(r"sw_[0-9A-Za-z]{38}")
-_TOKEN = re.compile(r"(?:\.[0-9a-f]+){3}\.[0-9A-Za-z_-]{43}")  # what follows the id of the display
+# what follows the id of the display in a token; the longer signature is that of earlier versions
+_TOKEN = re.compile(r"(?:\.[0-9a-f]+){3}\.(?:[0-9A-Za-z_-]{43}|[0-9a-f]{40})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 

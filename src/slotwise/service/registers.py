@@ -5,6 +5,7 @@ defines how an event changes a register and what a register counts. It does not 
 """
 
 from enum import IntEnum
+from functools import cache
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -60,6 +61,15 @@ def changes(before: RegisterTotals, after: RegisterTotals) -> list[EntryChange]:
     return result
 
 
+_NO_CHANGES: list[EntryChange] = []
+
+
+@cache
+def _click(entry: int) -> list[EntryChange]:
+    """A skip becomes a click."""
+    return [EntryChange(entry, 1, -1)]
+
+
 class Registers(Struct, gc=False):
     """The registers of one display with `size` entries."""
 
@@ -86,6 +96,18 @@ class Registers(Struct, gc=False):
         else:
             self.clicked |= 1 << entry
         return "accepted"
+
+    def record(self, kind: EventKind, entry: int, in_time: bool) -> tuple[EventStatus, list[EntryChange], int]:
+        """Apply an event. Also returns how the counts of the entries change, and the number of counted displays."""
+        if kind is EventKind.CLICK and self.counting is Counting.ISSUED:  # the usual case
+            status = self.apply(kind, entry, in_time)
+            return status, _click(entry) if status == "accepted" else _NO_CHANGES, 0
+        before = self.totals()
+        status = self.apply(kind, entry, in_time)
+        if status != "accepted":
+            return status, _NO_CHANGES, 0
+        after = self.totals()
+        return status, changes(before, after), after.displays - before.displays
 
     @property
     def count_at_once(self) -> bool:

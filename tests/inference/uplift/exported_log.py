@@ -18,6 +18,7 @@ class Traffic(NamedTuple):
     variant: str
     displays: int
     rate: float
+    allocation: int = 0  # 0: lines have no allocation
 
 
 def write_log(path: Path, traffic: Iterable[Traffic], page: str = "shop", buckets: int = 0, value: float = 0.0) -> Path:
@@ -29,6 +30,7 @@ def write_log(path: Path, traffic: Iterable[Traffic], page: str = "shop", bucket
             common = {"display": f"{page}-{part.day}-{part.variant}-{k}", "issued": NOON + 86400.0 * part.day + k / 1e3}
             common |= {"page": page, "segment": "", "layout": "default", "variant": part.variant, "shown": 1}
             common |= {"bucket": int(rng.integers(buckets))} if buckets else {}
+            common |= {"allocation": part.allocation} if part.allocation else {}
             for position in POSITIONS:
                 click = {"position": position, "item": f"item {position}", "clicked": int(rng.random() < part.rate)}
                 lines.append({**common, **click, **({"value": value} if value else {})})

@@ -56,6 +56,22 @@ def test_the_days_of_the_baseline_are_those_of_the_comparison(tmp_path: Path) ->
     assert abs(pooled - base) > 0.08
 
 
+def test_only_displays_since_the_shares_last_changed_are_compared(tmp_path: Path) -> None:
+    """Numbers are compared as numbers: 10 comes after 9. Each page has its own."""
+    changed = [Traffic(0, "learnt", 700, 0.5, allocation=9), Traffic(0, "holdout", 30, 0.1, allocation=9)]
+    changed += [Traffic(1, "learnt", 90, 0.2, allocation=10), Traffic(1, "holdout", 10, 0.2, allocation=10)]
+    shop = write_log(tmp_path / "shop.ndjson", changed)
+    blog = write_log(tmp_path / "blog.ndjson", [Traffic(0, "learnt", 5, 0.5, allocation=2)], "blog")
+    (tmp_path / "all.ndjson").write_text(shop.read_text() + blog.read_text())
+    counted = count_variants(str(tmp_path / "all.ndjson"))
+    displays = {
+        page: {name: days.displays.sum() for name, days in found.items()} for page, found in counted.pages.items()
+    }
+    assert displays == {"shop": {"learnt": 90.0, "holdout": 10.0}, "blog": {"learnt": 5.0}}
+    assert counted.earlier == {"shop": 730}
+    assert counted.account.good == 2 * (730 + 100 + 5)
+
+
 def test_without_a_common_day_nothing_is_compared(tmp_path: Path) -> None:
     apart = [Traffic(0, "learnt", 50, 0.5), Traffic(1, "holdout", 50, 0.5)]
     variants = count_variants(str(write_log(tmp_path / "log.ndjson", apart))).pages["shop"]

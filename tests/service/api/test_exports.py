@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ import pytest
 
 from slotwise.logs.read_log import read_log
 from slotwise.service.api.log import CHUNK, PARQUET_FILES
+from slotwise.service.api.route import Call
+from slotwise.service.api.state import PageState, put
+from slotwise.service.api.state_cells import StateCell
+from slotwise.service.errors import DoesNotFit, NotFound
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.sqlite_ledger import SqliteLedger
@@ -486,5 +491,19 @@ def test_parquet_exports_have_a_limit_together(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(PARQUET_FILES, "most", 10**6)
         assert (await client.http.get(path)).status_code == 200
         assert PARQUET_FILES.held == 0
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_an_imported_document_is_freed_on_a_background_thread(tmp_path: Path) -> None:
+    """Otherwise the event loop would free 100,000 cells at once when the handler returns."""
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        for name, item, error in (("shop", "hat", None), ("shop", "x", DoesNotFit), ("unknown", "hat", NotFound)):
+            state = PageState([StateCell(item, "default", "hero", 1.0, 1.0)] * (1 if error is None else 2_500), 1.0)
+            with nullcontext() if error is None else pytest.raises(error):
+                await put(Call(client.service, {"page": name}, {}, {}, state))
+            assert state.counts == []
 
     run_scenario(tmp_path, scenario)

@@ -154,7 +154,7 @@ def test_all_pages_together_keep_a_limited_number() -> None:
     models = [make_model(cache) for _ in range(3)]
     for model in models:
         arrangements(model)
-    kept = [sum(map(len, model._arranged.values())) for model in models]
+    kept = [sum(len(arranged.by_pick) for arranged in model._chooser._arranged.values()) for model in models]
     assert sum(kept) <= 100
     assert kept[2] > 30  # the newest stay
     arranged = dict[int, Arrangement]()

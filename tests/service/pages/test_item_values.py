@@ -205,8 +205,8 @@ def displays_by_pick(model: PageModel) -> list[list[str]]:
 
 
 def _constraints(model: PageModel) -> Any:
-    layout = model._layouts["default"]
-    return layout, model._constraints(layout, RecommendationRequest(), 0.0)
+    layout = model._constraints.layouts["default"]
+    return layout, model._constraints.of(layout, RecommendationRequest(), 0.0)
 
 
 def without_leaders(model: PageModel) -> list[list[str]]:
@@ -293,7 +293,7 @@ def test_unshown_items_fill_the_display_within_the_limit() -> None:
 
 def test_a_page_without_values_and_categories_keeps_no_arrays_for_them() -> None:
     model = make_model([ItemSpec() for _ in NAMES])
-    assert model._rules.values.size == model._rules.categories.size == 0
+    assert model._constraints.rules.values.size == model._constraints.rules.categories.size == 0
     leaders = model._learner._ensemble
     model.set_items([(6, "g", ItemSpec())])
     assert model._learner._ensemble is leaders

@@ -15,12 +15,13 @@ from slotwise.service.maintenance.backup import restore
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import NO_PAGE, PageSpec
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import Event
+from slotwise.service.store.interface import DailyRate, Event, HourlyRate
 from slotwise.service.store.migrations import APPLICATION, MIGRATIONS, migrate
 from slotwise.service.store.sqlite import SqliteStore
 from tests.service.running_service import START, Client, run_scenario
 
 WRITTEN_BY = Path(__file__).parent / "written_by"
+EVERY_VERSION = range(1, len(MIGRATIONS) + 1)
 ISSUED = START - 100.0
 DISPLAYS = [  # number, id, arm, items at hero and left, entries that were clicked
     (1, "first", "learnt", (0, 1), [0]),
@@ -131,12 +132,21 @@ def test_verify_does_not_write_to_an_older_store(store: Path, version: int) -> N
     assert store.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
-def test_stores_that_older_versions_wrote_are_migrated(tmp_path: Path, version: int) -> None:
-    """`written_by` has a dump of a store for each version of the tables, made by `slotwise serve` of that version."""
-    path = tmp_path / "store.db"
+def load(path: Path, dump: str) -> Path:
+    """Make a store from a dump in `written_by`."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript((WRITTEN_BY / f"version_{version}.sql").read_text())
+        connection.executescript((WRITTEN_BY / dump).read_text())
+    return path
+
+
+@pytest.mark.parametrize("version", EVERY_VERSION)
+def test_stores_that_each_version_wrote_are_migrated(tmp_path: Path, version: int) -> None:
+    """`written_by` has a dump of a store for each version of the tables, made by `slotwise serve` of that version.
+
+    If the dump of the current version is missing, `python -m tests.service.store.write_fixture` writes it.
+    """
+    path = load(tmp_path / "store.db", f"version_{version}.sql")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (version,)
 
     async def open_store() -> None:
@@ -164,11 +174,42 @@ def test_stores_that_older_versions_wrote_are_migrated(tmp_path: Path, version: 
     assert (verdict.displays, verdict.events, verdict.differences) == (12, 6, [])
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
-def test_a_backup_that_an_older_version_wrote_is_restored(tmp_path: Path, version: int) -> None:
-    backup, path = tmp_path / "backup.db", tmp_path / "store.db"
-    with contextlib.closing(sqlite3.connect(backup)) as connection:
-        connection.executescript((WRITTEN_BY / f"version_{version}.sql").read_text())
+@pytest.mark.parametrize("version", [version for version in EVERY_VERSION if version >= 7])
+def test_displays_from_before_an_import_change_the_rates(tmp_path: Path, version: int) -> None:
+    """In version 7, they did not. The rates stay as that version had them, and later events change them."""
+    path = load(tmp_path / "store.db", f"version_{version}_late_import.sql")
+
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        (last,) = connection.execute("SELECT max(drop_after) FROM displays").fetchone()
+
+    def clicks(rates: list[HourlyRate] | list[DailyRate]) -> int:
+        return sum(rate.clicks for rate in rates)
+
+    async def open_store() -> None:
+        store = SqliteStore(path)
+        before = await store.do(lambda ledger: (ledger.counts(1), ledger.rates(1), ledger.daily_rates(1, 1)))
+        expected = 6 if version == 7 else 7  # with two clicks after the import, and a discard of an earlier click
+        assert (clicks(before[1]), clicks(before[2])) == (expected, expected)
+        await store.close()
+        assert verify(path).differences == []
+        store = SqliteStore(path)
+        event = Event(EventKind.CLICK, "shop-0", None, None, "left", None)
+        recorded = await store.do(lambda ledger: ledger.record_events([event], START))
+        assert [outcome.status for outcome in recorded.outcomes] == ["accepted"]
+        after = await store.do(lambda ledger: (ledger.counts(1), ledger.rates(1), ledger.daily_rates(1, 1)))
+        assert after[0] == before[0]
+        assert (clicks(after[1]), clicks(after[2])) == (clicks(before[1]) + 1, clicks(before[2]) + 1)
+        assert await store.do(lambda ledger: ledger.prune(last + 1, 100)) == 14
+        assert await store.do(lambda ledger: (ledger.rates(1), ledger.daily_rates(1, 1))) == after[1:]
+        await store.close()
+
+    asyncio.run(open_store())
+    assert verify(path).differences == []
+
+
+@pytest.mark.parametrize("version", EVERY_VERSION)
+def test_a_backup_that_each_version_wrote_is_restored(tmp_path: Path, version: int) -> None:
+    backup, path = load(tmp_path / "backup.db", f"version_{version}.sql"), tmp_path / "store.db"
     before = backup.read_bytes()
     assert restore(backup, path)[2:] == (12, 6)
     assert backup.read_bytes() == before
@@ -182,9 +223,20 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path: Path, slotwise) -> None
         connection.executescript(f"PRAGMA user_version = {len(MIGRATIONS) + 1}; CREATE TABLE meta (key); ")
         connection.executescript(f"PRAGMA application_id = {APPLICATION};")
     before = path.read_bytes()
-    for command in (["serve", "--dev", "--port", "0"], ["verify"]):
-        refused = slotwise(*command, "--store", f"sqlite:///{path}")
+    address, export = ("--store", f"sqlite:///{path}"), str(tmp_path / "export.ndjson")
+    for command in (
+        ["serve", "--dev", "--port", "0", *address],
+        ["verify", *address],
+        ["backup", str(tmp_path / "backup.db"), *address],
+        ["restore", str(path), "--store", f"sqlite:///{tmp_path / 'restored.db'}"],
+        ["keys", "create", "--name", "a", "--scope", "admin", *address],
+        ["keys", "list", *address],
+        ["keys", "revoke", "none", *address],
+        ["keys", "rotate", "none", *address],
+        ["keys", "history", *address],
+        ["logs", "export", export, "--page", "shop", *address],
+    ):
+        refused = slotwise(*command)
         refused.assert_refused(f"version {len(MIGRATIONS) + 1} of the tables", "a newer one")
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("meta",)]
-    assert len(path.read_bytes()) == len(before)
+    assert [file.name for file in tmp_path.iterdir()] == ["store.db"]
+    assert path.read_bytes() == before

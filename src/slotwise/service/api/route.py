@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from slotwise.service.errors import Refused
 from slotwise.service.history import Author, author_of
 from slotwise.service.keys.api_keys import ApiKey, Scope
+from slotwise.service.keys.sessions import Session
 from slotwise.service.pages.limits import Identifier, ItemName, Name
 from slotwise.service.preconditions import EXISTS, Precondition
 
@@ -28,6 +29,9 @@ PATH_TYPES: dict[str, Any] = {  # parameter -> type
     "key": Name,
     "event": Identifier,
     "version": PersonalizerVersion,
+    "digest": Identifier,
+    "folder": Name,
+    "file": Name,
 }
 Needs = Scope | Literal["open"]  # the scope that a call needs; "open" needs no key
 Body = TypeVar("Body")
@@ -60,6 +64,7 @@ class Call(NamedTuple, Generic[Body]):
     body: Body
     key: ApiKey | None = None
     refusal: Refused | None = None
+    session: Session | None = None  # if the caller has signed in
 
     @property
     def author(self) -> Author:
@@ -124,6 +129,9 @@ class Route(Generic[Body]):
     personalizer: bool = (
         False  # the key may be sent, and errors have an object, as clients of Azure Personalizer expect
     )
+    accepts_session: bool = False  # a person who has signed in may make the call without sending the key
+    key_in_body: bool = False  # the key is the field `key` of the body
+    web: bool = False  # for browsers: errors are pages, and the OpenAPI document does not list it
     hot: bool = False  # called for every page view, so the router tries it first
 
 

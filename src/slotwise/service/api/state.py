@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from slotwise.service.api.route import IF_MATCH, LARGE, NOT_FOUND, STALE, Call, Response, Route, etag
 from slotwise.service.api.state_cells import CellNumbers, Count, StateCell, StoredState, read_state
-from slotwise.service.background_threads import run_in_background
+from slotwise.service.background_threads import empty_list, run_in_background
 from slotwise.service.errors import NotFound
 
 MOST_CELLS = 200_000  # in one document; `state_lines` has no such limit
@@ -28,11 +28,15 @@ async def get(call: Call[None]) -> Response:
 
 
 async def put(call: Call[PageState]) -> Response:
-    """Replace all counts. Displays that were issued before the import no longer count."""
-    model, state = await call.service.model(call.path["page"]), call.body
-    numbers = CellNumbers(model)
-    rows = (numbers.row(cell, f"/counts/{k}") for k, cell in enumerate(state.counts))
-    cells = await run_in_background(numbers.array, rows)  # there may be very many
+    """Replace all counts. The page learns no longer from displays issued before."""
+    state = call.body
+    try:
+        model = await call.service.model(call.path["page"])
+        numbers = CellNumbers(model)
+        rows = (numbers.row(cell, f"/counts/{k}") for k, cell in enumerate(state.counts))
+        cells = await run_in_background(numbers.array, rows)  # there may be very many
+    finally:
+        await run_in_background(empty_list, state.counts)
     revision = await call.service.import_counts(model, cells, state.displays, call.if_match(), call.author)
     return Response(204, headers=etag(revision))
 

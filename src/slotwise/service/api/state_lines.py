@@ -43,7 +43,7 @@ async def get(call: Call[None]) -> Response:
 
 
 async def put(call: Call[BinaryIO]) -> Response:
-    """Replace all counts by those in the lines. Displays that were issued before the import no longer count."""
+    """Replace all counts by those in the lines. The page learns no longer from displays issued before."""
     with call.body as file:
         model = await call.service.model(call.path["page"])
         numbers = CellNumbers(model)

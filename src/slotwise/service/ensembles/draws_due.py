@@ -48,6 +48,15 @@ class Growth:
         self._due_displays = max(1.0, self._share * version.displays)
         self._due_clicks = max(1.0, self._share * version.clicks)
 
+    @property
+    def displays(self) -> float:
+        return self._displays
+
+    def not_due_before(self) -> float:
+        """The number of displays below which no draws are due, as long as nothing else changes than displays."""
+        drawn_from = self._drawn_from.displays
+        return self._displays + self._due_displays - abs(self._displays - drawn_from) - 1.0  # 1 because of rounding
+
     def add(self, displays: float, clicks: float) -> None:
         """Count displays and clicks. The numbers may be negative."""
         self._displays += displays

@@ -14,6 +14,7 @@ from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import Refused, Unauthorized
 from slotwise.service.http.access.access import Access
 from slotwise.service.http.bodies.body_file import BodyFileReader
+from slotwise.service.http.bodies.form import FORM, form_decoder
 from slotwise.service.http.bodies.large_body import LARGE, PieceDecoder
 from slotwise.service.http.bodies.large_response import LargeResponses
 from slotwise.service.http.bodies.request_body import BodyReader
@@ -23,6 +24,7 @@ from slotwise.service.http.problems import Problem, problem_of
 from slotwise.service.http.request_log import RequestLog, logs_every_request, request_id
 from slotwise.service.http.validation import body_decoder, check_value
 from slotwise.service.service import Service
+from slotwise.service.web.problem_page import problem_page, wants_html
 
 _NO_HEADERS: dict[bytes, bytes] = {}  # of a request whose headers are invalid
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # the server puts it into a path where bytes are not UTF-8
@@ -38,6 +40,8 @@ class Endpoint:
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
         self._read_body: Callable[..., Awaitable[Any]] = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
+        if route.body is not None and FORM in route.media_types:
+            self._decode = form_decoder(route.body)
         if route.streamed:
             self._read_body, self._decode = BodyFileReader(route.media_types, route.max_bytes).read, lambda file: file
         self._query_types = {known.name: known.type for known in route.parameters if known.where == "query"}
@@ -50,7 +54,8 @@ class Endpoint:
         started, headers, detail, id = time.perf_counter(), _NO_HEADERS, "", ""
         try:
             headers = header_values(scope["headers"])
-            caller = self._access.authorize(self._route, scope, headers)
+            if not self._route.key_in_body:
+                caller = self._access.authorize(self._route, scope, headers)
             content = b"" if self._decode is None else await self._read_body(receive, headers)
             path = scope["path_params"]
             if _REPLACEMENT in scope["path"]:
@@ -59,6 +64,8 @@ class Endpoint:
             if self._new_name:
                 check_value(self._new_name, path[self._new_name], PATH_TYPES[self._new_name])
             body = None if self._decode is None else await self._decode_body(self._decode, content)
+            if self._route.key_in_body and body is not None:
+                caller = self._access.authorize(self._route, scope, headers, body.key.strip().encode())
             response = await self._handle(Call(self._service, path, query, headers, body, *caller))
             if type(response.content) is not bytes and not isinstance(response.content, AsyncGenerator):
                 content = encode(response.content)
@@ -71,12 +78,12 @@ class Endpoint:
         except Exception as error:
             id = request_id(headers)
             problem = problem_of(error, id)
-            detail, response = problem.detail, problem.response(self._route.personalizer)
+            detail, response = problem.detail, self._problem_response(problem, scope, headers)
             if isinstance(error, Unauthorized) and error.delay > 0.0:
                 with suppress(asyncio.CancelledError):  # the server stops, so it answers at once
                     await asyncio.sleep(error.delay)
             if isinstance(error, Refused):
-                self._service.metrics.refused.labels(error.key, str(response.status)).inc()
+                self._service.metrics.refused.labels(error.key, str(problem.status)).inc()
         if b"origin" in headers:
             response = self._access.with_cors(response, scope, headers)
         seconds = time.perf_counter() - started
@@ -88,6 +95,11 @@ class Endpoint:
         if detail or logs_every_request():
             self._log.write(scope, response, id or request_id(headers), detail, seconds)
         return response
+
+    def _problem_response(self, problem: Problem, scope: Scope, headers: dict[bytes, bytes]) -> Response:
+        if self._route.web and wants_html(headers):
+            return problem_page(problem.status, problem.detail, problem.headers, scope["path"], problem.request_id)
+        return problem.response(self._route.personalizer)
 
     async def _decode_body(self, decode: Callable[[bytes], Any], content: bytes) -> Any:
         """Decode a body. If it is large, background threads decode it, and find what is wrong with it."""

@@ -50,6 +50,7 @@ Schemas = dict[Any, Any]  # type -> schema
 
 def openapi_document(routes: list[Route[Any]], with_keys: bool = False) -> dict[str, Any]:
     """The whole document. In dev mode, it does not mention keys."""
+    routes = [route for route in routes if not route.web]
     types = [type_ for route in routes for type_ in _body_types(route)] + [ProblemBody, PersonalizerProblem]
     unique = list(dict.fromkeys(types))
     references, components = msgspec.json.schema_components(unique, ref_template=_REF)

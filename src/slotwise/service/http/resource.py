@@ -57,7 +57,7 @@ class Resource(BaseRoute):
 
 def not_found(service: Service, access: Access) -> ASGIApp:
     """An application that responds to requests for paths that do not exist."""
-    route: Route[None] = Route("", "", "not_found", "Other paths.", _refuse_path, {}, needs="open")
+    route: Route[None] = Route("", "", "not_found", "Other paths.", _refuse_path, {}, needs="open", web=True)
     endpoint = Endpoint(route, service, access)
 
     async def respond(scope: Scope, receive: Receive, send: Send) -> None:

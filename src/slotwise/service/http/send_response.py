@@ -13,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 from slotwise.service.api.route import Response
 
 SLICE = 64 << 10  # bytes sent at once: between two slices, the server waits until the client has read enough
-_SAFETY_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+_NO_STORE = (b"cache-control", b"no-store")
+_SAFETY_HEADERS = [(b"x-content-type-options", b"nosniff"), _NO_STORE]
 
 
 async def send_response(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
@@ -28,6 +29,8 @@ async def send_response(response: Response, scope: Scope, receive: Receive, send
         length = b"%d" % len(content)
         pairs = [(b"content-type", media_type.encode()), (b"content-length", length), *_SAFETY_HEADERS]
     if headers:
+        if "cache-control" in headers:
+            pairs.remove(_NO_STORE)
         pairs += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     if is_stream:

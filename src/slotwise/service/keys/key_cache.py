@@ -9,7 +9,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.errors import StoreDown
 from slotwise.service.keys.api_keys import SCOPES, ApiKey, Scope, digest_of
 from slotwise.service.keys.rate_limits import AddressLimits, RateLimit
-from slotwise.service.store.interface import KeyLedger, Store
+from slotwise.service.store.interface import KeyLedger, Store, Traffic
 
 POLL_SECONDS = 0.5
 HOUR = 3600.0
@@ -91,6 +91,10 @@ class KeyCache:
         found = self._by_digest.get(digest[:_INDEX_BYTES], _NO_KEY)
         return found if hmac.compare_digest(found.digest, digest) else None
 
+    def by_id(self, id: str) -> LoadedKey | None:
+        """The key with this id, even if it is not valid any more."""
+        return self._loaded.get(id)
+
     def mark_used(self, found: LoadedKey, now: float) -> None:
         """Record that a key is used. It is written later, at most once an hour."""
         hour = now // HOUR * HOUR
@@ -101,7 +105,7 @@ class KeyCache:
         """Write which keys were used since the last call."""
         used = list(self._used.items())
         if used:
-            await self._store.do(lambda ledger: ledger.mark_keys_used(used))
+            await self._store.do(lambda ledger: ledger.mark_keys_used(used), Traffic())
             for id, hour in used:
                 if self._used.get(id) == hour:
                     del self._used[id]

@@ -21,18 +21,18 @@ class ActiveItems:
         self._is_active = np.array([spec.state == "active" for spec in listed], np.bool_)
         self._validity: tuple[Floats, Floats] | None = None  # from, until; None stands for "always"
         self._follow_validities(enumerate(listed))
-        self._computed_at, self._changes_at = 0.0, -math.inf
+        self.computed_at, self.changes_at = 0.0, -math.inf
         self.last = self._is_active  # the items that might be shown at the time of the last call of `at`
 
     def at(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now. This is computed again only when the validity of an item begins or ends."""
-        if not self._computed_at <= now < self._changes_at:
-            self.last, self._changes_at = self._is_active, math.inf
+        if not self.computed_at <= now < self.changes_at:
+            self.last, self.changes_at = self._is_active, math.inf
             if self._validity is not None:
                 start, end = self._validity
                 self.last = self._is_active & (start <= now) & (now < end)
-                self._changes_at = min(_first_after(start, now), _first_after(end, now))
-            self._computed_at = now
+                self.changes_at = min(_first_after(start, now), _first_after(end, now))
+            self.computed_at = now
         return self.last
 
     def change(self, changed: Iterable[tuple[int, ItemSpec]], n_items: int) -> None:
@@ -46,7 +46,7 @@ class ActiveItems:
         if self._validity is not None:
             self._grown_validity()
         self._follow_validities(listed)
-        self._changes_at = -math.inf
+        self.changes_at = -math.inf
 
     def _follow_validities(self, changed: Iterable[tuple[int, ItemSpec]]) -> None:
         for number, spec in changed:

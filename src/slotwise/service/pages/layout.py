@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
-from slotwise.service.store.interface import StoredPage
+from slotwise.service.store.interface import DisplayEntry, StoredPage
 
 
 class Layout(NamedTuple):
@@ -36,3 +36,8 @@ class Layout(NamedTuple):
             np.full(size, EMPTY, np.int64),
             -np.arange(float(size)),
         )
+
+    def left_out(self, entries: list[DisplayEntry]) -> list[str]:
+        """The positions for which a display has no item."""
+        shown = [entry.position for entry in entries]
+        return [] if shown == self.positions else [position for position in self.positions if position not in shown]

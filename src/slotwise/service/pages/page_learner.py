@@ -1,5 +1,6 @@
 """What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -8,13 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import ItemRules
+from slotwise.arrange import EMPTY, ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.draw_budget import DRAWS
+from slotwise.inference.sampling.ensemble_draws import Float32s
 from slotwise.jit import direct
 from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
-from slotwise.service.ensembles.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw, arrange_draws
+from slotwise.service.ensembles.arrange_draw import (
+    DisplayPlace,
+    DisplayRules,
+    ExtraItems,
+    Int32s,
+    arrange_draw,
+    arrange_draws,
+)
 from slotwise.service.ensembles.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.ensembles.largest_draws import load_quantiles
 from slotwise.service.ensembles.page_ensemble import (
@@ -24,7 +33,13 @@ from slotwise.service.ensembles.page_ensemble import (
     from_draws,
     from_point_estimates,
 )
-from slotwise.service.ensembles.propensities import PickedDisplays
+from slotwise.service.ensembles.picked_displays import (
+    UNKNOWN_SHARES,
+    DrawnDisplays,
+    DrawnShares,
+    PickedDisplays,
+    with_items_without_row,
+)
 from slotwise.service.ensembles.unshown_items import NO_EXTRA_ITEMS, UnshownItems
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.fading import weight
@@ -75,6 +90,7 @@ class PageLearner:
         self._priors = _prior_counts(specs)  # clicks and skips of each item
         self._unshown = self._find_unshown()
         self._arrange = direct(arrange_draw)
+        self._not_due_before = -math.inf  # the number of displays below which `urgency` need not be asked for again
         self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
 
     def _where(self) -> RowsAndColumns:
@@ -104,6 +120,7 @@ class PageLearner:
         """
         if (segment, layout.name) not in self._asked:
             self._asked[segment, layout.name] = segment, layout
+            self.ask_again()
             if self.template is not None and self.uses_template:
                 self.template.is_wanted = True
         ensemble = self._ensemble
@@ -140,8 +157,12 @@ class PageLearner:
 
     def picked_displays(
         self, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules
-    ) -> PickedDisplays:
-        """The displays of all picks, with the probability of each. Not for displays for which `draws_items`."""
+    ) -> PickedDisplays | DrawnShares:
+        """The displays of all picks, with the probability of each, or only the shares of items if `draws_items`."""
+        any_free = EMPTY in rules.pins
+        n_without_row = self._unshown.n_exchangeable(segment, active, rules) if any_free else 0
+        if n_without_row is None:
+            return UNKNOWN_SHARES
         ensemble, n_draws = self._ensemble, len(self._ensemble.beta)
         chances = np.full(n_draws, 1.0 / n_draws)
         plan = ensemble.plans.get((segment, layout.name))
@@ -149,9 +170,20 @@ class PageLearner:
             from_draws = np.array(plan.draw_chances)
             planned = np.diff([0.0, *plan.until[:-1], 1.0]) * (1.0 - from_draws.mean())
             chances = np.concatenate([chances * from_draws, planned])
+        if n_without_row and chances.size > n_draws:
+            return UNKNOWN_SHARES
         displays = np.empty((chances.size, layout.display.size), np.int64)
         place = DisplayPlace(segment, ensemble.rows, layout.columns)
         arrange_draws(ensemble.scores, NO_EXTRA_ITEMS, place, rules, displays[:n_draws])
+        if n_without_row:
+            drawn = DrawnDisplays(
+                displays,
+                _thetas_of(displays, ensemble.scores.theta, ensemble.rows[segment]),
+                ensemble.scores.kappa[:, layout.columns].astype(float),
+                ensemble.beta,
+                chances,
+            )
+            return with_items_without_row(drawn, n_without_row, rules.pins)
         for pick in range(n_draws, chances.size):
             self.fill(pick, layout, segment, active, rules)
             displays[pick] = layout.display
@@ -170,7 +202,9 @@ class PageLearner:
     def count_skips(self, display: Display) -> None:
         """Count the skips of a display that counts when it is issued."""
         self.matrix.append_skips(display)
-        self._add_growth(1.0, 0.0)
+        self._growth.add(1.0, 0.0)
+        if self.template is not None:
+            self.template.count(1.0, 0.0)
 
     def apply_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes of counts that the store has committed. Their weights are those of this epoch."""
@@ -232,7 +266,22 @@ class PageLearner:
     def urgency(self) -> int:
         """How urgent a refresh is. It is not due if this is negative."""
         level = self._urgency_of_draws()
-        return 0 if level < 0 and self._has_work else level
+        if level < 0 and self._has_work:
+            level = 0
+        self.ask_again()
+        if level < 0 and self.template is None:
+            room = self._growth.displays + MOST_PENDING - self.matrix.n_pending
+            self._not_due_before = min(self._growth.not_due_before(), room)
+        return level
+
+    @property
+    def may_be_due(self) -> bool:
+        """Whether the displays since the last call of `urgency` can have changed its result."""
+        return self._growth.displays >= self._not_due_before
+
+    def ask_again(self) -> None:
+        """Let `may_be_due` be true after the next display. Any thread may call this."""
+        self._not_due_before = -math.inf
 
     @property
     def _has_work(self) -> bool:
@@ -329,6 +378,16 @@ def _indices(wanted: Ints, known: Ints) -> Ints:
     """The index of each wanted number in the known ones, which are in increasing order, or -1."""
     indices = np.minimum(np.searchsorted(known, wanted), known.size - 1)
     return np.where(known[indices] == wanted, indices, -1)
+
+
+def _thetas_of(displays: Ints, theta: Float32s, rows: Int32s) -> Floats:
+    """The thetas of displayed items in each draw, or 0 where there is no item, or none with a row."""
+    found = np.zeros(displays.shape)
+    draws, positions = np.nonzero((displays != EMPTY) & (displays < rows.size))
+    row = rows[displays[draws, positions]]
+    draws, positions, row = draws[row >= 0], positions[row >= 0], row[row >= 0]
+    found[draws, positions] = theta[draws, row]
+    return found
 
 
 def _prior_counts(specs: Sequence[ItemSpec]) -> Floats:

@@ -1,51 +1,30 @@
-"""A page in memory. It has items and constraints, and chooses displays."""
+"""A page in memory: its items, what it learns, and the displays that it chooses."""
 
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import compress, islice
-from typing import NamedTuple
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import (
-    EMPTY,
-    NO_LIMIT,
-    NO_PINS,
-    NO_RULES,
-    InvalidPin,
-    ItemRules,
-    allowed_items,
-    arrange_among,
-    most_shown,
-    valid_pins,
-)
-from slotwise.checks import BadInput, Floats, Ints, one_of
 from slotwise.counts import Counts
-from slotwise.item_terms import ItemTerms
-from slotwise.service.ensembles.arrange_draw import DisplayRules
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.page_ensemble import PageEnsemble
-from slotwise.service.ensembles.propensities import PickedDisplays, random_order
-from slotwise.service.errors import DoesNotFit, FieldError, TooFewItems
-from slotwise.service.pages.active_items import ActiveItems
+from slotwise.service.ensembles.picked_displays import PickedDisplays
 from slotwise.service.pages.count_matrix import PRIOR
+from slotwise.service.pages.display_chooser import DisplayChooser
+from slotwise.service.pages.display_constraints import DisplayConstraints
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
-from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec
+from slotwise.service.pages.page_items import PageItems
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
-from slotwise.service.pages.page_pins import PinnedItems, PinsInEffect
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
-    Arrangement,
     CellCounts,
     CountRows,
     Display,
     DisplayChange,
-    DisplayEntry,
     PageCounts,
     StoredPage,
 )
@@ -54,20 +33,8 @@ from slotwise.service.templates.template_counts import PageBlock, page_block
 
 DROP_MARGIN = 7200.0  # seconds; if the clock jumps by an hour, displays that can still be clicked must not be dropped
 _BYTES_OF_PAGE, _BYTES_OF_ITEM = 16_000, 200  # rough, without counts and draws; a page of 50 items takes 48 kB
-MOST_PICKED = 8  # constraints of a page whose displays are kept for propensities; with 64 draws, each takes 3 kB
-_DEFAULT_SPEC = ItemSpec()
 _ANY_DISPLAY = RecommendationRequest()
 _COUNTING = {"issued": Counting.ISSUED, "viewed": Counting.VIEWED}
-
-
-class _Constraints(NamedTuple):
-    """Which items may be shown, and the pins. Pins are an array with an item or EMPTY for each position, and a dict."""
-
-    allowed: NDArray[np.bool_]
-    pins: Ints
-    pinned: Mapping[int, int]
-    rules: ItemRules
-    of_page: bool = False  # these are the constraints of the page; the request adds none
 
 
 class PageModel:
@@ -87,17 +54,14 @@ class PageModel:
         folded: Folded = NOTHING_FOLDED,
     ) -> None:
         self._rng = rng
-        self._kept_arrangements = ArrangementCache() if arrangements is None else arrangements
-        self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
-        self.items = {name: number for number, name in enumerate(self.names)}
+        self._items = PageItems(items)
+        self.names, self.specs, self.items = self._items.names, self._items.specs, self._items.numbers
         self.revision = counts.revision
-        self._terms = ItemTerms(len(self.specs))
-        self._set_terms(range(len(self.specs)))
+        self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._define(page)
-        self._active = ActiveItems(self.specs)
-        if page.body.spec.default_order:
-            self._default_scores()  # here, because an order may be long
-        self._learner = PageLearner(page.body, self.specs, self._rules, counts, rng, folded)
+        self._learner = PageLearner(page.body, self.specs, self._constraints.rules, counts, rng, folded)
+        kept = ArrangementCache() if arrangements is None else arrangements
+        self._chooser = DisplayChooser(page.body.spec, self._items, self._learner, rng, kept)
         self._on_change = on_change
 
     def _define(self, page: StoredPage) -> None:
@@ -106,14 +70,8 @@ class PageModel:
         self._counting = Counting.NEVER if spec.mode == "off" else _COUNTING[spec.count]
         self._until_seconds = spec.click_window
         self._drop_seconds = max(spec.click_window, spec.keep_seconds()) + DROP_MARGIN
-        self.segments = {name: k for k, name in enumerate(page.body.segments) if name in ("", *spec.segments)}
-        self._layouts = {name: Layout.of(page, name) for name in spec.all_layouts()}
-        self._first_layout = next(iter(self._layouts))
-        self._rules = self._terms.rules(spec.most_per_category or NO_LIMIT)
-        self._default_order: Floats | None = None
-        self._page_pins = PinsInEffect(page.body.pins)
-        self._pins_used: dict[str, PinnedItems] = {}  # those that applied to the last request, by layout
-        self._forget_arrangements()
+        self._constraints = DisplayConstraints(page, self._items)
+        self.segments = self._constraints.segments
 
     def redefine(self, page: StoredPage) -> bool:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
@@ -131,8 +89,9 @@ class PageModel:
         if self.folded.still_unused(after, self.specs) != self.folded:
             return False
         self._define(page)
+        self._chooser.define(after.spec)
         self._learner.layouts_changed()
-        self._learner.rules = self._rules
+        self._learner.rules = self._constraints.rules
         self._on_change(self)
         return True
 
@@ -151,11 +110,12 @@ class PageModel:
 
         Degraded displays and previews never count.
         """
-        layout, segment = self._layout(request.layout), self._segment(request.segment)
-        constraints = self._constraints(layout, request, now)
+        known = self._constraints
+        layout, segment = known.layout(request.layout), known.segment(request.segment)
+        constraints = known.of(layout, request, now)
         unit = None if request.unit is None else request.unit.encode()
         variant = self._variant(unit)
-        arrangement = self._arrangement(layout, segment, variant, constraints, request.eligible is not None)
+        arrangement = self._chooser.choose(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
         registers = Registers(len(entries), Counting.NEVER if degraded or preview else self._counting)
         display = Display(
@@ -179,39 +139,43 @@ class PageModel:
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
-        self._on_change(self)
+        if self._learner.may_be_due:
+            self._on_change(self)
         return display
 
     def check_enough_items(self, request: RecommendationRequest, now: float) -> None:
         """Raise TooFewItems if a display for this request would not fill all positions."""
-        layout = self._layout(request.layout)
-        constraints = self._constraints(layout, request, now)
-        available = most_shown(constraints.allowed, constraints.pinned.values(), constraints.rules)
-        if available < len(layout.positions):
-            line = f"{available} items are too few for {len(layout.positions)} positions"
-            raise TooFewItems(line, [FieldError("", line)])
+        self._constraints.check_enough_items(request, now)
 
     def left_out(self, display: Display) -> list[str]:
         """The positions for which the display has no item. The layout is that of the current definition."""
-        layout = self._layouts.get(display.layout)
-        return [] if layout is None else _positions_left_out(layout, display.entries)
+        layout = self._constraints.layouts.get(display.layout)
+        return [] if layout is None else layout.left_out(display.entries)
+
+    def over_limit(self, display: Display, request: RecommendationRequest) -> list[str]:
+        """The categories of which pins show more items than the limit allows, in a display that was issued before."""
+        pinned = [entry.item for entry in display.entries if entry.reason == "pinned"]
+        return self._chooser.over_limit(pinned, self._constraints.rules_of(request))
 
     def effective_pins(self, layout: str, now: float) -> dict[str, str]:
         """The pins that apply now in a layout, as {position: item}. A pin applies if its item may be shown."""
-        known = self._layouts[layout]
-        pinned = self._constraints(known, _ANY_DISPLAY, now).pinned
+        known = self._constraints.layouts[layout]
+        pinned = self._constraints.of(known, _ANY_DISPLAY, now).pinned
         return {known.positions[k]: self.names[item] for k, item in pinned.items()}
 
     def default_display(self, layout: str, now: float) -> dict[str, str]:
         """The display in default order, as {position: item}. The page's pins stay in place."""
-        known = self._layouts[layout]
-        constraints = self._constraints(known, _ANY_DISPLAY, now)
-        self._fill(known, "default", constraints)
-        return {entry.position: self.names[entry.item] for entry in self._entries(known, constraints, "")}
+        known = self._constraints.layouts[layout]
+        return self._chooser.default_display(known, self._constraints.of(known, _ANY_DISPLAY, now))
 
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now."""
-        return self._active.at(now)
+        return self._items.active.at(now)
+
+    def likely_displays(self, now: float) -> PickedDisplays | None:
+        """The best display under each draw, in the first layout without a segment. None while there are no draws."""
+        layout = self._constraints.layout(None)
+        return self._chooser.likely_displays(layout, self._constraints.of(layout, _ANY_DISPLAY, now))
 
     def _variant(self, unit: bytes | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""
@@ -223,213 +187,6 @@ class PageModel:
         if unit is None:
             return allocate(spec, self._rng.random(), self._rng.random())
         return variant_of(unit, self.page.unit_secret, spec)
-
-    def _reason(self, variant: str, restricted: bool) -> str:
-        if variant == "learnt":
-            return "eligible" if restricted else "learnt"
-        return self.page.body.spec.holdout_order if variant == "holdout" else "default"
-
-    def _arrangement(
-        self, layout: Layout, segment: int, variant: str, constraints: _Constraints, restricted: bool
-    ) -> Arrangement:
-        """Arrange items by the rule of the variant. If possible, this is the arrangement of an earlier display."""
-        learner, reason = self._learner, self._reason(variant, restricted)
-        if variant != "learnt" or not learner.learns or not self.specs:
-            at_random = self._fill(layout, variant, constraints)
-            return self._filled(layout, constraints, reason, self._rule_propensities(layout, constraints, at_random))
-        pick = learner.pick(layout, segment, constraints.rules.most_per_category)
-        arranged, active, wanted = None, self._active.last, self.page.body.spec.propensities
-        from_list = (constraints.of_page or wanted) and not learner.draws_items(segment, constraints.allowed, active)
-        if constraints.of_page and from_list:
-            arranged = self._arranged.get((layout.name, segment))
-            if arranged is None:
-                arranged = self._arranged[layout.name, segment] = {}
-            if (known := arranged.get(pick)) is not None:
-                return known
-        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
-        propensities = None
-        if wanted and from_list:
-            picked = self._picked_displays(layout, segment, constraints, rules)
-            learner.fill(pick, layout, segment, active, rules)
-            propensities = picked.propensities(layout.display)
-        else:
-            learner.fill(pick, layout, segment, active, rules)
-        arrangement = self._filled(layout, constraints, reason, propensities)
-        if arranged is not None:
-            self._kept_arrangements.add(arranged, pick, arrangement)
-        return arrangement
-
-    def _rule_propensities(self, layout: Layout, constraints: _Constraints, at_random: bool) -> list[float] | None:
-        """The propensities of the display that was just filled without what was learnt."""
-        if not self.page.body.spec.propensities:
-            return None
-        if not at_random:
-            return [1.0] * len(layout.positions)
-        return random_order(constraints.allowed, constraints.pins, constraints.rules, layout.display)
-
-    def _picked_displays(
-        self, layout: Layout, segment: int, constraints: _Constraints, rules: DisplayRules
-    ) -> PickedDisplays:
-        """All displays from which one is picked under these constraints. Those of the last few constraints are kept."""
-        key: tuple[object, ...] = layout.name, segment
-        if not constraints.of_page:
-            most = constraints.rules.most_per_category
-            key = layout.name, segment, constraints.allowed.tobytes(), constraints.pins.tobytes(), most
-        known = self._picked.get(key)
-        if known is None:
-            known = self._learner.picked_displays(layout, segment, self._active.last, rules)
-            if len(self._picked) >= MOST_PICKED:
-                del self._picked[next(iter(self._picked))]
-            self._picked[key] = known
-        return known
-
-    def _filled(
-        self, layout: Layout, constraints: _Constraints, reason: str, propensities: list[float] | None
-    ) -> Arrangement:
-        """The display that was just filled for the layout."""
-        entries = self._entries(layout, constraints, reason)
-        if propensities is not None:
-            for entry in entries:
-                entry.propensity = propensities[layout.index_of[entry.position]]
-        over_limit = self._over_limit(constraints.pinned.values(), constraints.rules)
-        return Arrangement(entries, _positions_left_out(layout, entries), over_limit=over_limit)
-
-    def _forget_arrangements(self) -> None:
-        """Call this when the ensemble, the items or the definition of the page have changed."""
-        self._page_constraints: dict[str, _Constraints] = {}  # by layout
-        self._arranged: dict[tuple[str, int], dict[int, Arrangement]] = {}  # (layout, segment) -> pick -> arrangement
-        self._picked: dict[tuple[object, ...], PickedDisplays] = {}  # by layout, segment and constraints
-
-    def _fill(self, layout: Layout, variant: str, constraints: _Constraints) -> bool:
-        """Fill the display of the layout without what was learnt, and whatever the values of items are.
-
-        Returns whether the order is random.
-        """
-        allowed, pins, rules = constraints.allowed, constraints.pins, constraints.rules
-        if rules.values.size:
-            rules = rules._replace(values=NO_RULES.values)
-        if not self.specs:
-            layout.display.fill(EMPTY)
-            return False
-        # a policy that does not learn shows items at random
-        at_random = variant == "learnt" or (variant == "holdout" and self.page.body.spec.holdout_order == "random")
-        scores = self._rng.random(len(self.specs)) if at_random else self._default_scores()
-        arrange_among(scores, layout.in_order, allowed, pins, rules, layout.display)
-        return at_random
-
-    def _default_scores(self) -> Floats:
-        """The default order as scores. Items that it does not name follow in the order in which they were added."""
-        if self._default_order is None:
-            self._default_order = -np.arange(len(self.specs), dtype=np.float64)
-            for rank, name in enumerate(reversed(self.page.body.spec.default_order)):
-                if name in self.items:
-                    self._default_order[self.items[name]] = 1.0 + rank
-        return self._default_order
-
-    def _entries(self, layout: Layout, constraints: _Constraints, reason: str) -> list[DisplayEntry]:
-        cells, pinned = zip(layout.positions, layout.numbers, layout.display.tolist(), strict=True), constraints.pinned
-        if not pinned and not constraints.rules.values.size:
-            return [DisplayEntry(position, column, item, reason) for position, column, item in cells if item != EMPTY]
-        return [
-            DisplayEntry(
-                position,
-                column,
-                item,
-                "pinned" if layout.index_of[position] in pinned else reason,
-                self._terms.value(item),
-            )
-            for position, column, item in cells
-            if item != EMPTY
-        ]
-
-    def over_limit(self, display: Display, request: RecommendationRequest) -> list[str]:
-        """The categories of which pins show more items than the limit allows, in a display that was issued before."""
-        rules = self._rules_of(request)
-        return self._over_limit([entry.item for entry in display.entries if entry.reason == "pinned"], rules)
-
-    def _over_limit(self, pinned: Iterable[int], rules: ItemRules) -> list[str]:
-        if not rules.has_limit:
-            return []
-        numbers = Counter(self._terms.category(item) for item in pinned)
-        return [name for name, number in numbers.items() if name is not None and number > rules.most_per_category]
-
-    # what a request may ask for
-
-    def _layout(self, name: str | None) -> Layout:
-        try:
-            return self._layouts[self._first_layout if name is None else name]
-        except KeyError:
-            raise DoesNotFit.at("/layout", _unknown("layout", name, self._layouts)) from None
-
-    def _segment(self, name: str | None) -> int:
-        try:
-            return self.segments[name or ""]
-        except KeyError:
-            names = [segment for segment in self.segments if segment]
-            raise DoesNotFit.at("/segment", _unknown("segment", name, names)) from None
-
-    def _constraints(self, layout: Layout, request: RecommendationRequest, now: float) -> _Constraints:
-        active, page_pins = self._active.at(now), self._page_pins.at(now)
-        if page_pins is not self._pins_used:
-            self._forget_arrangements()
-            self._pins_used = page_pins
-        if _adds_nothing(request):
-            known = self._page_constraints.get(layout.name)
-            if known is not None:
-                if known.allowed is active:
-                    return known
-                self._forget_arrangements()  # the items that may be shown have changed
-            constraints = self._new_constraints(layout, request, active)._replace(of_page=True)
-            self._page_constraints[layout.name] = constraints
-            return constraints
-        return self._new_constraints(layout, request, active)
-
-    def _new_constraints(
-        self, layout: Layout, request: RecommendationRequest, active: NDArray[np.bool_]
-    ) -> _Constraints:
-        page_pins, rules = self._pins_used.get(layout.name), self._rules_of(request)
-        if _adds_nothing(request) and not page_pins:
-            return _Constraints(active, layout.no_pins, NO_PINS, rules)
-        eligible = None if request.eligible is None else self._item_numbers("/eligible", request.eligible)
-        excluded = self._item_numbers("/excluded", request.excluded)
-        allowed = allowed_items(active, eligible, excluded)
-        if not request.pinned and not page_pins:
-            return _Constraints(allowed, layout.no_pins, NO_PINS, rules)
-        pinned = self._pins(layout, request.pinned, active, excluded)
-        pins = layout.no_pins.copy()
-        for position, item in pinned.items():
-            pins[position] = item
-        return _Constraints(allowed, pins, pinned, rules)
-
-    def _rules_of(self, request: RecommendationRequest) -> ItemRules:
-        if request.most_per_category is None:
-            return self._rules
-        return self._rules._replace(most_per_category=request.most_per_category)
-
-    def _pins(
-        self, layout: Layout, pinned: Mapping[str, str], active: NDArray[np.bool_], excluded: list[int]
-    ) -> dict[int, int]:
-        requested = {}
-        for position, name in pinned.items():
-            pointer = f"/pinned/{position}"
-            if position not in layout.index_of:
-                raise DoesNotFit.at(pointer, _unknown("position", position, layout.index_of))
-            (requested[layout.index_of[position]],) = self._item_numbers(pointer, [name])
-        page_pins = self._pins_used.get(layout.name, {})
-        standing = {layout.index_of[where]: self.items[name] for where, name in page_pins.items() if name in self.items}
-        try:
-            return valid_pins(requested, active, excluded, standing)
-        except InvalidPin as error:
-            reason = "is pinned at two positions" if error.twice else "is not shown now and cannot be pinned"
-            pointer = f"/pinned/{layout.positions[error.position]}"
-            raise DoesNotFit.at(pointer, f"item {self.names[error.item]!r} {reason}") from None
-
-    def _item_numbers(self, pointer: str, names: Iterable[str]) -> list[int]:
-        items = self.items
-        try:
-            return [items[name] for name in names]
-        except KeyError as missing:
-            raise DoesNotFit.at(pointer, _unknown("item", missing.args[0], items)) from None
 
     # counts
 
@@ -473,6 +230,7 @@ class PageModel:
 
     def apply_pending(self) -> None:
         """Apply the pending changes to the counts. Background threads call this."""
+        self._learner.ask_again()  # so that the next display asks for another call
         self._learner.matrix.apply_pending()
 
     @property
@@ -530,12 +288,12 @@ class PageModel:
 
     def begin_refresh(self) -> RefreshJob:
         """A job that makes a new ensemble on another thread. Its result is for `install`."""
-        return self._learner.begin_refresh(self._active.last)
+        return self._learner.begin_refresh(self._items.active.last)
 
     def install(self, ensemble: PageEnsemble | None) -> None:
         """Choose displays from this ensemble from now on."""
         self._learner.install(ensemble)
-        self._forget_arrangements()
+        self._chooser.forget()
         self._on_change(self)
 
     # items
@@ -545,67 +303,19 @@ class PageModel:
 
         Returns False if an item that is left out is used again, so that the page must be loaded again.
         """
-        size_before, before = len(self.specs), dict[int, ItemSpec | None]()
-        for number, name, spec in items:
-            if number == len(self.specs):
-                self.names.append(sys.intern(name))
-                self.items[self.names[number]] = number
-                self.specs.append(_shared(spec))
-                before[number] = None
-            else:
-                before.setdefault(number, self.specs[number])
-                self.specs[number] = _shared(spec)
-        self._active.change(((number, self.specs[number]) for number in before), len(self.specs))
-        self._default_order = None
-        self._forget_arrangements()
-        self._follow_terms(size_before, before)
-        self._learner.items_changed(size_before, before.items())
+        change = self._items.change(items)
+        self._constraints.items_changed()
+        self._chooser.forget()
+        if change.new_terms:
+            self._learner.rules_changed(self._constraints.rules)
+        else:  # new items change neither leaders nor plans
+            self._learner.rules = self._constraints.rules
+        self._learner.items_changed(change.size_before, change.before.items())
         self._on_change(self)
-        return not any(number in self.folded.items and self.specs[number].state != "retired" for number in before)
-
-    def _follow_terms(self, size_before: int, changed: Iterable[int]) -> None:
-        """Follow changes of values and categories. New items change neither leaders nor plans."""
-        if len(self.specs) > size_before:
-            self._terms.grow(len(self.specs))
-            self._set_terms(range(size_before, len(self.specs)))
-            self._rules = self._learner.rules = self._terms.rules(self._rules.most_per_category)
-        if self._set_terms(number for number in changed if number < size_before):
-            self._rules = self._terms.rules(self._rules.most_per_category)
-            self._learner.rules_changed(self._rules)
-
-    def _set_terms(self, items: Iterable[int]) -> bool:
-        """Read the values and categories of items. Returns whether one of them was different before."""
-        listed = list(items)
-        return self._terms.change(
-            {item: self.specs[item].value for item in listed}, {item: self.specs[item].category for item in listed}
-        )
+        used = (number for number in change.before if self.specs[number].state != "retired")
+        return not any(number in self.folded.items for number in used)
 
 
 def _change_folded(changes: list[DisplayChange], folded: Folded) -> bool:
     cells = ((display.entries[k], display.segment) for display, entries, _ in changes for k, _, _ in entries)
     return any(folded.has_cell(entry.item, entry.column, segment) for entry, segment in cells)
-
-
-def _positions_left_out(layout: Layout, entries: list[DisplayEntry]) -> list[str]:
-    shown = [entry.position for entry in entries]
-    return [] if shown == layout.positions else [position for position in layout.positions if position not in shown]
-
-
-def _adds_nothing(request: RecommendationRequest) -> bool:
-    """Whether a request has no constraints of its own."""
-    constrained = request.excluded or request.pinned or request.most_per_category is not None
-    return request.eligible is None and not constrained
-
-
-def _shared(spec: ItemSpec) -> ItemSpec:
-    """Use one object for all items with default settings. This saves memory, because most items have them."""
-    return _DEFAULT_SPEC if spec == _DEFAULT_SPEC else spec
-
-
-def _unknown(what: str, name: object, names: Iterable[str]) -> str:
-    """An error message of one line for an unknown name. It lists the first 20 of the known names."""
-    try:
-        one_of(what, name, sorted(islice(names, 20)))
-    except BadInput as error:
-        return str(error)
-    return f"unknown {what}"

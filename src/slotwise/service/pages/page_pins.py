@@ -48,12 +48,12 @@ class PinsInEffect:
         self._pins = pins
         times = [time for layout in pins.values() for pin in layout.values() for time in time_of(pin)]
         self._times = sorted({time for time in times if math.isfinite(time)})
-        self._computed_at, self._changes_at = math.inf, -math.inf
+        self.computed_at, self.changes_at = math.inf, -math.inf
         self._last: dict[str, PinnedItems] = {}
 
     def at(self, now: float) -> dict[str, PinnedItems]:
         """The items that are pinned now. The result is the same object until a pin begins or ends to apply."""
-        if not self._computed_at <= now < self._changes_at:
+        if not self.computed_at <= now < self.changes_at:
             self._last = {
                 layout: {
                     position: pinned_item(pin)
@@ -62,6 +62,6 @@ class PinsInEffect:
                 }
                 for layout, pins in self._pins.items()
             }
-            self._computed_at = max((time for time in self._times if time <= now), default=-math.inf)
-            self._changes_at = min((time for time in self._times if time > now), default=math.inf)
+            self.computed_at = max((time for time in self._times if time <= now), default=-math.inf)
+            self.changes_at = min((time for time in self._times if time > now), default=math.inf)
         return self._last

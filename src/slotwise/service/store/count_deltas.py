@@ -1,14 +1,18 @@
 """Sum the changes that the displays and events of one group make to the counts, before the sums are written."""
 
 from collections import Counter, defaultdict
-from sqlite3 import Connection
+from collections.abc import Callable
 
 from slotwise.service.registers import EntryChange
-from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.bulk_insert import add_on_conflict, insert
 from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
 from slotwise.service.store.rate_deltas import HOUR, VALUES, RateDeltas
+from slotwise.service.store.sql_connection import SqlConnection
 
+COUNT_KEYS, COUNT_SUMS = ("page", "epoch", "item", "segment", '"column"'), ("clicks", "skips")
+ADD_COUNTS = add_on_conflict("counts", COUNT_KEYS, COUNT_SUMS)
+_ADD_DISPLAYS = add_on_conflict("epochs", ("page", "epoch"), ("displays",))
 CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
 
 
@@ -42,7 +46,7 @@ class Deltas:
         self.rates.issue(displays)
 
     def change(self, display: Display, changes: list[EntryChange], displays: int, rated: bool = True) -> None:
-        """Add the changes of one display.
+        """Add the changes of one display. The counts do not change if an import has replaced those of the display.
 
         If `rated` is false, the rates do not change. Pruning uses this to keep them.
         """
@@ -50,34 +54,40 @@ class Deltas:
         clicked = shown = value = 0
         for index, clicks, skips in changes:
             entry = entries[index]
-            cell = cells[page, epoch, entry.item, segment, entry.column]
-            cell[0] += clicks
-            cell[1] += skips
+            if display.counted:
+                cell = cells[page, epoch, entry.item, segment, entry.column]
+                cell[0] += clicks
+                cell[1] += skips
             clicked += clicks
             shown += clicks + skips
             if clicks:
                 value += clicks * round(entry.value * VALUES)
-        self.epochs[page, epoch] += displays
+        if display.counted:
+            self.epochs[page, epoch] += displays
         if rated:
             self.rates.change(display, displays, shown, clicked, value)
 
-    def write(self, connection: Connection, checksums: Checksums) -> None:
-        """Add the sums to the tables, and increase the revision of every changed page."""
+    def write(self, connection: SqlConnection, checksums: Checksums, number_of: Callable[[int], int]) -> None:
+        """Add the sums to the tables, and increase the revision of every page whose counts changed.
+
+        `number_of` is the number that the counts of a page have.
+        """
+        self.rates.write(connection)
         if not self.epochs:
+            self.clear()
             return
         insert(
             connection,
             "counts",
-            [(*key, *change) for key, change in self.cells.items() if change != [0, 0]],
-            "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
+            [(number_of(page), *key, *change) for (page, *key), change in self.cells.items() if change != [0, 0]],
+            ADD_COUNTS,
         )
         insert(
             connection,
             "epochs",
             [(*key, change) for key, change in self.epochs.items()],
-            "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays",
+            _ADD_DISPLAYS,
         )
-        self.rates.write(connection)
         pages = {page for page, _ in self.epochs}
         marks = ", ".join("?" * len(pages))
         update = f"UPDATE pages SET revision = revision + 1 WHERE page IN ({marks}) RETURNING page, revision"

@@ -6,7 +6,8 @@ added before it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Raw, Struct
@@ -44,6 +45,7 @@ class Arrangement(Struct, gc=False):
     left_out: list[str]  # the positions without an item
     over_limit: list[str] = []  # the categories of which pins show more items than the limit allows
     encoded: Raw | None = None  # the entries as JSON, kept by the first response that needs them
+    logged: str | None = None  # the entries as the log keeps them
 
 
 class Display(Struct, gc=False):  # no reference cycles, so the garbage collector can skip the thousands in caches
@@ -67,6 +69,7 @@ class Display(Struct, gc=False):  # no reference cycles, so the garbage collecto
     arrangement: Arrangement | None = None  # that of `entries`; None if the display was loaded from the log
     allocation: int = 0  # that of the page when the display was issued; 0 if the display is not compared with others
     bucket: int = 0  # of the unit
+    counted: bool = True  # False if an import replaced the counts since: the display only changes the rates
 
     def entry_index(self, position: str) -> int:
         """The index of the entry at a position, or -1 if no item is shown there."""
@@ -157,6 +160,7 @@ class CountRows(NamedTuple):
     cells: Floats  # rows of (item, segment, column, clicks, skips); amounts of one cell may be in several rows
     displays: float
     revision: int
+    seen: Mapping[int, int] = MappingProxyType({})  # the last group of each other node that the counts contain
 
 
 class HourlyRate(NamedTuple):
@@ -189,6 +193,7 @@ class LogRow(NamedTuple):
     layout: str
     segment: str
     variant: str
+    allocation: int
     bucket: int
     value: float
     position: str
@@ -197,6 +202,14 @@ class LogRow(NamedTuple):
     counted: bool
     clicked: bool
     discarded: bool
+
+
+class NodeState(NamedTuple):
+    """A node that shares the store, and the seconds since it last read what the others have committed."""
+
+    node: int
+    name: str
+    behind: float
 
 
 class Purge(Struct, frozen=True):
@@ -296,6 +309,12 @@ class Ledger(KeyLedger, Protocol):
         `after` is 0 in the first call, and then the result of the last call.
         """
 
+    def issue(self, display: Display) -> Display:
+        """Add a display whose id the caller chose. Returns the display with this id: this, or an earlier one."""
+
+    def seen(self) -> dict[int, int]:
+        """The number of the last group of each node that the ledger sees, if several nodes share the store."""
+
     def counts(self, page: int) -> PageCounts:
         """All counts of a page."""
 
@@ -321,7 +340,7 @@ class Ledger(KeyLedger, Protocol):
         """Add rows of (item, segment, column, clicks, skips) to a new snapshot."""
 
     def import_counts(self, page: int, snapshot: int, displays: float, expected: Precondition | None) -> int:
-        """Replace all counts by a new snapshot, and return the new revision. Earlier displays no longer count.
+        """Replace all counts by a new snapshot, and return the new revision. Earlier displays only change the rates.
 
         `expected` applies to the revision before the import.
         """
@@ -337,6 +356,12 @@ class Ledger(KeyLedger, Protocol):
 
     def prune(self, now: float, most: int) -> int:
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""
+
+    def nodes(self) -> list[NodeState]:
+        """The nodes that have used the store within an hour, if several nodes share it."""
+
+    def fold_nodes(self, now: float, most: int) -> int:
+        """Add up what nodes have written that have ended, for up to `most` pages. Returns their number."""
 
     def rates(self, page: int) -> list[HourlyRate]:
         """The click rates of each variant in each hour."""
@@ -360,6 +385,16 @@ class Ledger(KeyLedger, Protocol):
 Operation = Callable[[Ledger], ResultT]
 
 
+class Traffic(NamedTuple):
+    """What an operation needs that changes nothing but displays, events and the counts that follow from them.
+
+    Operations of traffic do not wait for each other when several nodes share a store.
+    """
+
+    events: Sequence[Event] = ()
+    displays: Sequence[Display] = ()  # for `Ledger.issue`
+
+
 class StoreCallbacks(NamedTuple):
     """Functions that a store calls on the event loop, in the order of the groups."""
 
@@ -367,6 +402,7 @@ class StoreCallbacks(NamedTuple):
     failed: Callable[[], None] = lambda: None
     recovered: Callable[[], None] = lambda: None
     dropped: Callable[[list[Display]], None] = lambda _displays: None  # displays whose id another display already had
+    elsewhere: Callable[[Any], None] = lambda _changes: None  # `ChangesElsewhere`, which other nodes have committed
 
 
 NO_CALLBACKS = StoreCallbacks()
@@ -388,8 +424,11 @@ class Store(Protocol):
     def add(self, display: Display) -> None:
         """Commit a display with the next group. The caller gets no result."""
 
-    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
-        """Run an operation in the next group. The future completes after the commit, or fails with StoreDown."""
+    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+        """Run an operation in the next group. The future completes after the commit, or fails with StoreDown.
+
+        Without `traffic`, the operation may change anything, and no other node commits meanwhile.
+        """
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
@@ -403,8 +442,20 @@ class Store(Protocol):
         The future completes in the order of the commits, and fails with StoreDown if the store cannot be read.
         """
 
-    def peek(self, id: str) -> Display | None:
-        """A committed display. It is looked up at once, on the calling thread."""
+    async def find(self, id: str) -> Display | None:
+        """A committed display."""
+
+    @property
+    def clock(self) -> Callable[[], float] | None:
+        """The clock of the store, or None if the clock of the machine must be used."""
+
+    @property
+    def node(self) -> int | None:
+        """The id of this node among those that share the store, or None."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other nodes may add displays. Then `Ledger.issue` decides which display has an id."""
 
     @property
     def waiting(self) -> int:
@@ -414,11 +465,13 @@ class Store(Protocol):
         """Commit everything that waits, then close the store."""
 
 
-async def commit_and_apply(store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+async def commit_and_apply(
+    store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: Traffic | None = None
+) -> ResultT:
     """Commit an operation, then apply its result to memory. Results are applied in the order of the commits.
 
     The result is applied even if the caller is cancelled.
     """
-    future = store.do(operation)
+    future = store.do(operation, traffic)
     future.add_done_callback(lambda done: None if done.exception() else apply(done.result()))
     return await asyncio.shield(future)

@@ -126,6 +126,43 @@ MIGRATIONS = [
         PRIMARY KEY (page, day, allocation, variant, bucket)
     ) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE base ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;  -- whose weights the row is in, or imported_epoch
+    ALTER TABLE pages ADD COLUMN imported_epoch INTEGER NOT NULL DEFAULT 0;
+    UPDATE pages SET imported_epoch = base_epoch;
+    UPDATE counts SET page = CAST(meta.value AS INTEGER) FROM meta WHERE meta.key = 'snapshot:' || counts.page;
+    -- displays from before an import count in the rates, so these follow from the log
+    INSERT INTO base_rates
+        SELECT page, CAST(issued / 3600 AS INTEGER), variant, -count(*), -sum(json_array_length(entries)), -sum(
+            (SELECT count(*) FROM events WHERE display = number AND kind = 1 AND accepted)
+        )
+        FROM displays JOIN pages USING (page)
+        WHERE number < counted_from AND entries <> '[]' AND (counting = 1 OR (counting = 2 AND EXISTS (
+            SELECT 1 FROM events WHERE display = number AND kind IN (0, 1) AND accepted
+        ))) AND NOT EXISTS (SELECT 1 FROM events WHERE display = number AND kind = 2 AND accepted)
+        GROUP BY 1, 2, 3
+        ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown,
+            clicks = clicks + excluded.clicks;
+    INSERT INTO base_daily_rates
+        SELECT page, CAST(issued / 86400 AS INTEGER), displays.allocation, variant, bucket, -count(*), -sum(
+            (SELECT count(*) FROM events WHERE display = number AND kind = 1 AND accepted)
+        ), -sum((
+            SELECT coalesce(sum(
+                CAST(round(1000000 * coalesce(json_extract(entries, '$[' || entry || '][4]'), 1)) AS INTEGER)
+            ), 0) FROM events WHERE display = number AND kind = 1 AND accepted
+        ))
+        FROM displays JOIN pages USING (page)
+        WHERE number < counted_from AND displays.allocation > 0 AND entries <> '[]' AND (
+            counting = 1 OR (counting = 2 AND EXISTS (
+                SELECT 1 FROM events WHERE display = number AND kind IN (0, 1) AND accepted
+            ))
+        ) AND NOT EXISTS (SELECT 1 FROM events WHERE display = number AND kind = 2 AND accepted)
+        GROUP BY 1, 2, 3, 4, 5
+        ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, clicks = clicks + excluded.clicks,
+            value = value + excluded.value;
+    DELETE FROM base_rates WHERE displays = 0 AND shown = 0 AND clicks = 0;
+    DELETE FROM base_daily_rates WHERE displays = 0 AND clicks = 0 AND value = 0;
+    """,
 ]
 
 
@@ -143,7 +180,7 @@ def check_ours(connection: sqlite3.Connection, where: str) -> None:
 
 def check_current(connection: sqlite3.Connection, where: str) -> None:
     """Raise BadInput unless the tables have the current version. A read-only connection cannot migrate them."""
-    version = _version(connection, where)
+    version = version_of(connection, where)
     if version < len(MIGRATIONS):
         raise BadInput(
             f"the store {where!r} has version {version} of the tables, this slotwise reads version {len(MIGRATIONS)}: "
@@ -153,7 +190,7 @@ def check_current(connection: sqlite3.Connection, where: str) -> None:
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
     """Migrate the tables to the current version, in one transaction. The caller owns the store."""
-    version = _version(connection, where)
+    version = version_of(connection, where)
     if version == len(MIGRATIONS):
         return
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -176,7 +213,7 @@ def current_schema() -> set[tuple[str, ...]]:
         return schema(connection)
 
 
-def _version(connection: sqlite3.Connection, where: str) -> int:
+def version_of(connection: sqlite3.Connection, where: str) -> int:
     """The version of the tables, or 0 if the database is empty. Raises BadInput for a version that is not ours."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (is_empty,) = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()

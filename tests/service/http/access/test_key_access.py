@@ -21,13 +21,16 @@ REFUSED = (401, 403, 429)
 ORIGIN, OTHER_ORIGIN = "https://shop.example", "https://evil.example"
 NAMES = {"page": "shop", "item": "hat", "layout": "default", "position": "hero", "key": "none"}
 NAMES |= {"event": "view-1", "version": "v1.0"}
+IN_HEADER_ONLY = ("another scheme", "no scheme", "two spaces")  # attempts about the form of the header Authorization
 # the shortest body with which the handler is reached; other routes get `{}`
 BODIES: dict[str, Any] = {
     "send_events": {"events": [{"type": "click", "display": "view-1", "position": "hero"}]},
     "personalizer_rank_slots": {"actions": [{"id": item} for item in ITEMS], "slots": [{"id": p} for p in POSITIONS]},
     "personalizer_reward_slots": {"reward": [{"slotId": "hero", "value": 1.0}]},
 }
+BODIES |= {f"{name}_of_key": body for name, body in BODIES.items() if name.startswith("personalizer")}
 QUERIES = {"recommend": ["?preview=true"]}  # further calls that need the same scope
+_RANKS = [f"personalizer_rank{slots}{where}" for slots in ("", "_slots") for where in ("", "_of_key")]
 CLOSED = [route for route in all_routes() if route.needs != "open"]
 
 
@@ -104,12 +107,18 @@ def path_of(route: Route[Any]) -> str:
 
 
 async def send(client: Client, route: Route[Any], headers: dict[str, str], query: str = "") -> httpx.Response:
+    if route.web and route.body is not None:
+        key = headers.get("authorization", "").removeprefix("Bearer ")
+        form = {"key": key} if route.key_in_body else {"form": ""}
+        kept = {name: value for name, value in headers.items() if name == "origin" or not route.key_in_body}
+        return await client.http.request(route.method, path_of(route), data=form, headers=kept)
     body = None if route.body is None else BODIES.get(route.name, {})
     return await client.http.request(route.method, path_of(route) + query, json=body, headers=headers)
 
 
 async def set_up(client: Client) -> KeyRing:
     """Two pages, a committed display of `shop`, and keys of every kind."""
+    client.service.stopping.set()  # streams of events have no end before
     keys = KeyRing()
     await keys.create(client)
     client.use_key(keys.by_scope["admin"])
@@ -145,6 +154,7 @@ def test_every_route_with_every_kind_of_key(
         before = await content(client)
         queries = [(route, query) for route in CLOSED for query in ["", *QUERIES.get(route.name, [])]]
         cases = [(*call, attempt) for call in queries for attempt in attempts(call[0], keys)]
+        cases = [case for case in cases if not (case[0].key_in_body and case[2].what in IN_HEADER_ONLY)]
         cases.sort(key=lambda case: case[2].refused == 0)  # the calls that change something come last
         for route, query, (what, headers, refused) in cases:
             if refused == 0 and before is not None:
@@ -188,13 +198,13 @@ def test_only_the_calls_of_personalizer_accept_its_header(tmp_path: Path, monkey
             if answer.status_code != 401 and route.needs != "read":
                 accepting.add(route.name)
                 assert answer.status_code == 403
-        assert accepting == {route.name for route in CLOSED if route.path.startswith("/v1/pages/{page}/personalizer/")}
+        assert accepting == {route.name for route in CLOSED if "/personalizer/{version}/" in route.path}
         for route in CLOSED:
             if route.name in accepting:
                 for new, refused in (
                     (keys.by_scope[route.needs], 0),
                     (keys.for_shop[route.needs], 0),
-                    (keys.for_other[route.needs], 403),
+                    (keys.for_other[route.needs], 0 if route.checks_pages else 403),
                     (keys.revoked, 401),
                     (keys.unknown, 401),
                     ("", 401),
@@ -209,11 +219,12 @@ def test_only_the_calls_of_personalizer_accept_its_header(tmp_path: Path, monkey
 
 def test_open_routes_need_no_key_and_all_others_need_the_least_scope() -> None:
     assert {route.name for route in all_routes()} - {route.name for route in CLOSED} == {
-        "livez", "readyz", "openapi", "docs", "root",
+        "livez", "readyz", "openapi", "docs", "root", "sign_in_form", "static", "tracker",
     }  # fmt: skip
     for route in CLOSED:
         serving = {"recommend": "serve", "send_events": "feedback"}
-        serving |= dict.fromkeys(("personalizer_rank", "personalizer_rank_slots"), "serve")
+        serving |= dict.fromkeys(("sign_in", "sign_out"), "read")
+        serving |= dict.fromkeys(_RANKS, "serve")
         if route.path.endswith(("/reward", "/activate")):
             serving[route.name] = "feedback"
         about_keys = route.path.startswith(("/v1/keys", "/v1/history"))
@@ -417,7 +428,7 @@ def test_the_openapi_document_describes_keys(tmp_path: Path) -> None:
         document = (await client.http.get("/openapi.json")).json()
         assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
         for route in all_routes():
-            if route.name != "root":
+            if route.name != "root" and not route.web:
                 operation = document["paths"][route.path][route.method.lower()]
                 needs_key = route.needs != "open"
                 assert ("security" in operation) == needs_key

@@ -1,8 +1,6 @@
 """Access control: what decides whether a request is allowed. `--dev` mode has no keys and allows this machine only."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
-from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
@@ -12,16 +10,18 @@ from slotwise.service.errors import Refused
 from slotwise.service.http.access.forwarding import forwarding_header
 from slotwise.service.http.problems import Problem
 from slotwise.service.keys.api_keys import ApiKey
+from slotwise.service.keys.sessions import Session
+from slotwise.service.loopback import LOOPBACK, names_loopback
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class Caller(NamedTuple):
-    """Who makes a request. `Call` describes the two fields."""
+    """Who makes a request. `Call` describes the fields."""
 
     key: ApiKey | None = None
     refusal: Refused | None = None
+    session: Session | None = None
 
 
 class Access(Protocol):
@@ -29,8 +29,13 @@ class Access(Protocol):
 
     has_keys: bool
 
-    def authorize(self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes], /) -> Caller:
-        """Who makes this request. Raises an error with status 401, 403 or 429 if it is not allowed."""
+    def authorize(
+        self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes], secret: bytes | None = None, /
+    ) -> Caller:
+        """Who makes this request. Raises an error with status 401, 403 or 429 if it is not allowed.
+
+        `secret` is the key if it was sent in the body.
+        """
 
     def with_cors(self, response: Response, scope: Scope, headers: dict[bytes, bytes], /) -> Response:
         """The response to a request that has an Origin header, with the headers that let web pages read it."""
@@ -41,7 +46,7 @@ class DevAccess:
 
     has_keys = False
 
-    def authorize(self, _: Route[Any], scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+    def authorize(self, _: Route[Any], scope: Scope, headers: dict[bytes, bytes], *__: Any) -> Caller:
         check_request(scope["method"], headers)
         return _LOCAL
 
@@ -73,25 +78,20 @@ def check_address(host: str, option: str = "--host") -> None:
 def check_request(method: str, headers: dict[bytes, bytes]) -> None:
     """Raise 403 for a request that comes through a proxy, and for a write that a browser sends from another website."""
     host = headers.get(b"host", b"").decode("latin-1")
-    if _hostname(f"//{host}") not in LOOPBACK:
+    if not names_loopback(headers):
         raise Problem(403, f"the Host header {host[:100]!r} is not an address of this machine")
     forwarded = forwarding_header(headers)
     if forwarded is not None:
         name = forwarded.decode("latin-1")
         raise Problem(403, f"the {name} header is not allowed: without keys, this service does not run behind a proxy")
-    if method in _SAFE_METHODS:
-        return
+    if method not in SAFE_METHODS:
+        check_same_site(headers)
+
+
+def check_same_site(headers: dict[bytes, bytes]) -> None:
+    """Raise 403 for a request that a browser sends from another website."""
     if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
         raise Problem(403, "the Sec-Fetch-Site header says that the request comes from another website")
-    origin = headers.get(b"origin")
+    host, origin = headers.get(b"host", b"").decode("latin-1"), headers.get(b"origin")
     if origin is not None and origin.decode("latin-1").partition("://")[2].lower() != host.lower():
         raise Problem(403, "the Origin header names another website")
-
-
-@lru_cache(100)  # clients send the same Host header with every request
-def _hostname(address: str) -> str | None:
-    try:
-        parts = urlsplit(address)
-        return None if parts.username is not None or parts.path else parts.hostname
-    except ValueError:
-        return None

@@ -12,10 +12,11 @@ from slotwise.checks import BadInput
 from slotwise.service.api.route import Response, Route
 from slotwise.service.clock import Clock
 from slotwise.service.errors import Forbidden, Refused, TooManyRequests, Unauthorized
-from slotwise.service.http.access.access import Caller
+from slotwise.service.http.access.access import SAFE_METHODS, Caller, check_same_site
 from slotwise.service.keys.api_keys import is_well_formed
 from slotwise.service.keys.key_cache import KeyCache, LoadedKey
 from slotwise.service.keys.rate_limits import AddressLimits, network_of
+from slotwise.service.keys.sessions import CSRF_HEADER, Session, Sessions, cookie_value, proves
 from slotwise.service.service import Service
 
 PREFLIGHT_SECONDS = 600  # how long browsers may keep the answer to a preflight request
@@ -31,26 +32,43 @@ class KeyAccess:
 
     has_keys = True
 
-    def __init__(self, keys: KeyCache, clock: Clock, timer: Callable[[], float] = time.monotonic) -> None:
-        self._keys, self._clock, self._timer = keys, clock, timer
+    def __init__(
+        self,
+        keys: KeyCache,
+        clock: Clock,
+        timer: Callable[[], float] = time.monotonic,
+        sessions: Callable[[], Sessions] | None = None,
+    ) -> None:
+        self._keys, self._clock, self._timer, self._sessions = keys, clock, timer, sessions
         self._guesses = AddressLimits(GUESS_RATE, GUESS_BURST)
 
-    def authorize(self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+    def authorize(
+        self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes], secret: bytes | None = None
+    ) -> Caller:
         if route.needs == "open":
             return _ANYBODY
+        session = None
         try:
-            found = self._identify(_secret(route, headers), scope)
+            if route.key_in_body:
+                check_same_site(headers)
+            elif route.accepts_session and b"authorization" not in headers:
+                session = self._session(route, scope, headers)
+            if session is not None:
+                found = self._key_of(session)
+            else:
+                found = self._identify(_secret(route, headers) if secret is None else secret, scope)
             self._check_rate(found, scope)
             self._check_rights(found, route, scope, headers)
         except Refused as refusal:
             if route.accepts_tokens and not isinstance(refusal, TooManyRequests):
                 return Caller(None, refusal)
             raise
-        return Caller(found.key)
+        return Caller(found.key, None, session)
 
     def with_cors(self, response: Response, scope: Scope, headers: dict[bytes, bytes]) -> Response:
         origin = headers[b"origin"]
-        added = {"vary": "Origin"}
+        varies = response.headers.get("vary")
+        added = {"vary": f"{varies}, Origin" if varies else "Origin"}
         if self._keys.has_origin(origin):
             added["access-control-allow-origin"] = origin.decode("latin-1")
             added["access-control-expose-headers"] = "Retry-After, X-Request-Id"
@@ -59,6 +77,29 @@ class KeyAccess:
                 added["access-control-allow-headers"] = "Authorization, Content-Type, X-Request-Id"
                 added["access-control-max-age"] = str(PREFLIGHT_SECONDS)
         return response._replace(headers={**response.headers, **added})
+
+    def _session(self, route: Route[Any], scope: Scope, headers: dict[bytes, bytes]) -> Session | None:
+        """The session of a request. One that changes something must come from a page of the session.
+
+        Forms of web pages, which need no scripts, can only sign out.
+        """
+        value = cookie_value(headers.get(b"cookie", b""))
+        if value is None or self._sessions is None:
+            return None
+        session = self._sessions().read(value, self._clock())
+        if session is None:
+            raise Unauthorized("the session has ended: sign in again", "session")
+        if scope["method"] not in SAFE_METHODS:
+            check_same_site(headers)
+            if not route.web and not proves(session, headers.get(CSRF_HEADER, b"")):
+                raise Forbidden("the request does not come from a page of this session", session.key)
+        return session
+
+    def _key_of(self, session: Session) -> LoadedKey:
+        found = self._keys.by_id(session.key)
+        if found is None or self._clock() >= found.ends:
+            raise Unauthorized("the key of this session is not valid any more: sign in with another one", session.key)
+        return found
 
     def _identify(self, secret: bytes, scope: Scope) -> LoadedKey:
         """The key of a request. Raises `Unauthorized` if it is not valid."""
@@ -140,7 +181,7 @@ async def key_access(service: Service, store: str) -> AsyncIterator[KeyAccess]:
         )
     updating = asyncio.create_task(service.keys.run())
     try:
-        yield KeyAccess(service.keys, service.clock)
+        yield KeyAccess(service.keys, service.clock, sessions=lambda: service.sessions)
     finally:
         updating.cancel()
         with suppress(asyncio.CancelledError):

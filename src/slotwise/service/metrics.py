@@ -93,6 +93,7 @@ class Metrics:
         self.group_seconds = Histogram("slotwise_group_seconds", "Time to commit a group.", buckets=SECONDS, **options)
         self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **options)
         self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **options)
+        self.node = Gauge("slotwise_node", "The id of this node among those that share the store, or 0.", **options)
         self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **options)
         self.page_bytes = Gauge("slotwise_page_bytes", "Estimated memory of the pages in memory.", **options)
         self.evicted = Counter("slotwise_evicted_pages", "Pages evicted to keep the memory budget.", **options)

@@ -123,6 +123,27 @@ def measure(runs: int, after_run: Callable[[int, dict[str, Any]], None] = lambda
     return summary(regrets)
 
 
+NAMES = {
+    "slot_ts": "slot_ts",
+    "no features": "feature_ts without features",
+    "noise": "feature_ts, 10 features of noise",
+    "features": "feature_ts, 5 useful features",
+    "features and noise": "feature_ts, 5 useful features and 10 of noise",
+    "true regression": "told the true regression",
+}
+
+
+def table(document: dict[str, Any]) -> str:
+    """The results as a table for docs/context.md."""
+    lines = ["| policy | regret | ratio to slot_ts | gain |", "| --- | --- | --- | --- |"]
+    for key, name in NAMES.items():
+        row = document["policies"][key]
+        regret = f"{row['mean']:.0f} ± {row['error']:.0f}"
+        ratio = f"{row['ratio']:.3f} ± {row['error of the ratio']:.3f}"
+        lines.append(f"| {name} | {regret} | {ratio} | {row['gain']:.2f} ± {row['error of the gain']:.2f} |")
+    return f"Means over {document['runs']} runs, with one standard error:\n\n" + "\n".join(lines)
+
+
 def save(runs: int, rows: dict[str, Any]) -> None:
     """Save after every run, so that an interrupted measurement is not lost."""
     document = {

@@ -3,7 +3,7 @@
 A page has learnt for 10,000 rounds with 100 items. Then 100 new items arrive, and the regret is counted over the next
 1,000 rounds. The logit of theta is Gaussian with mean -2.5 and variance 1. Five features explain half of this variance.
 Ten other features are noise. The kappas are those of the setting `standard`. All policies start from the same counts.
-One policy is told the true regression: no other way to learn it can be better, except by chance.
+One policy is given the true regression: no other way to learn it can be better, except by chance.
 """
 
 import json
@@ -129,7 +129,7 @@ NAMES = {
     "noise": "feature_ts, 10 features of noise",
     "features": "feature_ts, 5 useful features",
     "features and noise": "feature_ts, 5 useful features and 10 of noise",
-    "true regression": "told the true regression",
+    "true regression": "given the true regression",
 }
 
 

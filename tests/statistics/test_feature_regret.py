@@ -1,6 +1,6 @@
 """The regret of feature_ts after new items came: useful features gain most of what is possible, and noise costs little.
 
-Law: means over 200 runs. At least 80 % of the gain of a policy that is told the true regression, and at most 3 % more
+Law: means over 200 runs. At least 80 % of the gain of a policy that is given the true regression, and at most 3 % more
 regret than slot_ts with features of noise. The standard errors over 200 runs are about 3 % of the gain and 2 % of the
 regret, so each limit is widened by three of them: a policy at the limit fails in one of 700 seeds. The negative control
 is noise in place of the useful features.

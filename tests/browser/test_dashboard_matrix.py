@@ -22,7 +22,7 @@ PAGES = ("/dashboard", "/dashboard/pages/shop", f"/dashboard/pages/shop/items/{G
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WatchedService]:
     with watched_service(tmp_path_factory.mktemp("watched")) as running:
         running.page("shop", holdout=0.2)
-        running.visits("shop", 300)
+        running.visits("shop", 100)
         running.page("hostile", HOSTILE)
         running.visits("hostile", 20, HOSTILE[0])
         running.page("nothing", [])

@@ -612,5 +612,5 @@ def _read_content(ledger: Ledger, name: str) -> _PageContent | None:
     items, counts = ledger.items(page.number), ledger.count_rows(page.number)
     counted = np.unique(counts.cells[:, 0].astype(np.int64)).tolist()
     unused = find_unused(page.body, [spec for _, spec in items], counted)
-    folded = unused if unused == NOTHING_FOLDED else unused - ledger.logged(page.number)
+    folded = NOTHING_FOLDED if unused == NOTHING_FOLDED else unused - ledger.logged(page.number)
     return _PageContent(page, items, counts, folded)

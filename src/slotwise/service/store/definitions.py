@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from secrets import token_bytes
 
 import msgspec
@@ -13,11 +14,17 @@ from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.change_history import ChangeHistory
 from slotwise.service.store.interface import StoredItem, StoredPage
 
-decode_body = msgspec.json.Decoder(PageBody).decode
+_decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
+
+
+@lru_cache(64)
+def decode_body(text: str) -> PageBody:
+    """The definition of a page. Nothing changes it, so pages with equal definitions share one object."""
+    return _decode_body(text)
 
 
 class Definitions(ChangeHistory):

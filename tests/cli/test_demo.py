@@ -40,7 +40,7 @@ def test_a_headless_demo_ends_by_itself_with_a_summary(slotwise_process, tmp_pat
     summary = result.stdout.splitlines()[-1]
     assert all(word in summary for word in ("300 rounds", "clicks", "regret", "at random"))
     (url,) = re.findall(r"(http://\S+)/docs", result.stdout)
-    assert f"{url}/v1/pages/shop/insights" in result.stdout
+    assert all(f"{url}/{page}\n" in result.stdout for page in ("demo", "dashboard"))
     wait_until_gone(url)
     verdict = verify(store)
     assert (verdict.displays, verdict.differences) == (300, [])

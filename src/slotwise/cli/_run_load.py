@@ -1,6 +1,9 @@
 """Run a load and print its report, for `slotwise load` and `slotwise demo`."""
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -11,14 +14,30 @@ if TYPE_CHECKING:
     from slotwise.client.load.report import LoadReport
 
 
-def run_load(generator: "LoadGenerator", quiet: bool) -> "LoadReport":
-    """Run a load with its live view. The report is complete even if Ctrl-C interrupts the load."""
+def run_load(
+    generator: "LoadGenerator", quiet: bool, beside: Callable[[], Coroutine[Any, Any, None]] | None = None
+) -> "LoadReport":
+    """Run a load with its live view. The report is complete even if Ctrl-C interrupts the load.
+
+    `beside` runs at the same time, and is cancelled at the end.
+    """
     from slotwise.cli._live_view import live_view
     from slotwise.client.load.generator import run_until_interrupted
     from slotwise.client.load.report import LoadReport
 
     with live_view(quiet) as redraw:
-        run_until_interrupted(lambda: generator.run(redraw), generator.stop)
+
+        async def run() -> None:
+            task = asyncio.create_task(beside()) if beside is not None else None
+            try:
+                await generator.run(redraw)
+            finally:
+                if task is not None:
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
+
+        run_until_interrupted(run, generator.stop)
     return LoadReport.of(generator)
 
 

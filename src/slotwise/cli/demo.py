@@ -5,9 +5,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from slotwise.checks import integer_at_least
@@ -21,11 +20,9 @@ from slotwise.extras import require
 
 if TYPE_CHECKING:
     from slotwise.clickmodels.pbm import PBM
-    from slotwise.client.load.generator import LoadGenerator
     from slotwise.client.page_file import PageFile
 
 HEADLESS_ROUNDS = 10_000
-HOLDOUT = 0.1  # of the visitors, so that the demo also shows what learning earns
 
 
 @app.command(epilog=options.examples("slotwise demo", "slotwise demo --rounds 5000 --headless"))
@@ -65,15 +62,17 @@ def demo(
         integer_at_least("--seed", seed, least=0),
     )
     key = key if store else None  # a temporary store has no keys
-    with _open_store(store) as path, ServerProcess(path, port, seeded, dev=not key) as server:
+    with _open_store(store) as path, ServerProcess(path, port, seeded, "keys" if key else "demo") as server:
         with console.status("starting the service", headless):
-            shop, truth = _read_sample()  # its imports take a second or two, while the service starts
+            from slotwise.client.demo.shop_load import open_shop  # takes a second or two, while the service starts
+
+            shop, truth = _read_sample()
             url = server.url()
-        _print_addresses(url, port)
+        _print_addresses(url, port, has_shop=not key)
         with console.status("starting the service", headless) as show:
             server.wait_until_ready(url, show)
-        generator = _make_generator(url, key, shop, truth, seeded, rounds=length, rate=pace, delay=late)
-        report = run_load(generator, headless)
+        generator, link = open_shop(url, key, shop, truth, seeded, rounds=length, rate=pace, delay=late)
+        report = run_load(generator, headless, None if key else link.run)
         if headless:
             console.print_line(f"demo: {report.summary()}")
         else:
@@ -86,35 +85,19 @@ def demo(
 
 def _read_sample() -> "tuple[PageFile, PBM]":
     """The page of the shop, and the click model of its visitors."""
-    from slotwise.client.page_file import read_page
-    from slotwise.client.sample import SHOP, VISITORS
+    from slotwise.client.demo.shop_load import read_shop
+    from slotwise.client.sample import VISITORS
 
-    shop = read_page(SHOP)
-    shop.spec = msgspec.structs.replace(shop.spec, holdout=HOLDOUT)
-    return shop, choose_model(None, None, None, VISITORS)[0]
+    return read_shop(), choose_model(None, None, None, VISITORS)[0]
 
 
-def _make_generator(
-    url: str, key: str | None, shop: "PageFile", truth: "PBM", seed: int, **schedule: Any
-) -> "LoadGenerator":
-    """Create the shop on the service, and a load generator for its visitors."""
-    from slotwise.client import pages
-    from slotwise.client.apply import apply
-    from slotwise.client.http_client import HttpClient
-    from slotwise.client.load.generator import LoadGenerator, LoadPlan
-    from slotwise.client.load.visitors import Visitors
-
-    with HttpClient(url, key) as client:
-        apply(client, shop)
-        visitors = Visitors.of_page(truth, pages.outline(pages.fetch_existing_page(client, shop.page)), seed)
-        return LoadGenerator(client.address, visitors, LoadPlan(shop.page, **schedule), key)
-
-
-def _print_addresses(url: str, port: int) -> None:
+def _print_addresses(url: str, port: int, has_shop: bool) -> None:
     if port and not url.endswith(f":{port}"):
         console.print_line(f"port {port} is taken; the service uses another one")
+    if has_shop:
+        console.print_line(f"the shop           {url}/demo")
+    console.print_line(f"dashboard          {url}/dashboard")
     console.print_line(f"HTTP interface     {url}/docs")
-    console.print_line(f"what it has learnt {url}/v1/pages/shop/insights")
     console.print_line(f"in a terminal      slotwise pages show shop --url {url}")
 
 

@@ -18,12 +18,14 @@ def main() -> None:
     )
     from slotwise.service.http.server import serve
     from slotwise.service.settings import Settings
+    from slotwise.service.web.demo.shop import DemoShop
 
     store, port, seed, mode = sys.argv[1:]
+    routes = DemoShop().routes if mode == "demo" else []
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
-        settings = Settings(store=f"sqlite:///{store}", dev=mode == "dev", host=HOST, port=int(port), seed=int(seed))
-        asyncio.run(serve(settings, lambda line: print(line, flush=True)))
+        settings = Settings(store=f"sqlite:///{store}", dev=mode != "keys", host=HOST, port=int(port), seed=int(seed))
+        asyncio.run(serve(settings, lambda line: print(line, flush=True), routes))
     except BadInput as error:
         sys.exit(str(error))
     exit_if_busy()

@@ -7,21 +7,26 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from slotwise.checks import BadInput
 from slotwise.client.http_client import HttpClient, Unreachable, error_detail
 from slotwise.client.server_main import HOST
 
 PORT = 8000
+Mode = Literal["demo", "keys"]
 READY_SECONDS, STOP_SECONDS = 300.0, 15.0  # READY_SECONDS limits the time without progress while kernels are compiled
 
 
 class ServerProcess:
-    """A service process. The constructor starts it, and the end of a `with` block stops it."""
+    """A service process. The constructor starts it, and the end of a `with` block stops it.
 
-    def __init__(self, store: Path, port: int = PORT, seed: int = 0, dev: bool = True) -> None:
+    In the mode `demo`, it needs no keys and serves the page of the demo shop.
+    """
+
+    def __init__(self, store: Path, port: int = PORT, seed: int = 0, mode: Mode = "demo") -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
-        arguments = [str(store), str(_port_or_any(port)), str(seed), "dev" if dev else "keys"]
+        arguments = [str(store), str(_port_or_any(port)), str(seed), mode]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "slotwise.client.server_main", *arguments],
             stdin=subprocess.PIPE,

@@ -19,7 +19,7 @@ from slotwise.service.http.listeners import bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.tls import CertificateFiles
 from slotwise.service.settings import Settings
-from tests.service.running_service import POSITIONS, Process
+from tests.service.running_service import POSITIONS, Process, process
 from tests.waiting import HANG, wait_until
 
 CERTIFICATES = Path(__file__).parent / "certificates"
@@ -122,6 +122,16 @@ def test_a_plain_request_to_the_tls_port_is_closed(tls_server: tuple[Process, Pa
                 received += piece
     assert b"200" not in received
     assert 'slotwise_rejected_connections_total{reason="tls"} ' in httpx.get(f"{tls_server[0].metrics}/metrics").text
+
+
+def test_a_stop_does_not_wait_for_idle_tls_clients(tmp_path: Path) -> None:
+    """Such a client does not read, so it does not see that the server closes the TLS connection."""
+    cert, key = files("first")
+    options = ("--tls-cert", str(cert), "--tls-key", str(key), "--shutdown-seconds", "20")
+    with process(tmp_path / "store.db", options, verify=str(cert)) as server, connect(server.address, "first") as idle:
+        assert version_over(idle) == b"HTTP/1.1 200 OK"
+        assert server.logged() == [], "the stop does not take 20 seconds"
+        assert server.process.returncode == 0
 
 
 def test_requests_that_are_no_http_are_counted(tls_server: tuple[Process, Path]) -> None:

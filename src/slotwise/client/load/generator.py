@@ -23,6 +23,7 @@ from slotwise.client.load.click_queue import ClickQueue
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency, RecentLatency
 from slotwise.client.load.learning_curve import LearningCurve
+from slotwise.client.load.schedule import LONGEST_WAIT, Schedule
 from slotwise.client.load.visitors import Visitors
 
 PROGRESS_INTERVAL = 0.5  # seconds between two progress reports
@@ -55,6 +56,7 @@ class _PlacedItem(msgspec.Struct):
 class _DisplayReply(msgspec.Struct):
     token: str
     items: list[_PlacedItem]
+    variant: str = ""
     degraded: bool = False
 
 
@@ -69,17 +71,24 @@ class LoadGenerator:
         self.curve, self.latency, self.errors = LearningCurve(), Latency(), Counter[str]()
         self.recent_latency = RecentLatency()
         self.degraded, self.clicked = 0, 0
+        # called for each visit with its variant, the items by position, and the clicked positions
+        self.on_visit: Callable[[str, dict[str, str], list[str]], None] | None = None
         self.stopped = ""  # the reason, when the load stopped before its last round
         self._address = address
         self._connections = [FastConnection(address, key) for _ in range(plan.connections + 1)]
         self.clicks = ClickQueue(self._connections[0], plan.delay)
         self._path = path_of("pages", plan.page, "recommendations")
         self._started_rounds, self._start, self._last_response = 0, 0.0, 0.0
+        self.schedule = Schedule(plan.rate, 0.0)
 
     @property
     def seconds(self) -> float:
         """The time from the first round to the last response."""
         return max(self._last_response - self._start, 1e-9)
+
+    def set_rate(self, rate: float | None) -> None:
+        """Run the next rounds at this rate per second; 0 pauses, and None is as fast as possible."""
+        self.schedule.change(rate, self._started_rounds, time.perf_counter())
 
     def stop(self, reason: str = "stopped") -> None:
         """Start no more rounds."""
@@ -93,6 +102,7 @@ class LoadGenerator:
             raise BadInput(f"{self._address.url} does not answer: {error}") from None
         sender = asyncio.create_task(self.clicks.send())
         self._start = self._last_response = time.perf_counter()
+        self.schedule.change(self.plan.rate, 0, self._start)
         workers = [asyncio.create_task(self._run_rounds(connection)) for connection in self._connections[1:]]
         try:
             await self._wait_for(workers, on_progress)
@@ -118,7 +128,8 @@ class LoadGenerator:
             if self.stopped:
                 await asyncio.wait(workers, timeout=PROGRESS_INTERVAL)
                 return
-            if time.perf_counter() - self._last_response > RESPONSE_TIMEOUT + 1.0 / (self.plan.rate or 1.0):
+            silence = time.perf_counter() - max(self._last_response, self.schedule.since)
+            if not self.schedule.paused and silence > RESPONSE_TIMEOUT + 1.0 / (self.schedule.rate or 1.0):
                 self.stop(f"no response for {RESPONSE_TIMEOUT:.0f} seconds")
 
     async def _run_rounds(self, connection: FastConnection) -> None:
@@ -129,13 +140,14 @@ class LoadGenerator:
 
     async def _scheduled(self, number: int) -> float:
         """Wait until the scheduled time of a round and return that time. It may lie in the past."""
-        now = time.perf_counter()
-        if self.plan.rate is None:
-            return now
-        due = self._start + number / self.plan.rate
-        if due > now:
-            await asyncio.sleep(due - now)
-        return due
+        while True:
+            now = time.perf_counter()
+            due = self.schedule.due(number)
+            if due is None or self.stopped:
+                return now
+            if due <= now:
+                return due
+            await asyncio.sleep(min(due - now, LONGEST_WAIT))
 
     async def _run_round(self, connection: FastConnection, unit: int, due: float) -> None:
         try:
@@ -153,7 +165,9 @@ class LoadGenerator:
         self.curve.add(visit.regret)
         self.clicked += len(visit.clicked)
         self.clicks.add(display.token, visit.clicked)
-        if self.plan.rate is None:
+        if self.on_visit is not None:
+            self.on_visit(display.variant, {placed.position: placed.item for placed in display.items}, visit.clicked)
+        if self.schedule.rate is None:
             await self.clicks.settled()
         return None
 

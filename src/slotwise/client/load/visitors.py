@@ -1,7 +1,7 @@
 """Simulated visitors of a page: their clicks, and the regret of a display."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -42,19 +42,26 @@ class Visitors:
                 f"the page shows {len(items)} items at {len(positions)} positions, "
                 f"the click model of the visitors has {model.theta.size} items at {model.kappa.size}"
             )
-        theta, kappa = model.theta.tolist(), model.kappa.tolist()
+        self._items, self._draws = list(items), [0.0] * len(positions)
         self._index = {position: index for index, position in enumerate(positions)}
-        self._probabilities = [{item: a * b for item, a in zip(items, theta, strict=True)} for b in kappa]
         self._rng, _ = generators(seed, 0)
-        terms = terms or ItemTerms(len(items))
-        self._values = {item: terms.value(k) for k, item in enumerate(items)}
-        rules = terms.rules(most_per_category or NO_LIMIT)
-        rewards = np.outer([terms.value(k) for k in range(len(items))] * model.theta, model.kappa)
-        self.best = _reward(rewards, _arranged(model.theta, model.kappa, rules))
-        self.regret_at_random = self.best - _reward_at_random(rewards, rules)
+        self._terms = terms or ItemTerms(len(items))
+        self._values = {item: self._terms.value(k) for k, item in enumerate(items)}
+        self._rules = self._terms.rules(most_per_category or NO_LIMIT)
+        self._use(model)
+
+    def _use(self, model: PBM) -> None:
+        """Click according to this model from now on."""
+        theta, kappa = model.theta.tolist(), model.kappa.tolist()
+        self._model = model
+        self._probabilities = [{item: a * b for item, a in zip(self._items, theta, strict=True)} for b in kappa]
+        rewards = np.outer([self._terms.value(k) for k in range(len(self._items))] * model.theta, model.kappa)
+        self.best_display = _arranged(model.theta, model.kappa, self._rules)
+        self.best = _reward(rewards, self.best_display)
+        self.regret_at_random = self.best - _reward_at_random(rewards, self._rules)
 
     @classmethod
-    def of_page(cls, model: PBM, outline: PageOutline, seed: int) -> "Visitors":
+    def of_page(cls, model: PBM, outline: PageOutline, seed: int) -> Self:
         """Visitors of a page of a running service."""
         terms = ItemTerms(len(outline.items))
         terms.change(dict(enumerate(outline.values)), dict(enumerate(outline.categories)))
@@ -66,6 +73,7 @@ class Visitors:
         This uses one uniform draw per position of the page, whatever the display is.
         """
         draws: list[float] = self._rng.random(len(self._index)).tolist()
+        self._draws = draws
         clicked, expected = [], 0.0
         for position, item in display:
             index = self._index[position]

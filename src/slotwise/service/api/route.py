@@ -131,7 +131,7 @@ class Route(Generic[Body]):
     )
     accepts_session: bool = False  # a person who has signed in may make the call without sending the key
     key_in_body: bool = False  # the key is the field `key` of the body
-    web: bool = False  # for browsers: errors are pages, bodies are forms, and the OpenAPI document does not list it
+    web: bool = False  # for browsers: errors are pages, and the OpenAPI document does not list it
     hot: bool = False  # called for every page view, so the router tries it first
 
 

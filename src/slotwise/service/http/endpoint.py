@@ -14,7 +14,7 @@ from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import Refused, Unauthorized
 from slotwise.service.http.access.access import Access
 from slotwise.service.http.bodies.body_file import BodyFileReader
-from slotwise.service.http.bodies.form import form_decoder
+from slotwise.service.http.bodies.form import FORM, form_decoder
 from slotwise.service.http.bodies.large_body import LARGE, PieceDecoder
 from slotwise.service.http.bodies.large_response import LargeResponses
 from slotwise.service.http.bodies.request_body import BodyReader
@@ -40,7 +40,7 @@ class Endpoint:
         self._pieces = PieceDecoder(route.body, route.long_list) if route.body and route.long_list else None
         self._read_body: Callable[..., Awaitable[Any]] = BodyReader(route.media_types, route.max_bytes).read
         self._decode = None if route.body is None else body_decoder(route.body, route.body_optional)
-        if route.web and route.body is not None:
+        if route.body is not None and FORM in route.media_types:
             self._decode = form_decoder(route.body)
         if route.streamed:
             self._read_body, self._decode = BodyFileReader(route.media_types, route.max_bytes).read, lambda file: file

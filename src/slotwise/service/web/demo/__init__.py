@@ -1,0 +1,1 @@
+"""The demo shop at `/demo`: a page whose visitors are simulated by the process that started the service."""

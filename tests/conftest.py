@@ -13,6 +13,7 @@ from tests.command_line import CommandResult, run_command, run_process
 from tests.worker_groups import GroupScheduling, rank
 
 if TYPE_CHECKING:
+    from tests.postgres_server import PostgresServer
     from tests.service.running_service import Process
 
 
@@ -50,6 +51,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Process]":
     from tests.service.running_service import process  # here, since most tests need no service
 
     with process(tmp_path_factory.mktemp("store") / "store.db") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> "Iterator[PostgresServer]":
+    """A PostgreSQL server, shared by all tests."""
+    from tests.postgres_server import running_server  # here, since most tests need no database
+
+    with running_server() as server:
         yield server
 
 

@@ -41,6 +41,11 @@ AFFECTED = {
     ],
     "diagnostics": [["diagnose", "--setting", "standard"]],
     "cluster": [[*REPRODUCE, "--dask", "tcp://127.0.0.1:9"]],
+    "postgres": [
+        ["serve", "--dev", "--port", "0", "--store", "postgresql:///none"],
+        ["verify", "--store", "postgresql:///none"],
+        ["keys", "list", "--store", "postgresql:///none"],
+    ],
     "spark": [["fit", "{folder}/a.csv", "--engine", "spark"]],
 }
 

@@ -12,6 +12,7 @@ EXTRAS = {
     "charts": ("altair", "vl_convert", "jinja2"),
     "diagnostics": ("arviz_stats",),
     "cluster": ("distributed",),
+    "postgres": ("psycopg", "psycopg_pool"),
     "spark": ("pyspark",),
 }
 

@@ -102,14 +102,19 @@ def run_scenario(
     asyncio.run(run())
 
 
+def address_of(store: Path | str) -> str:
+    """The address of a store that is given by its path or its address."""
+    return store if isinstance(store, str) else f"sqlite:///{store}"
+
+
 class Process:
     """`slotwise serve` in a separate process."""
 
     def __init__(
-        self, store: Path, *options: str, dev: bool = True, verify: str | bool = True, **settings: Any
+        self, store: Path | str, *options: str, dev: bool = True, verify: str | bool = True, **settings: Any
     ) -> None:
         self.store = store
-        command = [*COMMAND, "serve", *(["--dev"] if dev else []), "--store", f"sqlite:///{store}", "--port", "0"]
+        command = [*COMMAND, "serve", *(["--dev"] if dev else []), "--store", address_of(store), "--port", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
         )

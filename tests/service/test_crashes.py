@@ -119,7 +119,7 @@ def assert_nothing_left(server: Process, children: list[psutil.Process]) -> None
         pytest.param(dev_mode, 6, 0, id="dev-mode"),
         pytest.param(tls_and_keys, 3, 0, id="tls-and-keys"),
         *(pytest.param(dev_mode, 100, k, id=f"dev-mode-long-{k}", marks=pytest.mark.soak) for k in range(5)),
-        *(pytest.param(tls_and_keys, 50, k, id=f"tls-and-keys-long-{k}", marks=pytest.mark.soak) for k in range(4)),
+        *(pytest.param(tls_and_keys, 25, k, id=f"tls-and-keys-long-{k}", marks=pytest.mark.soak) for k in range(8)),
     ],
 )
 def test_nothing_acknowledged_is_lost_or_counted_twice(

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from slotwise.service.maintenance.backup import Copied
 
 
+_DUMP = (
+    "PostgreSQL has its own tools: pg_dump --format=custom --file shop.dump ADDRESS copies a store while services run "
+    "on it; pgBackRest also keeps every change since"
+)
+_LOAD = "pg_restore --dbname ADDRESS shop.dump restores what pg_dump wrote; then run slotwise verify"
+
+
 @app.command(epilog=options.examples("slotwise backup shop-backup.db --store sqlite:///shop.db"))
 def backup(
     file: Annotated[Path, typer.Argument(help="File for the backup. It is replaced when the backup is complete.")],
@@ -23,10 +30,10 @@ def backup(
 ) -> None:
     """Copy a store to a file, while a service may run on the store, and check the copy."""
     from slotwise.service.maintenance.backup import back_up
-    from slotwise.service.store.sqlite import path_of
+    from slotwise.service.store.open_store import sqlite_path
 
     with console.progress("copying", quiet) as report:
-        copied = back_up(path_of(store), file, report)
+        copied = back_up(sqlite_path(store, "slotwise backup", _DUMP), file, report)
     _print(copied, as_json)
 
 
@@ -40,10 +47,10 @@ def restore(
 ) -> None:
     """Check a backup, and make it the store. No service may run on the store."""
     from slotwise.service.maintenance.backup import restore as restore_store
-    from slotwise.service.store.sqlite import path_of
+    from slotwise.service.store.open_store import sqlite_path
 
     with console.progress("restoring", quiet) as report:
-        copied = restore_store(file, path_of(store), replace, report)
+        copied = restore_store(file, sqlite_path(store, "slotwise restore", _LOAD), replace, report)
     _print(copied, as_json)
 
 

@@ -43,10 +43,9 @@ class KeysOptions:
         """The keys, until the block ends."""
         from slotwise.client.http_client import HttpClient
         from slotwise.client.keys import ServiceKeys, StoreKeys
-        from slotwise.service.store.sqlite import path_of
 
         if self.url is None:
-            yield StoreKeys(path_of(self.store or os.environ.get(options.STORE_VARIABLE) or options.DEFAULT_STORE))
+            yield StoreKeys(self.store or os.environ.get(options.STORE_VARIABLE) or options.DEFAULT_STORE)
             return
         if self.store is not None:
             raise BadInput("--store and --url exclude each other; use one of them")

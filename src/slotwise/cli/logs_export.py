@@ -23,14 +23,13 @@ def export(
 ) -> None:
     """Write the log of a store to a file, one line for each item of a display. A service may use the store."""
     from slotwise.service.log_export import LogFilter, export_log
-    from slotwise.service.store.sqlite import path_of
 
     lines = LogFilter(page, variant=variant)
     if since is not None:
         lines = lines._replace(since=_time("--since", since))
     if until is not None:
         lines = lines._replace(until=_time("--until", until))
-    console.print_line(f"wrote {output}: {export_log(path_of(store), output, lines):,} lines")
+    console.print_line(f"wrote {output}: {export_log(store, output, lines):,} lines")
 
 
 def _time(option: str, text: str) -> float:

@@ -22,10 +22,15 @@ def serve(config: Path | None, quiet: bool, **given: Any) -> None:
     """
     require("service", "slotwise serve")
     from slotwise.service.background_threads import exit_if_busy
+    from slotwise.service.http.network_settings import network_of
     from slotwise.service.http.server import serve as run
+    from slotwise.service.http.workers import run_workers, worker
 
     flags = {name: value for name, value in given.items() if value is not None}
     settings = read_settings(flags, config=config)
+    if settings.workers > 1 and worker() is None:
+        run_workers(settings.workers, network_of(settings), lambda line: print(line, flush=True))
+        return
     with console.compile_bar(quiet):
         asyncio.run(
             run(

@@ -16,9 +16,8 @@ def verify(store: options.Store = options.DEFAULT_STORE, as_json: options.Json =
     The exit code is 0 if nothing differs, 1 if anything differs, and 2 if the store cannot be read.
     """
     from slotwise.service.maintenance.verify import verify as recompute
-    from slotwise.service.store.sqlite import path_of
 
-    verdict = recompute(path_of(store))
+    verdict = recompute(store)
     differences = verdict.differences
     if as_json:
         print(json.dumps(verdict._asdict()))

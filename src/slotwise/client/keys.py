@@ -17,7 +17,7 @@ from slotwise.service.errors import ServiceError
 from slotwise.service.history import STORE, Author
 from slotwise.service.keys.api_keys import NewKey
 from slotwise.service.keys.key_changes import KeySpec, create_key, revoke_key, rotate_key
-from slotwise.service.store.direct_keys import change_keys, create_store
+from slotwise.service.store.direct_keys import change_any_keys, create_any_store
 from slotwise.service.store.interface import KeyLedger
 
 Result = TypeVar("Result")
@@ -40,15 +40,15 @@ class Keys(Protocol):
 class StoreKeys:
     """The keys of a store. A service may run on it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, store: Path | str) -> None:
+        self._store = store
 
     def create(self, spec: dict[str, Any]) -> dict[str, str]:
         try:
             checked = msgspec.convert(spec, KeySpec)
         except msgspec.ValidationError as error:
             raise BadInput(f"this key cannot be created: {error}") from None
-        create_store(self._path)
+        create_any_store(self._store)
         return _shown(self._change(lambda ledger: create_key(ledger, checked, time.time(), _this_user())))
 
     def list(self) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ class StoreKeys:
 
     def _change(self, operation: Callable[[KeyLedger], Result]) -> Result:
         try:
-            return change_keys(self._path, operation)
+            return change_any_keys(self._store, operation)
         except ServiceError as error:
             fields = "; ".join(f"{field.pointer}: {field.detail}" for field in error.errors)
             raise BadInput(fields or error.detail) from None

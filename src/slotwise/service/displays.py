@@ -1,7 +1,11 @@
 """Displays and events. Pages in memory choose the displays, and the store records displays and events."""
 
+import asyncio
 from collections import Counter, OrderedDict
+from functools import partial
 from typing import NamedTuple
+
+import msgspec
 
 from slotwise.service.clock import Clock
 from slotwise.service.errors import Conflict, Forbidden, StoreDown
@@ -11,11 +15,12 @@ from slotwise.service.metrics import Metrics
 from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.registers import EventStatus
-from slotwise.service.store.interface import Display, Event, Ledger, RecordedEvents, Store
+from slotwise.service.registers import NOTHING, EventStatus, changes
+from slotwise.service.store.interface import Display, DisplayChange, Event, Ledger, RecordedEvents, Store, Traffic
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
+OTHER_NODES_SECONDS = (0.15, 0.3, 0.6)  # after which an unknown display is looked up again: another node may commit it
 MOST_WAITING = 10_000  # displays that wait to be committed; if more wait, new displays are not learnt from
 
 
@@ -42,7 +47,7 @@ class Displays:
         if model is None:
             model = await self._pages.settled_model(page)
         if request.id is not None:
-            issued = self._find_issued(request.id, self._clock())
+            issued = await self._find_issued(request.id, self._clock(), in_store=not self._store.is_shared)
             if issued is not None:
                 return _repeat(model, issued, request)
         now = self._clock()
@@ -55,12 +60,30 @@ class Displays:
             self._metrics.warming.inc()
         if degraded:
             self._metrics.degraded.inc()
+        elif request.id is not None and self._store.is_shared:
+            winner = await self._decide(model, display)
+            if winner is not display:
+                return _repeat(model, winner, request)
         else:
             self._store.add(display)
         self._recent[display.id] = display
         if len(self._recent) > MOST_RECENT:
             self._recent.popitem(last=False)
         return IssuedDisplay(model, display, is_new=True)
+
+    async def _decide(self, model: PageModel, display: Display) -> Display:
+        """The display that has the id of this one. The store decides, because other nodes may be asked for it, too."""
+        totals = display.registers.totals()
+        try:
+            winner = await self._store.do(lambda ledger: ledger.issue(display), Traffic(displays=[display]))
+        except StoreDown:  # it may be in the store all the same: the page is loaded again
+            self._pages.evict(model.page.name)
+            return msgspec.structs.replace(display, degraded=True)
+        if winner is not display and totals is not NOTHING:  # take back the skips that were counted when it was chosen
+            self._pages.apply_changes(
+                display.page, [DisplayChange(display, changes(totals, NOTHING), -totals.displays)]
+            )
+        return winner
 
     async def preview(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
         """Choose a display as for a page view, but one that no visitor sees: it has no id, and nothing is recorded."""
@@ -74,6 +97,20 @@ class Displays:
 
         Raises `Forbidden` if an event is for a page that the key is not for.
         """
+        recorded = await self._record(events, key, is_last=not self._store.is_shared)
+        for pause in OTHER_NODES_SECONDS if self._store.is_shared else ():
+            unknown = [k for k, outcome in enumerate(recorded.outcomes) if outcome.status == "unknown"]
+            if not unknown:
+                break
+            await asyncio.sleep(pause)
+            again = await self._record([events[k] for k in unknown], key, is_last=pause == OTHER_NODES_SECONDS[-1])
+            for k, outcome in zip(unknown, again.outcomes, strict=True):
+                recorded.outcomes[k] = outcome
+            recorded.changes.extend(again.changes)
+        return recorded
+
+    async def _record(self, events: list[Event], key: ApiKey | None, is_last: bool) -> RecordedEvents:
+        """Commit events, and learn from them. Only the last try counts events of unknown displays in the metrics."""
         now, is_check_due = self._clock(), self._health.is_check_due()
 
         def operation(ledger: Ledger) -> RecordedEvents:
@@ -84,11 +121,11 @@ class Displays:
                 ledger.check_writable()  # because nothing was written
             return recorded
 
-        return await self._pages.commit(operation, self._learn)
+        return await self._pages.commit(operation, partial(self._learn, is_last), Traffic(events))
 
-    def find(self, id: str) -> Display | None:
+    async def find(self, id: str) -> Display | None:
         """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""
-        found = self._find_issued(id, self._clock())
+        found = await self._find_issued(id, self._clock())
         if found is None and self._health.degraded:
             raise StoreDown
         return found
@@ -128,15 +165,16 @@ class Displays:
             if model is not None:
                 self._pages.evict(model.page.name)
 
-    def _find_issued(self, id: str, now: float) -> Display | None:
+    async def _find_issued(self, id: str, now: float, in_store: bool = True) -> Display | None:
         """The display that has this id, or None if there is none in the log."""
         recent = self._recent.get(id)
         if recent is not None and now <= recent.drop_after:
             return recent
-        return None if self._health.degraded else self._store.peek(id)
+        return None if self._health.degraded or not in_store else await self._store.find(id)
 
-    def _learn(self, recorded: RecordedEvents) -> None:
-        self.count_events([(outcome.status, outcome.page) for outcome in recorded.outcomes])
+    def _learn(self, is_last: bool, recorded: RecordedEvents) -> None:
+        counted = [(found.status, found.page) for found in recorded.outcomes if is_last or found.status != "unknown"]
+        self.count_events(counted)
         for page in {change.display.page for change in recorded.changes}:
             self._pages.apply_changes(page, [change for change in recorded.changes if change.display.page == page])
 

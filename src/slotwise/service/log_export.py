@@ -2,7 +2,6 @@
 
 import csv
 import math
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +13,8 @@ from slotwise.checks import BadInput, one_of
 from slotwise.extras import require
 from slotwise.files import beside
 from slotwise.service.log_lines import LogLine, log_line, parquet_schema
-from slotwise.service.store.file_lock import check_file
 from slotwise.service.store.interface import Ledger
-from slotwise.service.store.migrations import check_current, check_ours
-from slotwise.service.store.sqlite import connect_to_read, read_store
+from slotwise.service.store.open_store import read_committed
 
 CHUNK = 1_000  # displays read at a time, so that memory does not grow with the log
 FORMATS = (".ndjson", ".csv", ".parquet")
@@ -37,23 +34,14 @@ class LogFilter(NamedTuple):
         return self.since <= line.issued < self.until and self.variant in (None, line.variant)
 
 
-def export_log(store: Path, output: Path, lines: LogFilter) -> int:
-    """Write the lines to a file, whose ending selects the format. Returns their number. A service may use the store."""
+def export_log(store: Path | str, output: Path, lines: LogFilter) -> int:
+    """Write the lines to a file, whose ending selects the format. Returns their number. Services may use the store.
+
+    `store` is the path of a SQLite file, or an address.
+    """
     one_of("format", output.suffix, FORMATS)
-    if not store.is_file():
-        raise BadInput(f"there is no store {str(store)!r}")
-    check_file(store)
-    try:
-        connection = connect_to_read(store)
-        try:
-            check_ours(connection, str(store))
-            check_current(connection, str(store))
-        finally:
-            connection.close()
-        with beside(output, private=True) as draft, _writer(draft, output.suffix) as write:
-            return read_store(store, lambda ledger: _export(ledger, lines, write))
-    except sqlite3.Error as error:
-        raise BadInput(f"cannot read the store {str(store)!r}: {error}") from None
+    with beside(output, private=True) as draft, _writer(draft, output.suffix) as write:
+        return read_committed(store, lambda ledger: _export(ledger, lines, write))
 
 
 def _export(ledger: Ledger, lines: LogFilter, write: Write) -> int:

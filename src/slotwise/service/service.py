@@ -31,6 +31,7 @@ from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EventStatus
+from slotwise.service.store.changes_elsewhere import ChangedSecrets, ChangesElsewhere
 from slotwise.service.store.interface import (
     Display,
     Event,
@@ -41,7 +42,7 @@ from slotwise.service.store.interface import (
     StoredItem,
     StoredPage,
 )
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.open_store import open_store
 from slotwise.service.store_health import StoreHealth
 from slotwise.service.tokens import TokenClaims, Tokens
 
@@ -62,9 +63,13 @@ class Service:
     """A running service. Create it inside a running event loop, then `open` it. At the end, `close` it."""
 
     def __init__(
-        self, path: Path, clock: Clock, seed: int | None = None, resources: Resources = DEFAULT_RESOURCES
+        self,
+        store: Path | str,
+        clock: Clock | None = None,
+        seed: int | None = None,
+        resources: Resources = DEFAULT_RESOURCES,
     ) -> None:
-        self.clock, self.metrics, self.compiled = clock, Metrics(), asyncio.Event()
+        self.metrics, self.compiled = Metrics(), asyncio.Event()
         self.stopping = asyncio.Event()  # set when the server stops: responses that have no end must end
         self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
         self.on_commit: Callable[[int, float], None] | None = None  # called with the size of a group and the seconds
@@ -74,8 +79,10 @@ class Service:
             failed=lambda: self._health.set_degraded(True),
             recovered=self._recovered,
             dropped=lambda displays: self._displays.forget_dropped(displays),
+            elsewhere=self._follow,
         )
-        self.store = SqliteStore(path, callbacks)
+        self.store = open_store(store, callbacks)
+        clock = self.clock = clock or self.store.clock or machine_clock
         self.refresher = Refresher(self.metrics, seed, resources.refresh_share)
         self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed, resources.page_bytes)
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
@@ -154,6 +161,17 @@ class Service:
         self._pages.clear()
         self._displays.forget_all()
         self._health.set_degraded(False)
+
+    def _follow(self, changes: ChangesElsewhere) -> None:
+        """Apply to memory what other nodes have committed."""
+        if not changes.is_complete:
+            _log.warning("changes of other nodes were missed; all pages are loaded again")
+            self._pages.clear()
+            self._housekeeping.reload_secrets()
+            return
+        self._pages.follow(changes.groups, self._displays.forget_page)
+        if any(isinstance(change, ChangedSecrets) for group in changes.groups for change in group.definitions):
+            self._housekeeping.reload_secrets()
 
     # pages
 
@@ -237,9 +255,9 @@ class Service:
         """Choose a display for one page view. With `fill_all`, raises TooFewItems if positions would be left out."""
         return self._displays.recommend(page, request, fill_all)
 
-    def find_display(self, id: str) -> Display | None:
+    async def find_display(self, id: str) -> Display | None:
         """The display with this id, or None; see `Displays.find`."""
-        return self._displays.find(id)
+        return await self._displays.find(id)
 
     def preview(
         self, page: str, request: RecommendationRequest, fill_all: bool = False
@@ -262,10 +280,13 @@ class Service:
 
 @asynccontextmanager
 async def running(
-    path: Path, clock: Clock = machine_clock, seed: int | None = None, resources: Resources = DEFAULT_RESOURCES
+    store: Path | str, clock: Clock | None = None, seed: int | None = None, resources: Resources = DEFAULT_RESOURCES
 ) -> AsyncIterator[Service]:
-    """Run a service on this store until the block ends. At the end, the service commits everything that waits."""
-    service = Service(path, clock, seed, resources)
+    """Run a service on this store until the block ends. At the end, the service commits everything that waits.
+
+    `store` is the path of a SQLite file, or an address. By default, the clock is that of the store.
+    """
+    service = Service(store, clock, seed, resources)
     try:
         await service.open()
         periodic = (service.compile(), service.run_housekeeping(), service.purger.run())

@@ -25,7 +25,9 @@ RELOADABLE = ("tls_cert", "tls_key", "refresh_share", "memory", "log_level")
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings of a service. The descriptions are the help of the command line."""
 
-    store: Annotated[str, Meta(description="Store of the service, as sqlite:///PATH.")] = "sqlite:///slotwise.db"
+    store: Annotated[
+        str, Meta(description="Store of the service, as sqlite:///PATH or postgresql://USER@HOST/DATABASE.")
+    ] = "sqlite:///slotwise.db"
     dev: Annotated[bool, Meta(description="Serve without keys, to this machine only.")] = False
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="Port to listen on; 0 takes a free one.")] = 8000
@@ -48,7 +50,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         | None
     ) = None
     metrics_host: Annotated[str, Meta(description="Address of the port for metrics.")] = "127.0.0.1"
-    workers: Annotated[int, Meta(ge=1, description="Processes; a SQLite store allows one.")] = 1
+    workers: Annotated[int, Meta(ge=1, description="Processes that share the port; a SQLite store allows one.")] = 1
     refresh_share: Annotated[
         float, Meta(ge=0.01, le=1.0, description="Share of one core that may be used to make ensembles of draws.")
     ] = 0.5

@@ -10,11 +10,13 @@ import pytest
 from scipy.stats import chi2
 
 from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules, arrange_among
+from slotwise.service.ensembles import picked_displays
 from slotwise.service.ensembles.propensities import MOST_LIMITED, limited_shares, random_order
 from slotwise.service.pages import display_chooser
-from slotwise.service.pages.page_definition import ItemSpec
+from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.pages.page_model import PageModel
-from tests.service.pages.test_item_values import POSITIONS, choose, items_of, make_model, most_of_one
+from slotwise.service.store.interface import CellCounts, PageCounts
+from tests.service.pages.test_item_values import POSITIONS, choose, items_of, make_model, most_of_one, page, refresh
 
 PLAIN = [ItemSpec() for _ in range(6)]
 FALSE_ALARM = 1e-6
@@ -187,12 +189,80 @@ def test_they_can_be_switched_off() -> None:
         assert [entry.propensity for entry in display.entries] == [None, None, None]
 
 
-def test_items_that_are_drawn_for_each_display_have_none() -> None:
-    """A new item has no draws in the ensemble, so displays are not a pick from a known list."""
-    model = make_model(PLAIN)
-    model.set_items([(6, "new", ItemSpec())])
-    assert {entry.propensity for entry in choose(model).entries} == {None}
-    assert None not in {entry.propensity for entry in choose(model, excluded=["new"]).entries}
+def unshown(n_shown: int, n_unshown: int, draws: int = 1) -> PageModel:
+    """A page of slot_ts with two positions, some items with counts, and some without."""
+    items = [(f"shown {k}", ItemSpec()) for k in range(n_shown)] + [(f"new {k}", ItemSpec()) for k in range(n_unshown)]
+    cells = [CellCounts(k, 0, column, 30.0 + 3 * k, 60.0 + 20 * column) for k in range(n_shown) for column in range(3)]
+    model = PageModel(page(), items, PageCounts(cells, 600.0, 0), np.random.default_rng(2))
+    choose(model)
+    for _ in range(draws):
+        refresh(model)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("n_shown", "n_unshown", "request_fields"),
+    [
+        (3, 2, {}),
+        (3, 2, {"pinned": {"two": "new 0"}}),
+        (3, 2, {"eligible": ["new 0", "new 1", "shown 2"], "pinned": {"one": "shown 0"}}),
+        (3, 2, {"pinned": {"one": "shown 0", "two": "new 0", "three": "shown 2"}}),
+        (2, 1, {}),
+        (0, 4, {}),
+    ],
+)
+def test_items_without_draws_take_part_with_exact_propensities(
+    n_shown: int, n_unshown: int, request_fields: dict[str, Any]
+) -> None:
+    """3,000 displays each; the threshold and its false-alarm rate are those of the test of frequencies above."""
+    model = unshown(n_shown, n_unshown)
+    assert not model._learner.warming
+    found, freedom = statistic(model, 3_000, **request_fields)
+    if freedom:
+        assert found < 3.0 * chi2.isf(FALSE_ALARM / 3.0, freedom)
+
+
+def test_propensities_without_items_without_draws_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: with one new item too many in the formula, the shares of displays are those of another page."""
+    right = picked_displays._counts_above
+    monkeypatch.setattr(picked_displays, "_counts_above", lambda above, n_items: right(above, n_items + 1))
+    model, request = unshown(3, 2), {"pinned": {"two": "new 0"}}
+    found, freedom = statistic(model, 3_000, **request)
+    assert found > 3.0 * chi2.isf(FALSE_ALARM / 3.0, freedom)
+
+
+def test_a_large_page_with_few_shown_items() -> None:
+    """Every position shows one item, also if the leaders of each draw are listed. A page that was just loaded, too.
+
+    The shown items have about 1/3 of the displays; 4,000 displays are within 5 standard errors: false alarms 1e-6.
+    """
+    model = unshown(3, 2_000)
+    choose(model)
+    (arranged,) = model._chooser._arranged.values()
+    picked = arranged.picked
+    assert isinstance(picked, picked_displays.DrawnShares)
+    n_without_row = int((model._learner._ensemble.rows < 0).sum())
+    assert n_without_row > 1_990
+    known = np.array([shares for item, shares in picked.shares.items() if item != EMPTY])
+    assert known.sum(axis=0) + n_without_row * np.array(picked.others) == pytest.approx([1.0] * 3)
+    chance = picked.shares[2][0]
+    times = sum(choose(model).entries[0].item == 2 for _ in range(4_000))
+    assert times / 4_000 == pytest.approx(chance, abs=5.0 * (chance * (1.0 - chance) / 4_000) ** 0.5 + 1e-9)
+    fresh = unshown(3, 2_000, draws=0)
+    assert choose(fresh).warming
+    assert None not in {entry.propensity for entry in choose(fresh).entries}
+
+
+def test_a_new_item_that_is_not_exchangeable_has_no_propensity() -> None:
+    """With values or a limit of categories, new items have other chances than each other. So has one with a prior."""
+    for spec, new in (({}, ItemSpec(value=2.0)), ({}, ItemSpec(prior=ItemPrior(1, 4)))):
+        model = make_model(PLAIN, **spec)
+        model.set_items([(6, "new", new)])
+        assert {entry.propensity for entry in choose(model).entries} == {None}
+        assert None not in {entry.propensity for entry in choose(model, excluded=["new"]).entries}
+    limited = make_model([ItemSpec(category=spec.category) for spec in page_items()], most_per_category=1)
+    limited.set_items([(6, "new", ItemSpec())])
+    assert {entry.propensity for entry in choose(limited).entries} == {None}
 
 
 def test_kept_displays_are_forgotten_with_their_ensemble(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,13 @@ from slotwise.service.store.interface import (
     StoreCallbacks,
 )
 from slotwise.service.store.migrations import MIGRATIONS
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.postgres import PostgresStore
+from slotwise.service.store.sqlite import SqliteStore, path_of
 
-STORES: dict[str, Callable[[Path], Store]] = {"sqlite": lambda folder: SqliteStore(folder / "store.db")}
+STORES: dict[str, Callable[[str], Store]] = {
+    "sqlite": lambda address: SqliteStore(path_of(address)),
+    "postgres": PostgresStore,
+}
 BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))
 NOW = 1000.0
 Scenario = Callable[[Store], Awaitable[None]]
@@ -46,11 +50,14 @@ async def import_counts(
 @pytest.fixture(params=sorted(STORES))
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
     """Run scenarios on a store that is closed and reopened between them."""
+    address = f"sqlite:///{tmp_path}/store.db"
+    if request.param == "postgres":
+        address = request.getfixturevalue("postgres").database()
 
     def run_all(*scenarios: Scenario) -> None:
         async def one_after_another() -> None:
             for scenario in scenarios:
-                store = STORES[request.param](tmp_path)
+                store = STORES[request.param](address)
                 try:
                     await scenario(store)
                 finally:
@@ -153,7 +160,7 @@ def test_a_display_counts_once_issued_and_later_events_find_it(run: Callable[...
     async def second(store: Store) -> None:
         assert await cells(store) == {(0, 0): (1, 0), (1, 1): (0, 1)}
         assert await statuses(store, click(), click("left")) == ["duplicate", "accepted"]
-        peeked = store.peek("d")
+        peeked = await store.find("d")
         assert peeked is not None
         assert (peeked.nonce, peeked.entries, peeked.registers.clicked) == (7, display().entries, 3)
 

@@ -205,7 +205,7 @@ def _shown(issued: IssuedDisplay, positions: Sequence[str]) -> list[str]:
 async def _display(call: Call[Any]) -> tuple[PageModel, Display]:
     """The page of a call, and the display that the path names."""
     model = await _model(call)
-    display = call.service.find_display(call.path["event"])
+    display = await call.service.find_display(call.path["event"])
     if display is None or display.page != model.page.number:
         raise NotFound(f"page {model.page.name!r} has no event {call.path['event'][:128]!r}")
     return model, display

@@ -1,5 +1,6 @@
 """The largest of many independent draws from a Beta law. Only these are drawn, so their number does not matter."""
 
+import math
 from statistics import NormalDist
 
 import numpy as np
@@ -35,6 +36,29 @@ def largest_draws(beta: Floats, n: int, size: int, rng: np.random.Generator) -> 
     mean = a / (a + b)
     deviation = (mean * (1.0 - mean) / (a + b + 1.0)) ** 0.5
     return np.array([mean - deviation * _STANDARD.inv_cdf(probability) for probability in above.tolist()])
+
+
+def exceeded(beta: Floats, theta: Floats) -> Floats:
+    """The probability that a draw from each law, M x 2, is larger than each theta, M x K. It is below 1.
+
+    It is the probability for `largest_draws`, which takes some laws as normal.
+    """
+    laws = zip(beta.tolist(), np.clip(theta, 0.0, 1.0), strict=True)
+    found: Floats = np.array([_exceeded(a, b, row) for (a, b), row in laws])
+    return found.clip(0.0, _MOST)
+
+
+def _exceeded(a: float, b: float, theta: Floats) -> Floats:
+    if a == 1.0:
+        found: Floats = (1.0 - theta) ** b
+        return found
+    if not _is_simple(a, b):
+        from scipy.special import betaincc
+
+        return np.asarray(betaincc(a, b, theta))
+    mean = a / (a + b)
+    deviation = (mean * (1.0 - mean) / (a + b + 1.0)) ** 0.5
+    return np.array([0.5 * math.erfc((value - mean) / deviation / math.sqrt(2.0)) for value in theta.tolist()])
 
 
 def _is_simple(a: float, b: float) -> bool:

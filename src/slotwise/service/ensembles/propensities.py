@@ -1,35 +1,20 @@
-"""Propensities: with which probability a display shows an item at a position, given its variant and constraints.
+"""Propensities of a random order: the probability with which it shows an item at a position, given the constraints.
 
-A learnt display is picked at random from the displays of an ensemble, so all of them are arranged once. For a random
-order, the rule gives the probability.
+`picked_displays` has those of learnt displays.
 """
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, NO_CATEGORY, ItemRules
 from slotwise.checks import Floats, Ints
-from slotwise.service.ensembles.arrange_draw import Int32s
 
 MOST_LIMITED = 5_000  # items, if categories have a limit; above, the integral is not exact enough
 _MOST_NODES = 256
 _TOLERANCE = 1e-9
 Groups = tuple[tuple[int, int], ...]  # (items, room for them) of each category
-
-
-class PickedDisplays(NamedTuple):
-    """The displays from which one is picked, and the probability of each."""
-
-    displays: Int32s  # picks x positions
-    chances: Floats
-
-    def propensities(self, pick: int) -> list[float]:
-        """The probability of each item of a pick's display at its position."""
-        shares = ((self.displays == self.displays[pick]) * self.chances[:, None]).sum(axis=0)
-        return [min(share, 1.0) for share in shares.tolist()]  # a sum of chances may exceed 1 by rounding
 
 
 def random_order(allowed: NDArray[np.bool_], pins: Ints, rules: ItemRules, display: Ints) -> list[float] | None:

@@ -48,6 +48,17 @@ class UnshownItems:
             return False
         return self._exchangeable(segment, allowed, active).size > 0 or bool(allowed[self.with_prior].any())
 
+    def n_exchangeable(self, segment: int, active: Bools, rules: DisplayRules) -> int | None:
+        """How many items take part in displays by these rules. None if they are not exchangeable there."""
+        if not self._any_shared and not self.with_prior.size:
+            return 0
+        pinned = rules.pins[rules.pins != EMPTY]
+        items, own = self._exchangeable(segment, rules.allowed, active), self.with_prior[rules.allowed[self.with_prior]]
+        if pinned.size:
+            items, own = items[~np.isin(items, pinned)], own[~np.isin(own, pinned)]
+        by_rules = self._values.size > 0 or rules.items.has_limit
+        return None if own.size or (by_rules and items.size) else items.size
+
     def draw(
         self, beta: Floats, segment: int, active: Bools, rules: DisplayRules, rng: np.random.Generator
     ) -> ExtraItems:

@@ -8,15 +8,16 @@ from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.listeners import Network
 from slotwise.service.http.tls import CertificateFiles
 from slotwise.service.settings import Settings
+from slotwise.service.store.open_store import is_postgres
 
 
 def network_of(settings: Settings) -> Network:
     """Where the service listens, and which proxies it trusts. Raises BadInput for settings that do not fit together."""
-    if settings.workers > 1:
+    if settings.workers > 1 and not is_postgres(settings.store):
         raise BadInput(
             f"--workers {settings.workers}: a SQLite store belongs to one process, which keeps the counts of its pages "
             "in memory; a second one would learn from half of the clicks. One process uses several cores by itself: "
-            "ensembles, commits and exports run on threads. Stores that many processes share are planned (PostgreSQL)"
+            "ensembles, commits and exports run on threads. Several processes can share a PostgreSQL store"
         )
     if settings.dev:
         check_address(settings.host)

@@ -22,16 +22,16 @@ from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.access.key_access import key_access
 from slotwise.service.http.app import make_app, make_metrics_app
 from slotwise.service.http.connection import HEAD_SECONDS, Connection, ConnectionConfig
-from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind, bound_unix_socket
+from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.rejections import Rejections
 from slotwise.service.http.reload import Reloader
+from slotwise.service.http.workers import bound, worker
 from slotwise.service.log_output import configure_log
 from slotwise.service.loopback import LOOPBACK
 from slotwise.service.malloc_arenas import limit_arenas
 from slotwise.service.service import Resources, Service, running
 from slotwise.service.settings import Settings
-from slotwise.service.store.sqlite import path_of
 
 ACCEPTED_AT_ONCE = 16  # connections that asyncio accepts before it handles the first one
 KEEP_ALIVE_SECONDS = 75  # longer than in most proxies, so that the proxy closes idle connections
@@ -121,9 +121,9 @@ async def serve(
     network = network_of(settings)
     tls = network.tls.context() if network.tls else None
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
-    with _bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
+    with bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
         async with (
-            running(path_of(settings.store), seed=settings.seed, resources=resources) as service,
+            running(settings.store, seed=settings.seed, resources=resources) as service,
             _access(service, settings) as access,
         ):
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
@@ -137,7 +137,8 @@ async def serve(
                 listening(app, listener, network.proxies, tls, settings.shutdown_seconds, rejections) as serving,
                 _serving_metrics(service, metrics),
             ):
-                report(f"slotwise serves on {address_of(listener, tls is not None)}")
+                if worker() is None:
+                    report(f"slotwise serves on {address_of(listener, tls is not None)}")
                 if metrics is not None:
                     report(f"metrics are on {address_of(metrics)}/metrics")
                 await _wait(serving, stop)
@@ -184,18 +185,9 @@ def _bound_metrics(network: Network) -> Iterator[socket.socket | None]:
     if network.metrics_port is None:
         yield None
         return
-    with bind(network.metrics_host, network.metrics_port, "--metrics-port") as listener:
+    port = network.metrics_port and network.metrics_port + (worker() or 0)  # each worker has a port of its own
+    with bind(network.metrics_host, port, "--metrics-port") as listener:
         yield listener
-
-
-@contextmanager
-def _bound(network: Network) -> Iterator[socket.socket]:
-    if network.uds is None:
-        with bind(network.host, network.port) as listener:
-            yield listener
-    else:
-        with bound_unix_socket(network.uds, network.uds_mode) as listener:
-            yield listener
 
 
 async def _report_when_ready(service: Service, report: Callable[[str], None]) -> None:

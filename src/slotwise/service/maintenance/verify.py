@@ -8,27 +8,32 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slotwise.checks import BadInput
+from slotwise.extras import require
 from slotwise.service.pages.limits import MOST_POSITIONS
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.checksums import QUERIES, compute_checksum
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.file_lock import check_file
 from slotwise.service.store.migrations import check_current, check_ours, current_schema, schema
+from slotwise.service.store.open_store import is_postgres
 from slotwise.service.store.rate_deltas import KEYS
-from slotwise.service.store.sqlite import connect_to_read
-from slotwise.service.store.sqlite_ledger import HOURS_PER_DAY, SqliteLedger
+from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.sql_ledger import HOURS_PER_DAY, SqlLedger
+from slotwise.service.store.sqlite import connect_to_read, path_of
+from slotwise.service.store.sqlite_ledger import SqliteLedger
 
 CHUNK = 5_000  # displays read at a time, so that memory does not grow with the log
 _MOST_LISTED = 20
 _CONTRADICTIONS = {  # what is wrong, and a query that counts the rows
-    "events without a display": "SELECT count(*) FROM events WHERE display NOT IN (SELECT number FROM displays)",
-    "event ids without a display": "SELECT count(*) FROM event_ids WHERE display NOT IN (SELECT number FROM displays)",
+    "events without a display": "SELECT count(*) FROM events e WHERE NOT EXISTS "
+    "(SELECT 1 FROM displays WHERE number = e.display)",
+    "event ids without a display": "SELECT count(*) FROM event_ids e WHERE NOT EXISTS "
+    "(SELECT 1 FROM displays WHERE number = e.display)",
     "counts below zero": "SELECT count(*) FROM counts WHERE clicks < 0 OR skips < 0",
     "snapshots below zero": "SELECT count(*) FROM base WHERE clicks < 0 OR skips < 0",
 }
-_INVALID_EVENTS = (
-    "SELECT count(*) FROM events WHERE kind NOT IN (0, 1, 2) OR typeof(entry) <> 'integer' OR entry < -1 OR entry >= ?"
-)
+_INVALID_EVENTS = "SELECT count(*) FROM events WHERE kind NOT IN (0, 1, 2) OR entry < -1 OR entry >= ?"
+_INVALID_TYPES = " OR typeof(entry) <> 'integer'"  # in SQLite, any column can have values of any type
 _DECODING_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
 
@@ -41,11 +46,21 @@ class Verification(NamedTuple):
     differences: list[str]
 
 
-def verify(path: Path) -> Verification:
-    """Check a store, and recompute its counts from its log. Meanwhile, a service may be running on the store.
+def verify(store: Path | str) -> Verification:
+    """Check a store, and recompute its counts from its log. Meanwhile, services may be running on the store.
 
-    Raises BadInput if the file cannot be read, or has another version of the tables.
+    `store` is the path of a SQLite file, or an address. Raises BadInput if the store cannot be read, or has another
+    version of the tables.
     """
+    if isinstance(store, str) and is_postgres(store):
+        require("postgres", "a PostgreSQL store")
+        from slotwise.service.store.postgres import read_postgres
+
+        return read_postgres(store, lambda ledger: _verify(ledger, [], _INVALID_EVENTS))
+    return _verify_file(store if isinstance(store, Path) else path_of(store))
+
+
+def _verify_file(path: Path) -> Verification:
     if not path.is_file():
         raise BadInput(f"there is no store {str(path)!r}")
     check_file(path)
@@ -55,24 +70,24 @@ def verify(path: Path) -> Verification:
         check_ours(connection, str(path))
         check_current(connection, str(path))
         connection.execute("BEGIN")  # one consistent snapshot, even if other groups are committed meanwhile
-        return _verify(connection)
+        return _verify(SqliteLedger(connection), list(_damage(connection)), _INVALID_EVENTS + _INVALID_TYPES)
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:  # SQLite quotes damaged text
         raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None
     finally:
         connection.close()
 
 
-def _verify(connection: sqlite3.Connection) -> Verification:
-    lines = [*_damage(connection)]
+def _verify(ledger: SqlLedger, damage: list[str], invalid_events: str) -> Verification:
+    connection, lines = ledger.connection, damage
     lines += [f"{what}: {number:,}" for what, query in _CONTRADICTIONS.items() if (number := _count(connection, query))]
     displays, events = (_count(connection, f"SELECT count(*) FROM {table}") for table in ("displays", "events"))
     folded = Deltas()
-    if invalid := _count(connection, _INVALID_EVENTS, (MOST_POSITIONS,)):
+    if invalid := _count(connection, invalid_events, (MOST_POSITIONS,)):
         lines.append(f"invalid events, so the counts cannot be recomputed: {invalid:,}")
     else:
         try:
-            _fold(connection, folded)
-            lines += _count_differences(connection, folded)
+            _fold(ledger, folded)
+            lines += _count_differences(ledger, folded)
         except _DECODING_ERRORS as error:
             lines.append(f"the log cannot be decoded, so the counts cannot be recomputed: {error}")
     return Verification(displays, events, len(folded.cells), lines)
@@ -93,9 +108,9 @@ def _damage(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the table {name} has rows that were not written by slotwise, or lacks rows: its checksum differs"
 
 
-def _fold(connection: sqlite3.Connection, folded: Deltas) -> None:
+def _fold(ledger: SqlLedger, folded: Deltas) -> None:
     """Count the log."""
-    ledger, last = SqliteLedger(connection), 0
+    last = 0
     while chunk := ledger.load("WHERE number > ? ORDER BY number LIMIT ?", (last, CHUNK)):
         for display in chunk:
             totals = display.registers.totals()
@@ -104,12 +119,13 @@ def _fold(connection: sqlite3.Connection, folded: Deltas) -> None:
         last = chunk[-1].number
 
 
-def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[str]:
+def _count_differences(ledger: SqlLedger, folded: Deltas) -> list[str]:
+    connection = ledger.connection
     return [
         *_differences(
             "counts of page {}, epoch {}, item {}, segment {}, column {}",
             {key: tuple(change) for key, change in folded.cells.items() if any(change)},
-            _counts(connection),
+            _counts(ledger),
         ),
         *_differences(
             "displays of page {}, epoch {}",
@@ -126,16 +142,15 @@ def _count_differences(connection: sqlite3.Connection, folded: Deltas) -> list[s
     ]
 
 
-def _counts(connection: sqlite3.Connection) -> dict[Any, tuple[Any, ...]]:
+def _counts(ledger: SqlLedger) -> dict[Any, tuple[Any, ...]]:
     """The counts of the log, without those that an import has replaced, which are deleted later."""
-    ledger = SqliteLedger(connection)
     replaced, pages = set(ledger.unused_snapshots()), ledger.pages_of_snapshots()
-    rows = _rows(connection, "SELECT * FROM counts WHERE clicks <> 0 OR skips <> 0", 5)
+    rows = _rows(ledger.connection, "SELECT * FROM counts WHERE clicks <> 0 OR skips <> 0", 5)
     return {(pages.get(key[0], key[0]), *key[1:]): row for key, row in rows.items() if key[0] not in replaced}
 
 
 def _rates(
-    connection: sqlite3.Connection, table: str, kept_from: str, folded: Mapping[Any, list[int]]
+    connection: SqlConnection, table: str, kept_from: str, folded: Mapping[Any, list[int]]
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """The rates as the snapshot and the log say, and as the store has them, without those that are already deleted."""
     n_keys, time = len(KEYS[table]), KEYS[table].index("hour" if table == "rates" else "day")
@@ -151,7 +166,7 @@ def _rates(
     return said, has
 
 
-def _rows(connection: sqlite3.Connection, query: str, n_keys: int) -> dict[Any, tuple[Any, ...]]:
+def _rows(connection: SqlConnection, query: str, n_keys: int) -> dict[Any, tuple[Any, ...]]:
     return {tuple(row[:n_keys]): tuple(row[n_keys:]) for row in connection.execute(query)}
 
 
@@ -162,5 +177,5 @@ def _differences(what: str, folded: dict[Any, Any], stored: dict[Any, Any]) -> l
     return lines + ([f"and {len(keys) - len(listed):,} more"] if len(keys) > len(listed) else [])
 
 
-def _count(connection: sqlite3.Connection, query: str, arguments: Sequence[Any] = ()) -> int:
+def _count(connection: SqlConnection, query: str, arguments: Sequence[Any] = ()) -> int:
     return int(connection.execute(query, arguments).fetchone()[0])

@@ -8,7 +8,8 @@ import numpy as np
 from slotwise.arrange import EMPTY, NO_RULES, ItemRules, arrange_among
 from slotwise.service.ensembles.arrange_draw import DisplayRules
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
-from slotwise.service.ensembles.propensities import PickedDisplays, random_order
+from slotwise.service.ensembles.picked_displays import DrawnShares, PickedDisplays
+from slotwise.service.ensembles.propensities import random_order
 from slotwise.service.pages.display_constraints import Constraints
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import PageSpec
@@ -25,7 +26,7 @@ class _Arranged:
     def __init__(self, constraints: Constraints) -> None:
         self.constraints = constraints
         self.by_pick: dict[int, Arrangement] = {}
-        self.picked: PickedDisplays | None = None  # made if the page wants propensities
+        self.picked: PickedDisplays | DrawnShares | None = None  # made if the page wants propensities
 
 
 class DisplayChooser:
@@ -54,7 +55,8 @@ class DisplayChooser:
     def forget(self) -> None:
         """Call this when the ensemble, the items or the definition of the page have changed."""
         self._arranged: dict[tuple[str, int], _Arranged] = {}  # by layout and segment
-        self._picked: dict[tuple[object, ...], PickedDisplays] = {}  # by layout, segment and a request's constraints
+        # by layout, segment and the constraints of a request
+        self._picked: dict[tuple[object, ...], PickedDisplays | DrawnShares] = {}
 
     def choose(
         self, layout: Layout, segment: int, variant: str, constraints: Constraints, restricted: bool
@@ -81,17 +83,17 @@ class DisplayChooser:
     def _arrange(self, pick: int, layout: Layout, segment: int, constraints: Constraints, reason: str) -> Arrangement:
         """Arrange items as the pick says. The result is kept if all displays of this pick are equal."""
         learner, active, wanted = self._learner, self._items.active.last, self._spec.propensities
-        from_list = (constraints.of_page or wanted) and not learner.draws_items(segment, constraints.allowed, active)
         rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
-        picked = self._picked_displays(layout, segment, constraints, rules) if wanted and from_list else None
-        propensities = None
-        if picked is None:
-            learner.fill(pick, layout, segment, active, rules)
-        else:
+        picked = self._picked_displays(layout, segment, constraints, rules) if wanted else None
+        propensities: list[float] | None = None
+        if isinstance(picked, PickedDisplays):
             layout.display[:] = picked.displays[pick]
             propensities = picked.propensities(pick)
+        else:
+            learner.fill(pick, layout, segment, active, rules)
+            propensities = None if picked is None else picked.propensities(layout.display)
         arrangement = self._filled(layout, constraints, reason, propensities)
-        if constraints.of_page and from_list:
+        if constraints.of_page and not learner.draws_items(segment, constraints.allowed, active):
             self._kept_arrangements.add(self._arranged[layout.name, segment].by_pick, pick, arrangement)
         return arrangement
 
@@ -122,7 +124,7 @@ class DisplayChooser:
 
     def _picked_displays(
         self, layout: Layout, segment: int, constraints: Constraints, rules: DisplayRules
-    ) -> PickedDisplays:
+    ) -> PickedDisplays | DrawnShares:
         """All displays from which one is picked under these constraints. Those of the last few constraints are kept."""
         if constraints.of_page:
             arranged = self._arranged[layout.name, segment]

@@ -4,7 +4,8 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,12 +20,22 @@ from slotwise.service.ensembles.ensemble_refresher import Refresher
 from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
 from slotwise.service.history import DEV, Author, differing
 from slotwise.service.metrics import Metrics
+from slotwise.service.pages.changes_of_nodes import add_counts, redefine, set_items
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.page_checks import check_limits, most_items
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
+from slotwise.service.store.changes_elsewhere import (
+    BegunEpoch,
+    ChangedDefinition,
+    ChangedItems,
+    ChangedPage,
+    GroupElsewhere,
+    PurgedPage,
+    ReplacedCounts,
+)
 from slotwise.service.store.interface import (
     CountRows,
     DisplayChange,
@@ -35,6 +46,7 @@ from slotwise.service.store.interface import (
     Store,
     StoredItem,
     StoredPage,
+    Traffic,
     commit_and_apply,
 )
 from slotwise.service.templates.template_cache import TemplateCache
@@ -109,10 +121,12 @@ class PageCache:
         if self._seeded:
             await self._refresher.finish()
 
-    async def commit(self, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+    async def commit(
+        self, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: Traffic | None = None
+    ) -> ResultT:
         """Commit an operation that changes pages, then apply its result to memory."""
         await self.settle()  # so that no ensemble is made from some of its changes
-        return await commit_and_apply(self._store, operation, apply)
+        return await commit_and_apply(self._store, operation, apply, traffic)
 
     async def apply_pending(self) -> None:
         """Apply the changes of all pages to their counts. Housekeeping calls this."""
@@ -231,7 +245,9 @@ class PageCache:
 
     def _model(self, content: _PageContent) -> PageModel:
         page, items, counts, folded = content
-        return PageModel(page, items, counts, *self._shared_by_pages, folded)
+        model = PageModel(page, items, counts, *self._shared_by_pages, folded)
+        model.seen = counts.seen
+        return model
 
     def _publish(self, model: PageModel) -> PageModel:
         self._templates.add(model)
@@ -287,9 +303,57 @@ class PageCache:
             if load.number == page:
                 load.changes.append(change)
 
-    def _read(self, name: str) -> "asyncio.Future[tuple[StoredPage, _PageContent | None] | None]":
+    async def _read(self, name: str) -> "tuple[StoredPage, _PageContent | None] | None":
+        """A page, and its content if it is read at once."""
         now = self._clock()
-        return self._store.do(lambda ledger: _begin_load(ledger, name, now))
+        if not self._store.is_shared:
+            return await self._store.do(lambda ledger: _begin_load(ledger, name, now))
+        page = await self._store.read(lambda ledger: ledger.page(name))  # the other nodes need not wait
+        if page is None or page.archived:
+            return None
+        if page.body.spec.epochs_since(page.epoch_began, now)[0] > 0:
+            await self._store.do(lambda ledger: _begin_load(ledger, name, now))
+        return page, None  # a reader sees all tables at one moment, a group of a shared store does not
+
+    # changes on other nodes
+
+    def follow(self, groups: Sequence[GroupElsewhere], forget: Callable[[int], None]) -> None:
+        """Apply what other nodes have committed. `forget` is called with the number of a page that was deleted.
+
+        Definitions come first, in their order. Counts can be added in any order.
+        """
+        for group in groups:
+            for definition in group.definitions:
+                self._follow_definition(definition, group, forget)
+        for group in groups:
+            for counts in group.counts:
+                self._apply(counts.page, _unless_seen(group, partial(add_counts, counts)))
+
+    def _follow_definition(
+        self, changed: ChangedDefinition, group: GroupElsewhere, forget: Callable[[int], None]
+    ) -> None:
+        if isinstance(changed, ChangedItems):
+            self._apply(changed.page, _unless_seen(group, partial(set_items, changed)))
+        elif isinstance(changed, BegunEpoch):
+            self._apply(changed.page, lambda model: model.begin_epoch(changed.epoch, changed.began))
+        elif isinstance(changed, ChangedPage):
+            page = changed.page
+            model = self._by_number.get(page.number)
+            if model is None or page.archived or not redefine(changed, model):
+                self.evict(page.name)
+            for load in self._loads.values():
+                load.is_stale = load.is_stale or load.number == page.number
+            self._templates.pages_changed(_changed_template_names(changed))
+        elif isinstance(changed, ReplacedCounts | PurgedPage):
+            model = self._by_number.get(changed.page)
+            if model is not None:
+                self.evict(model.page.name)
+                if model.template is not None:
+                    self._templates.pages_changed({model.template.name})
+            for load in self._loads.values():
+                load.is_stale = load.is_stale or load.number == changed.page
+            if isinstance(changed, PurgedPage):
+                forget(changed.page)
 
     # changes
 
@@ -544,6 +608,16 @@ class PageCache:
             self._apply(number, lambda current: current.begin_epoch(epoch, began))
 
         await self.commit(lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
+
+
+def _unless_seen(group: GroupElsewhere, change: PageChange) -> PageChange:
+    """The change, unless the page was loaded after the group."""
+    return lambda model: None if group.number <= model.seen.get(group.node, 0) else change(model)
+
+
+def _changed_template_names(changed: ChangedPage) -> set[str]:
+    joined = None if changed.page.archived else changed.page.body.spec.template
+    return {name for name in (changed.left, joined) if name is not None} if changed.left != joined else set()
 
 
 def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:

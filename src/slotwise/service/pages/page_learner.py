@@ -9,13 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slotwise.arrange import ItemRules
+from slotwise.arrange import EMPTY, ItemRules
 from slotwise.checks import Floats, Ints
 from slotwise.inference.sampling.draw_budget import DRAWS
+from slotwise.inference.sampling.ensemble_draws import Float32s
 from slotwise.jit import direct
 from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
 from slotwise.policies._policy_module import find, learns, make_params, serving_params
-from slotwise.service.ensembles.arrange_draw import DisplayPlace, DisplayRules, ExtraItems, arrange_draw, arrange_draws
+from slotwise.service.ensembles.arrange_draw import (
+    DisplayPlace,
+    DisplayRules,
+    ExtraItems,
+    Int32s,
+    arrange_draw,
+    arrange_draws,
+)
 from slotwise.service.ensembles.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.ensembles.largest_draws import load_quantiles
 from slotwise.service.ensembles.page_ensemble import (
@@ -25,7 +33,13 @@ from slotwise.service.ensembles.page_ensemble import (
     from_draws,
     from_point_estimates,
 )
-from slotwise.service.ensembles.propensities import PickedDisplays
+from slotwise.service.ensembles.picked_displays import (
+    UNKNOWN_SHARES,
+    DrawnDisplays,
+    DrawnShares,
+    PickedDisplays,
+    with_items_without_row,
+)
 from slotwise.service.ensembles.unshown_items import NO_EXTRA_ITEMS, UnshownItems
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.fading import weight
@@ -143,8 +157,12 @@ class PageLearner:
 
     def picked_displays(
         self, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules
-    ) -> PickedDisplays:
-        """The displays of all picks, with the probability of each. Not for displays for which `draws_items`."""
+    ) -> PickedDisplays | DrawnShares:
+        """The displays of all picks, with the probability of each, or only the shares of items if `draws_items`."""
+        any_free = EMPTY in rules.pins
+        n_without_row = self._unshown.n_exchangeable(segment, active, rules) if any_free else 0
+        if n_without_row is None:
+            return UNKNOWN_SHARES
         ensemble, n_draws = self._ensemble, len(self._ensemble.beta)
         chances = np.full(n_draws, 1.0 / n_draws)
         plan = ensemble.plans.get((segment, layout.name))
@@ -152,9 +170,20 @@ class PageLearner:
             from_draws = np.array(plan.draw_chances)
             planned = np.diff([0.0, *plan.until[:-1], 1.0]) * (1.0 - from_draws.mean())
             chances = np.concatenate([chances * from_draws, planned])
+        if n_without_row and chances.size > n_draws:
+            return UNKNOWN_SHARES
         displays = np.empty((chances.size, layout.display.size), np.int64)
         place = DisplayPlace(segment, ensemble.rows, layout.columns)
         arrange_draws(ensemble.scores, NO_EXTRA_ITEMS, place, rules, displays[:n_draws])
+        if n_without_row:
+            drawn = DrawnDisplays(
+                displays,
+                _thetas_of(displays, ensemble.scores.theta, ensemble.rows[segment]),
+                ensemble.scores.kappa[:, layout.columns].astype(float),
+                ensemble.beta,
+                chances,
+            )
+            return with_items_without_row(drawn, n_without_row, rules.pins)
         for pick in range(n_draws, chances.size):
             self.fill(pick, layout, segment, active, rules)
             displays[pick] = layout.display
@@ -349,6 +378,16 @@ def _indices(wanted: Ints, known: Ints) -> Ints:
     """The index of each wanted number in the known ones, which are in increasing order, or -1."""
     indices = np.minimum(np.searchsorted(known, wanted), known.size - 1)
     return np.where(known[indices] == wanted, indices, -1)
+
+
+def _thetas_of(displays: Ints, theta: Float32s, rows: Int32s) -> Floats:
+    """The thetas of displayed items in each draw, or 0 where there is no item, or none with a row."""
+    found = np.zeros(displays.shape)
+    draws, positions = np.nonzero((displays != EMPTY) & (displays < rows.size))
+    row = rows[displays[draws, positions]]
+    draws, positions, row = draws[row >= 0], positions[row >= 0], row[row >= 0]
+    found[draws, positions] = theta[draws, row]
+    return found
 
 
 def _prior_counts(specs: Sequence[ItemSpec]) -> Floats:

@@ -1,6 +1,6 @@
 """A page in memory: its items, what it learns, and the displays that it chooses."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
@@ -56,6 +56,7 @@ class PageModel:
         self._items = PageItems(items)
         self.names, self.specs, self.items = self._items.names, self._items.specs, self._items.numbers
         self.revision = counts.revision
+        self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._define(page)
         self._learner = PageLearner(page.body, self.specs, self._constraints.rules, counts, rng, folded)
         kept = ArrangementCache() if arrangements is None else arrangements

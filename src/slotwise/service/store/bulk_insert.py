@@ -5,13 +5,20 @@ One statement for many rows waits only once, and runs in parallel with the loop.
 """
 
 from collections.abc import Sequence
-from sqlite3 import Connection
 from typing import Any
+
+from slotwise.service.store.sql_connection import SqlConnection
 
 _CHUNK_SIZES = tuple(2**k for k in reversed(range(11)))  # few statements to run, and few to compile, for any number
 
 
-def insert(connection: Connection, table: str, rows: Sequence[Sequence[Any]], on_conflict: str = "") -> list[Any]:
+def add_on_conflict(table: str, keys: Sequence[str], sums: Sequence[str]) -> str:
+    """The clause with which rows whose keys are in the table already are added to those."""
+    added = ", ".join(f"{column} = {table}.{column} + excluded.{column}" for column in sums)
+    return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {added}"
+
+
+def insert(connection: SqlConnection, table: str, rows: Sequence[Sequence[Any]], on_conflict: str = "") -> list[Any]:
     """Run `INSERT INTO table VALUES rows on_conflict`. Returns what a RETURNING clause in `on_conflict` returns."""
     done, returned = 0, []
     for size in _CHUNK_SIZES:
@@ -20,6 +27,8 @@ def insert(connection: Connection, table: str, rows: Sequence[Sequence[Any]], on
             marks = "(" + ", ".join("?" * len(chunk[0])) + ")"
             values = [value for row in chunk for value in row]
             statement = f"INSERT INTO {table} VALUES {', '.join([marks] * size)} {on_conflict}"
-            returned += connection.execute(statement, values).fetchall()
+            inserted = connection.execute(statement, values)
+            if "RETURNING" in on_conflict:
+                returned += inserted.fetchall()
             done += size
     return returned

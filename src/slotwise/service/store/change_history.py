@@ -1,4 +1,4 @@
-"""The history of the pages and of the store itself, in the SQLite store."""
+"""The history of the pages and of the store itself, in a store."""
 
 from typing import Any
 

@@ -4,7 +4,6 @@ The checksum of a table is the sum of the hashes of its rows. So a group that ad
 checksums find damage and edits by hand. They do not stop an attacker, who can write new checksums too.
 """
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
+
+from slotwise.service.store.sql_connection import Rows, SqlConnection
 
 MODULUS = 1 << 61  # the sum of two checksums is still an integer for SQLite
 DISPLAY = (
@@ -21,20 +22,20 @@ DISPLAY = (
 QUERIES = {  # what is checked: counts, epochs and rates are not listed, because `verify` computes them from the others
     "meta": "SELECT key, value FROM meta WHERE key <> 'heartbeat'",
     "pages": "SELECT page, name, version, archived, body, epoch, epoch_began, counted_from, base_epoch, base_displays, "
-    "rates_from, unit_secret, allocation, imported_epoch FROM pages WHERE 1",
-    "revisions": "SELECT page, revision FROM pages WHERE 1",
-    "items": "SELECT page, number, name, body, version FROM items WHERE 1",
-    "displays": f"SELECT {DISPLAY} FROM displays WHERE 1",
+    "rates_from, unit_secret, allocation, imported_epoch FROM pages WHERE 1 = 1",
+    "revisions": "SELECT page, revision FROM pages WHERE 1 = 1",
+    "items": "SELECT page, number, name, body, version FROM items WHERE 1 = 1",
+    "displays": f"SELECT {DISPLAY} FROM displays WHERE 1 = 1",
     "last_number": "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'displays'",
-    "events": "SELECT display, kind, entry, accepted, received FROM events WHERE 1",
-    "event_ids": "SELECT id, display, kind, entry FROM event_ids WHERE 1",
-    "base": 'SELECT page, item, segment, "column", clicks, skips, epoch FROM base WHERE 1',
-    "base_rates": "SELECT page, hour, variant, displays, shown, clicks FROM base_rates WHERE 1",
+    "events": "SELECT display, kind, entry, accepted, received FROM events WHERE 1 = 1",
+    "event_ids": "SELECT id, display, kind, entry FROM event_ids WHERE 1 = 1",
+    "base": 'SELECT page, item, segment, "column", clicks, skips, epoch FROM base WHERE 1 = 1',
+    "base_rates": "SELECT page, hour, variant, displays, shown, clicks FROM base_rates WHERE 1 = 1",
     "base_daily_rates": "SELECT page, day, allocation, variant, bucket, displays, clicks, value FROM base_daily_rates "
-    "WHERE 1",
-    "history": "SELECT page, number, time, key, name, action, subject, before, after FROM history WHERE 1",
+    "WHERE 1 = 1",
+    "history": "SELECT page, number, time, key, name, action, subject, before, after FROM history WHERE 1 = 1",
     "keys": "SELECT id, digest, name, scopes, pages, origins, rate, created, expires, revoked, last_used FROM keys "
-    "WHERE 1",
+    "WHERE 1 = 1",
 }
 _encode = msgspec.msgpack.Encoder().encode
 _MOST_VALUES = 500  # in one list of a statement
@@ -43,7 +44,7 @@ _MOST_VALUES = 500  # in one list of a statement
 class Checksums:
     """Collects the changes of the checksums in one transaction. `write` adds them to the table."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
         self._changes: dict[str, int] = defaultdict(int)
 
@@ -58,7 +59,7 @@ class Checksums:
         """Note rows that were changed, as they were and as they are."""
         self._changes[name] += sum(map(hash_of, after)) - sum(map(hash_of, before))
 
-    def remove(self, name: str, where: str = "1", arguments: Sequence[Any] = ()) -> None:
+    def remove(self, name: str, where: str = "1 = 1", arguments: Sequence[Any] = ()) -> None:
         """Note rows that will be deleted. Call this before the deletion."""
         self._changes[name] -= sum(map(hash_of, self._select(name, where, arguments)))
 
@@ -84,7 +85,7 @@ class Checksums:
             self._connection.executemany(statement, rows)
         self.clear()
 
-    def _select(self, name: str, where: str, arguments: Sequence[Any]) -> sqlite3.Cursor:
+    def _select(self, name: str, where: str, arguments: Sequence[Any]) -> Rows:
         return self._connection.execute(f"{QUERIES[name]} AND {where}", arguments)
 
 
@@ -93,12 +94,12 @@ def hash_of(row: Sequence[Any]) -> int:
     return int.from_bytes(blake2b(_encode(row), digest_size=8).digest(), "big") % MODULUS
 
 
-def compute_checksum(connection: sqlite3.Connection, name: str) -> int:
+def compute_checksum(connection: SqlConnection, name: str) -> int:
     """The checksum of the rows that are in the store now."""
     return sum(map(hash_of, connection.execute(QUERIES[name]))) % MODULUS
 
 
-def rebuild_checksums(connection: sqlite3.Connection) -> None:
+def rebuild_checksums(connection: SqlConnection) -> None:
     """Compute all checksums. Migrations call this, because they change the tables without a ledger."""
     rows = [(name, compute_checksum(connection, name)) for name in QUERIES]
     connection.executemany("INSERT OR REPLACE INTO checksums VALUES (?, ?)", rows)

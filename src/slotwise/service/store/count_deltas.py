@@ -2,14 +2,17 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from sqlite3 import Connection
 
 from slotwise.service.registers import EntryChange
-from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.bulk_insert import add_on_conflict, insert
 from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
 from slotwise.service.store.rate_deltas import HOUR, VALUES, RateDeltas
+from slotwise.service.store.sql_connection import SqlConnection
 
+COUNT_KEYS, COUNT_SUMS = ("page", "epoch", "item", "segment", '"column"'), ("clicks", "skips")
+ADD_COUNTS = add_on_conflict("counts", COUNT_KEYS, COUNT_SUMS)
+_ADD_DISPLAYS = add_on_conflict("epochs", ("page", "epoch"), ("displays",))
 CellKey = tuple[int, int, int, int, int]  # page, epoch, item, segment, column
 
 
@@ -64,7 +67,7 @@ class Deltas:
         if rated:
             self.rates.change(display, displays, shown, clicked, value)
 
-    def write(self, connection: Connection, checksums: Checksums, number_of: Callable[[int], int]) -> None:
+    def write(self, connection: SqlConnection, checksums: Checksums, number_of: Callable[[int], int]) -> None:
         """Add the sums to the tables, and increase the revision of every page whose counts changed.
 
         `number_of` is the number that the counts of a page have.
@@ -77,13 +80,13 @@ class Deltas:
             connection,
             "counts",
             [(number_of(page), *key, *change) for (page, *key), change in self.cells.items() if change != [0, 0]],
-            "ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks, skips = skips + excluded.skips",
+            ADD_COUNTS,
         )
         insert(
             connection,
             "epochs",
             [(*key, change) for key, change in self.epochs.items()],
-            "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays",
+            _ADD_DISPLAYS,
         )
         pages = {page for page, _ in self.epochs}
         marks = ", ".join("?" * len(pages))

@@ -1,5 +1,6 @@
-"""The definitions in the SQLite store: pages, their items, and the secrets that sign tokens."""
+"""The definitions in a store: pages, their items, and the secrets that sign tokens."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from secrets import token_bytes
@@ -18,16 +19,21 @@ _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
+SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
 class Definitions(ChangeHistory):
     """The operations of a ledger that do not depend on traffic. `Ledger` describes them."""
 
+    _TEMPLATE = TEMPLATE
+
     def page(self, name: str) -> StoredPage | None:
         return next(self._pages("WHERE name = ?", name), None)
 
     def template_page(self, template: str, other_than: str) -> StoredPage | None:
-        return next(self._pages(f"WHERE {TEMPLATE} = ? AND NOT archived AND name <> ?", template, other_than), None)
+        return next(
+            self._pages(f"WHERE {self._TEMPLATE} = ? AND archived = 0 AND name <> ?", template, other_than), None
+        )
 
     def _pages(self, where: str, *values: str) -> Iterator[StoredPage]:
         columns = "page, name, version, archived, epoch, epoch_began, body, allocation, unit_secret"
@@ -37,7 +43,7 @@ class Definitions(ChangeHistory):
             yield StoredPage(number, name, version, bool(archived), epoch, began, decode_body(body), *units)
 
     def page_names(self) -> list[str]:
-        return [name for (name,) in self._run("SELECT name FROM pages WHERE NOT archived ORDER BY name")]
+        return [name for (name,) in self._run("SELECT name FROM pages WHERE archived = 0 ORDER BY name")]
 
     def save_page(
         self, name: str, body: PageBody, expected: int | None, now: float, archived: bool = False
@@ -53,10 +59,10 @@ class Definitions(ChangeHistory):
         with self._changing_page("name = ?", (name,)):
             self._run(
                 "INSERT INTO pages (name, version, archived, body, epoch_began, allocation, unit_secret) "
-                "VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET version = version + 1, "
+                "VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET version = pages.version + 1, "
                 "archived = excluded.archived, body = excluded.body, epoch_began = excluded.epoch_began, "
                 "allocation = excluded.allocation",
-                (name, archived, text, began, allocation, token_bytes(UNIT_SECRET_BYTES)),
+                (name, int(archived), text, began, allocation, token_bytes(UNIT_SECRET_BYTES)),
             )
         saved = self.page(name)
         assert saved is not None
@@ -85,7 +91,8 @@ class Definitions(ChangeHistory):
     ) -> list[tuple[int, bool] | None]:
         numbers = {name: number for number, name in self._run("SELECT number, name FROM items WHERE page = ?", (page,))}
         results: list[tuple[int, bool] | None] = []
-        rows = []
+        batches: list[list[tuple[object, ...]]] = [[]]  # an item is at most once in each, because a statement
+        seen: Counter[str] = Counter()  # of PostgreSQL cannot change a row twice
         for name, spec in items:
             is_new = name not in numbers
             if is_new and len(numbers) >= most:
@@ -93,12 +100,19 @@ class Definitions(ChangeHistory):
                 continue
             number = numbers.setdefault(name, len(numbers))
             results.append((number, is_new))
-            rows.append((page, number, name, _encode(spec).decode(), 1))
-        update = "ON CONFLICT DO UPDATE SET version = version + (body <> excluded.body), body = excluded.body"
+            if seen[name] == len(batches):
+                batches.append([])
+            batches[seen[name]].append((page, number, name, _encode(spec).decode(), 1))
+            seen[name] += 1
+        update = (
+            "ON CONFLICT (page, number) DO UPDATE SET body = excluded.body, "
+            "version = items.version + CASE WHEN items.body <> excluded.body THEN 1 ELSE 0 END"
+        )
         names = dict(items)  # without repetitions
         marks = ", ".join("?" * len(names))
         with self._checksums.changing("items", f"page = ? AND name IN ({marks})", (page, *names)):
-            insert(self._connection, "items", rows, update)
+            for rows in batches:
+                insert(self._connection, "items", rows, update)
         return results
 
     def secrets(self) -> list[tuple[float, str]]:
@@ -107,7 +121,7 @@ class Definitions(ChangeHistory):
 
     def save_secrets(self, secrets: list[tuple[float, str]]) -> None:
         with self._checksums.changing("meta", "key = 'secrets'"):
-            self._run("INSERT OR REPLACE INTO meta VALUES ('secrets', ?)", (_encode(secrets).decode(),))
+            self._run(SAVE_META, ("secrets", _encode(secrets).decode()))
 
     @contextmanager
     def _changing_page(self, where: str, arguments: Sequence[object]) -> Iterator[None]:

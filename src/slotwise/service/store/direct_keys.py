@@ -12,16 +12,39 @@ from pathlib import Path
 from typing import TypeVar
 
 from slotwise.checks import BadInput
+from slotwise.extras import require
 from slotwise.service.store.change_history import ChangeHistory
 from slotwise.service.store.file_lock import StoreInUse, check_file
 from slotwise.service.store.interface import KeyLedger
 from slotwise.service.store.migrations import check_current, check_ours
-from slotwise.service.store.sqlite import SqliteStore, connect_to_read
+from slotwise.service.store.open_store import is_postgres
+from slotwise.service.store.sqlite import SqliteStore, connect_to_read, path_of
 
 _HEADER_BYTES, _MAGIC, _WRITE_VERSION, _WAL, _USER_VERSION = 64, b"SQLite format 3\0", 18, 2, slice(60, 64)
 _RETRY_SECONDS = 0.05
 BUSY_SECONDS = 30.0  # how long to wait for a transaction of the service or of another command
 KeyResult = TypeVar("KeyResult")
+
+
+def create_any_store(store: Path | str) -> None:
+    """Create a store, given by the path of a SQLite file or by its address, unless there is one."""
+    if isinstance(store, Path) or not is_postgres(store):
+        create_store(store if isinstance(store, Path) else path_of(store))
+        return
+    require("postgres", "a PostgreSQL store")
+    from slotwise.service.store.postgres import create_postgres
+
+    create_postgres(store)
+
+
+def change_any_keys(store: Path | str, operation: Callable[[KeyLedger], KeyResult]) -> KeyResult:
+    """Run an operation in a transaction of its own, on any store."""
+    if isinstance(store, Path) or not is_postgres(store):
+        return change_keys(store if isinstance(store, Path) else path_of(store), operation)
+    require("postgres", "a PostgreSQL store")
+    from slotwise.service.store.postgres import change_postgres
+
+    return change_postgres(store, operation)
 
 
 def create_store(path: Path) -> None:

@@ -1,6 +1,5 @@
-"""The log in the SQLite store: displays, their events, and how both change the counts."""
+"""The log of a store: displays, their events, and how both change the counts."""
 
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any
@@ -23,13 +22,17 @@ from slotwise.service.store.interface import (
     RecordedEvents,
 )
 from slotwise.service.store.snapshot_table import SnapshotTable
+from slotwise.service.store.sql_connection import SqlConnection
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
 IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard
 _entries = msgspec.json.Decoder(list[DisplayEntry])
 _encode = msgspec.json.Encoder().encode
 _EventRow = tuple[int, int, int, int, float]  # display, kind, entry, accepted, received
-_REPEATED = "ON CONFLICT DO UPDATE SET accepted = max(accepted, excluded.accepted), received = excluded.received"
+_REPEATED = (
+    "ON CONFLICT (display, kind, entry) DO UPDATE SET received = excluded.received, "
+    "accepted = CASE WHEN events.accepted > excluded.accepted THEN events.accepted ELSE excluded.accepted END"
+)
 _TOO_MANY_IDS = "too many event ids for this display; repeat the event with the id it had first"
 
 
@@ -43,10 +46,13 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
 class DisplayLog(SnapshotTable):
     """The operations of a ledger on displays and events. `Ledger` describes them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    _SINCE = "number"  # the column of displays that is compared with `counted_from` of the page
+
+    def __init__(self, connection: SqlConnection) -> None:
         super().__init__(connection)
         self._cached: OrderedDict[str, Display] = OrderedDict()
         self._deltas = Deltas()
+        self._leaving = self._deltas  # of displays that leave the log for the snapshot
         self.forget()
 
     def forget(self) -> None:
@@ -56,19 +62,15 @@ class DisplayLog(SnapshotTable):
         self._deltas.clear()
         self._checksums.clear()
         self._dropped: list[Display] = []
-        self._last: int | None = None
-
-    def _last_number(self) -> int:
-        """The highest number that was ever assigned to a display. Numbers follow the order of the commits."""
-        if self._last is None:
-            row = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'displays'").fetchone()
-            self._last = row[0] if row else 0
-        return self._last
 
     def flush(self) -> None:
         """Write the changes of counts and checksums that were summed so far."""
         self._deltas.write(self._connection, self._checksums, self._snapshot_of)
         self._checksums.write()
+
+    def _insert_displays(self, displays: list[Display]) -> list[Display]:
+        """Number displays and add them to the table. Returns those whose ids were not in the table."""
+        raise NotImplementedError
 
     def add(self, displays: list[Display]) -> None:
         """Add displays to the log. Count those whose page counts displays when they are issued.
@@ -76,30 +78,25 @@ class DisplayLog(SnapshotTable):
         If the log already has a display with the same id, the new display is dropped. This can happen if the caller's
         cache has evicted the older display.
         """
-        first = self._last_number() + 1
-        for number, display in enumerate(displays, first):
-            display.number = number
+        for display in displays:
             if display.registers.any_accepted:  # from a group that was rolled back and is tried again
                 display.registers = Registers(display.registers.size, display.registers.counting)
-        rows = [_row(display) for display in displays]
-        before = self._connection.total_changes
-        insert(
-            self._connection,
-            f"displays ({DISPLAY})",
-            rows,
-            "ON CONFLICT (id) DO NOTHING",
-        )
-        if self._connection.total_changes - before < len(displays):
-            added = {number for (number,) in self._run("SELECT number FROM displays WHERE number >= ?", (first,))}
-            self._dropped += [display for display in displays if display.number not in added]
-            displays = [display for display in displays if display.number in added]
-            rows = [row for row in rows if row[0] in added]
-        self._checksums.add("displays", rows)
-        self._last = None  # SQLite may have counted the numbers of dropped displays too
-        self._checksums.replace("last_number", [(first - 1,)], [(self._last_number(),)])
-        for display in displays:
+        added = self._insert_displays(displays)
+        if len(added) < len(displays):
+            kept = {id(display) for display in added}
+            self._dropped += [display for display in displays if id(display) not in kept]
+        for display in added:
             self._cache(display)
-        self._deltas.issue([display for display in displays if display.registers.count_at_once])
+        self._deltas.issue([display for display in added if display.registers.count_at_once])
+
+    def issue(self, display: Display) -> Display:
+        self.add([display])
+        if not self._dropped or self._dropped[-1] is not display:
+            return display
+        self._dropped.pop()
+        winner = self.display(display.id)
+        assert winner is not None
+        return winner
 
     def take_dropped(self) -> list[Display]:
         """The displays that `add` has dropped since the last call of this method."""
@@ -191,16 +188,13 @@ class DisplayLog(SnapshotTable):
 
     def load(self, where: str, arguments: tuple[object, ...]) -> list[Display]:
         """Load displays from the tables, and recompute their registers from the log."""
-        rows = self._run(f"SELECT {DISPLAY} FROM displays {where}", arguments)
+        counted = f"{self._SINCE} >= (SELECT counted_from FROM pages WHERE pages.page = displays.page)"
+        rows = self._run(f"SELECT {DISPLAY}, {counted} FROM displays {where}", arguments)
         displays = {row[0]: _display(row) for row in rows}
         if not displays:
             return []
-        counted_from = dict(self._run("SELECT page, counted_from FROM pages WHERE counted_from > 0"))
-        for display in displays.values():
-            if display.number < counted_from.get(display.page, 0):
-                display.counted = False
         marks = ", ".join("?" * len(displays))
-        events = f"SELECT display, kind, entry FROM events WHERE accepted AND display IN ({marks})"
+        events = f"SELECT display, kind, entry FROM events WHERE accepted = 1 AND display IN ({marks})"
         for number, kind, entry in self._run(events, list(displays)):
             displays[number].registers.apply(EventKind(kind), entry, True)
         return list(displays.values())
@@ -223,7 +217,8 @@ class DisplayLog(SnapshotTable):
             self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", rows)
 
 
-def _row(display: Display) -> tuple[object, ...]:
+def display_row(display: Display) -> tuple[object, ...]:
+    """The values of the columns `DISPLAY`."""
     return (
         display.number,
         display.id,
@@ -254,10 +249,11 @@ def _logged_entries(display: Display) -> str:
 
 
 def _display(row: tuple[Any, ...]) -> Display:
-    number, *fields, allocation, bucket, counting, text = row
+    number, *fields, allocation, bucket, counting, text, counted = row
     entries = _entries.decode(text)
     display = Display(*fields, Registers(len(entries), Counting(counting)), entries, number)  # type: ignore[call-arg]
     display.allocation, display.bucket = allocation, bucket
+    display.counted = counted != 0  # NULL if the page is missing, which `verify` reports
     return display
 
 

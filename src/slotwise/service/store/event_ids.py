@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection
-from sqlite3 import Connection, Cursor
 
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
+from slotwise.service.store.sql_connection import Rows, SqlConnection
 
 EventKey = tuple[int, int, int]  # the display's number, the kind of the event, and its entry or -1
 
@@ -14,7 +14,9 @@ EventKey = tuple[int, int, int]  # the display's number, the kind of the event, 
 class EventIds:
     """The ids in one batch of events. One statement looks them up. `write` stores the new ids."""
 
-    def __init__(self, connection: Connection, checksums: Checksums, events: list[tuple[str | None, Display]]) -> None:
+    def __init__(
+        self, connection: SqlConnection, checksums: Checksums, events: list[tuple[str | None, Display]]
+    ) -> None:
         self._connection, self._checksums = connection, checksums
         known = [(id, display.number) for id, display in events if id is not None]
         self._displays = {display for _, display in known}
@@ -56,6 +58,6 @@ class EventIds:
             self._ids_per_display.update(number for number, _, _ in self._new.values())
         return self._ids_per_display[display]
 
-    def _select(self, columns: str, where: str, among: Collection[str | int]) -> Cursor:
+    def _select(self, columns: str, where: str, among: Collection[str | int]) -> Rows:
         marks = ", ".join("?" * len(among))
         return self._connection.execute(f"SELECT {columns} FROM event_ids WHERE {where} IN ({marks})", list(among))

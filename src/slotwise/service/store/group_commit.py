@@ -5,7 +5,7 @@ Callers get their results only after the commit.
 
 import asyncio
 import queue
-import sqlite3
+import random
 import threading
 import time
 from collections import deque
@@ -15,27 +15,30 @@ from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
-from slotwise.service.store.interface import Display, Operation, Reader, ResultT, StoreCallbacks
-from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.interface import Display, Event, Ledger, Operation, Reader, ResultT, StoreCallbacks, Traffic
+from slotwise.service.store.transactions import Committed, Failure, GroupLedger, Transactions
 
 MOST_IN_GROUP = 2_000
 LINGER_SECONDS = 0.1  # displays are collected this long, because no caller waits for them and waking the thread is slow
 PROBE_SECONDS = 0.5  # the time after which a store that failed is tried again
 MOST_WAITING = 50_000
+REPEAT_AFTER = (0.001, 0.01)  # seconds, at random: nodes that conflict should not repeat at the same time
 _BUSY = "another process is writing to the store; nothing was recorded: try again"
 
 Complete = Callable[[Any, Exception | None], None]  # called with the result of an operation, or with its exception
 
 
 class _WaitingOperation(NamedTuple):
-    operation: Callable[[SqliteLedger], Any]
+    operation: Callable[[Ledger], Any]
     complete: Complete
+    traffic: Traffic | None
 
 
 class _WaitingReader(NamedTuple):
     complete: Complete
 
 
+_PROBE = _WaitingOperation(lambda ledger: ledger.check_writable(), lambda _, __: None, Traffic())
 _Waiting = Display | _WaitingOperation | _WaitingReader
 
 
@@ -53,17 +56,12 @@ class GroupCommit:
     All callbacks and completions run on the event loop, in the order of the groups.
     """
 
-    def __init__(
-        self,
-        open_ledger: Callable[[], tuple[sqlite3.Connection, SqliteLedger]],
-        open_reader: Callable[[], Reader],
-        callbacks: StoreCallbacks,
-    ) -> None:
+    def __init__(self, transactions: Transactions, callbacks: StoreCallbacks) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Waiting] = deque()
         self._wake = threading.Event()  # set at once for an operation, and after LINGER_SECONDS for displays
         self._timer: asyncio.TimerHandle | None = None
-        self._open_ledger, self._open_reader, self._callbacks = open_ledger, open_reader, callbacks
+        self._transactions, self._callbacks = transactions, callbacks
         self._down, self._closing, self._probe_at = False, False, 0.0
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
@@ -81,7 +79,7 @@ class GroupCommit:
         if self._timer is None:
             self._timer = self._loop.call_later(LINGER_SECONDS, self._wake_writer)
 
-    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
+    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
         future: asyncio.Future[ResultT] = self._loop.create_future()
 
         def complete(result: ResultT, error: Exception | None) -> None:
@@ -92,7 +90,7 @@ class GroupCommit:
             else:
                 future.set_exception(error)
 
-        self._append(_WaitingOperation(operation, complete))
+        self._append(_WaitingOperation(operation, complete, traffic))
         return future
 
     def begin_read(self) -> "asyncio.Future[Reader]":
@@ -132,35 +130,54 @@ class GroupCommit:
 
     def _run(self) -> None:
         try:
-            self._connection, self._ledger = self._open_ledger()
+            self._transactions.open()
         except Exception as error:
             self._opened.put(error)
             return
         self._opened.put(None)
         try:
             while not self._closing or self._waiting:
+                due = True
                 if not self._closing:  # displays that arrived during a commit wait for their timer
-                    self._wake.wait(PROBE_SECONDS if self._down else None)
+                    due = self._wake.wait(PROBE_SECONDS if self._down else self._transactions.refresh_seconds)
                 self._wake.clear()
                 group = self._take_group()
                 if group:
                     self._commit(group)
+                elif not due and not self._down:
+                    self._refresh()
                 self._open_readers()
                 if self._down and time.monotonic() >= self._probe_at:
                     self._probe_at = time.monotonic() + PROBE_SECONDS
-                    self._commit([_WaitingOperation(SqliteLedger.check_writable, lambda _, __: None)])
+                    self._commit([_PROBE])
         finally:
-            self._connection.close()
+            self._transactions.close()
 
     def _take_group(self) -> list[Display | _WaitingOperation]:
-        """The next displays and operations. A group ends before a reader, so that the reader sees all of it."""
+        """The next displays and operations. A group ends before a reader, so that the reader sees all of it.
+
+        If nodes share the store, displays and operations of traffic are in other groups than the other operations.
+        """
+        splits = self._transactions.is_shared
         group: list[Display | _WaitingOperation] = []
         while self._waiting and not isinstance(self._waiting[0], _WaitingReader):
-            if len(group) == MOST_IN_GROUP:
+            differs = splits and group and _is_traffic(group[0]) != _is_traffic(self._waiting[0])
+            if len(group) == MOST_IN_GROUP or differs:
                 self._wake.set()  # there may be more
                 break
             group.append(self._waiting.popleft())  # type: ignore[arg-type]
         return group
+
+    def _refresh(self) -> None:
+        try:
+            elsewhere = self._transactions.refresh()
+        except Exception as error:
+            self._transactions.roll_back()
+            if self._transactions.failure_of(error) is Failure.STORE:
+                self._mark_down(error)
+            return  # otherwise the next group or the next refresh tries again
+        if elsewhere is not None:
+            self._call_on_loop(lambda: self._callbacks.elsewhere(elsewhere))
 
     def _open_readers(self) -> None:
         """Open the readers that are next in the queue. What comes after them is for another group."""
@@ -169,47 +186,75 @@ class GroupCommit:
             assert isinstance(waiting, _WaitingReader)
             self._wake.set()
             try:
-                opened = _Completion(waiting.complete, self._open_reader(), None)
-            except sqlite3.Error as error:  # the writer may work all the same
+                opened = _Completion(waiting.complete, self._transactions.open_reader(), None)
+            except Exception as error:  # the writer may work all the same
                 opened = _Completion(waiting.complete, None, _as_store_down(error))
             self._call_on_loop(lambda opened=opened: _complete([opened]))  # type: ignore[misc]
 
     def _commit(self, group: list[Display | _WaitingOperation]) -> None:
-        began, changes = time.perf_counter(), self._connection.total_changes
+        began = time.perf_counter()
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            completions = self._apply(group)
-            self._ledger.flush()
-            self._connection.execute("COMMIT")
+            completions, committed = self._repeat(group)
         except Exception as error:
-            self._roll_back()
-            if _is_busy(error) and not self._closing:
+            failure = self._transactions.failure_of(error)
+            if failure is Failure.BUSY and not self._closing:
                 self._try_later(group)
                 return
-            if not _is_store_failure(error) and len(group) > 1:  # halve it: only the operation at fault gets the error
+            if failure is Failure.OPERATION and len(group) > 1:  # halve it: only the operation at fault gets the error
                 self._commit(group[: len(group) // 2])
                 self._commit(group[len(group) // 2 :])
                 return
-            if _is_store_failure(error):
+            if failure is not Failure.OPERATION:
                 error = self._mark_down(error)
+                if self._transactions.is_shared and not self._closing:  # their ids tell if they are committed already
+                    self._waiting.extendleft(queued for queued in reversed(group) if isinstance(queued, Display))
             self._fail(group, error)
             return
-        wrote = self._connection.total_changes > changes  # only a write proves that the store can be written
-        recovered = self._down and wrote
+        recovered = self._down and committed.wrote
         self._down = self._down and not recovered
-        size, seconds, dropped = len(group), time.perf_counter() - began, self._ledger.take_dropped()
+        size, seconds = len(group), time.perf_counter() - began
 
         def deliver() -> None:
             self._callbacks.committed(size, seconds)
             if recovered:
                 self._callbacks.recovered()
-            if dropped:
-                self._callbacks.dropped(dropped)
+            if committed.dropped:
+                self._callbacks.dropped(committed.dropped)
+            if committed.elsewhere is not None:  # first, because the results below may follow from these changes
+                self._callbacks.elsewhere(committed.elsewhere)
             _complete(completions)
 
         self._call_on_loop(deliver)
 
-    def _apply(self, group: list[Display | _WaitingOperation]) -> list[_Completion]:
+    def _repeat(self, group: list[Display | _WaitingOperation]) -> tuple[list[_Completion], Committed]:
+        """Commit a group, and repeat it while it conflicts with groups of other nodes."""
+        deadline = time.monotonic() + (0.0 if self._down else self._transactions.repeat_seconds)
+        while True:
+            try:
+                ledger = self._begin(group)
+                completions = self._apply(ledger, group)
+                return completions, self._transactions.commit()
+            except Exception as error:
+                self._transactions.roll_back()
+                if self._transactions.failure_of(error) is not Failure.CONFLICT or time.monotonic() > deadline:
+                    raise
+                time.sleep(random.uniform(*REPEAT_AFTER))
+
+    def _begin(self, group: list[Display | _WaitingOperation]) -> GroupLedger:
+        first: list[Display] = []
+        events: list[Event] = []
+        issued: list[Display] = []
+        for queued in group:
+            if isinstance(queued, Display):
+                first.append(queued)
+            elif queued.traffic is None:
+                return self._transactions.begin([], None)
+            else:
+                events += queued.traffic.events
+                issued += queued.traffic.displays
+        return self._transactions.begin(first, Traffic(events, issued))
+
+    def _apply(self, ledger: GroupLedger, group: list[Display | _WaitingOperation]) -> list[_Completion]:
         """Run everything in order.
 
         An operation that raises BadInput or ServiceError must not have changed anything. The others are committed.
@@ -221,14 +266,14 @@ class GroupCommit:
                 displays.append(queued)
                 continue
             if displays:
-                self._ledger.add(displays)
+                ledger.add(displays)
                 displays = []
             try:
-                completions.append(_Completion(queued.complete, queued.operation(self._ledger), None))
+                completions.append(_Completion(queued.complete, queued.operation(ledger), None))
             except (BadInput, ServiceError) as refusal:
                 completions.append(_Completion(queued.complete, None, refusal))
         if displays:
-            self._ledger.add(displays)
+            ledger.add(displays)
         return completions
 
     def _try_later(self, group: list[Display | _WaitingOperation]) -> None:
@@ -243,13 +288,8 @@ class GroupCommit:
         ]
         self._call_on_loop(lambda: _complete(failed))
 
-    def _roll_back(self) -> None:
-        self._ledger.forget()
-        with suppress(sqlite3.Error):  # nothing was committed; the next group tries again
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-
     def _mark_down(self, error: Exception) -> StoreDown:
+        self._transactions.give_up()
         if not self._down:
             self._down = True
             self._call_on_loop(self._callbacks.failed)
@@ -265,19 +305,11 @@ def _complete(completions: list[_Completion]) -> None:
         complete(result, error)
 
 
+def _is_traffic(waiting: _Waiting) -> bool:
+    return isinstance(waiting, Display) or (isinstance(waiting, _WaitingOperation) and waiting.traffic is not None)
+
+
 def _as_store_down(error: Exception) -> StoreDown:
     down = StoreDown()
     down.__cause__ = error
     return down
-
-
-def _is_busy(error: Exception) -> bool:
-    """Whether another process kept the store locked for longer than the timeout of the connection."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # the other bits give the details
-
-
-def _is_store_failure(error: Exception) -> bool:
-    """Whether the store itself failed, rather than an operation that used it wrongly."""
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(
-        error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.DataError
-    )

@@ -6,7 +6,8 @@ added before it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Raw, Struct
@@ -159,6 +160,7 @@ class CountRows(NamedTuple):
     cells: Floats  # rows of (item, segment, column, clicks, skips); amounts of one cell may be in several rows
     displays: float
     revision: int
+    seen: Mapping[int, int] = MappingProxyType({})  # the last group of each other node that the counts contain
 
 
 class HourlyRate(NamedTuple):
@@ -299,6 +301,12 @@ class Ledger(KeyLedger, Protocol):
         `after` is 0 in the first call, and then the result of the last call.
         """
 
+    def issue(self, display: Display) -> Display:
+        """Add a display whose id the caller chose. Returns the display with this id: this, or an earlier one."""
+
+    def seen(self) -> dict[int, int]:
+        """The number of the last group of each node that the ledger sees, if several nodes share the store."""
+
     def counts(self, page: int) -> PageCounts:
         """All counts of a page."""
 
@@ -341,6 +349,9 @@ class Ledger(KeyLedger, Protocol):
     def prune(self, now: float, most: int) -> int:
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""
 
+    def fold_nodes(self, now: float, most: int) -> int:
+        """Add up what nodes have written that have ended, for up to `most` pages. Returns their number."""
+
     def rates(self, page: int) -> list[HourlyRate]:
         """The click rates of each variant in each hour."""
 
@@ -363,6 +374,16 @@ class Ledger(KeyLedger, Protocol):
 Operation = Callable[[Ledger], ResultT]
 
 
+class Traffic(NamedTuple):
+    """What an operation needs that changes nothing but displays, events and the counts that follow from them.
+
+    Operations of traffic do not wait for each other when several nodes share a store.
+    """
+
+    events: Sequence[Event] = ()
+    displays: Sequence[Display] = ()  # for `Ledger.issue`
+
+
 class StoreCallbacks(NamedTuple):
     """Functions that a store calls on the event loop, in the order of the groups."""
 
@@ -370,6 +391,7 @@ class StoreCallbacks(NamedTuple):
     failed: Callable[[], None] = lambda: None
     recovered: Callable[[], None] = lambda: None
     dropped: Callable[[list[Display]], None] = lambda _displays: None  # displays whose id another display already had
+    elsewhere: Callable[[Any], None] = lambda _changes: None  # `ChangesElsewhere`, which other nodes have committed
 
 
 NO_CALLBACKS = StoreCallbacks()
@@ -391,8 +413,11 @@ class Store(Protocol):
     def add(self, display: Display) -> None:
         """Commit a display with the next group. The caller gets no result."""
 
-    def do(self, operation: Operation[ResultT]) -> "asyncio.Future[ResultT]":
-        """Run an operation in the next group. The future completes after the commit, or fails with StoreDown."""
+    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+        """Run an operation in the next group. The future completes after the commit, or fails with StoreDown.
+
+        Without `traffic`, the operation may change anything, and no other node commits meanwhile.
+        """
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:
         """Run a read-only operation on the committed data, in parallel with the groups."""
@@ -406,8 +431,16 @@ class Store(Protocol):
         The future completes in the order of the commits, and fails with StoreDown if the store cannot be read.
         """
 
-    def peek(self, id: str) -> Display | None:
-        """A committed display. It is looked up at once, on the calling thread."""
+    async def find(self, id: str) -> Display | None:
+        """A committed display."""
+
+    @property
+    def clock(self) -> Callable[[], float] | None:
+        """The clock of the store, or None if the clock of the machine must be used."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other nodes may add displays. Then `Ledger.issue` decides which display has an id."""
 
     @property
     def waiting(self) -> int:
@@ -417,11 +450,13 @@ class Store(Protocol):
         """Commit everything that waits, then close the store."""
 
 
-async def commit_and_apply(store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None]) -> ResultT:
+async def commit_and_apply(
+    store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: Traffic | None = None
+) -> ResultT:
     """Commit an operation, then apply its result to memory. Results are applied in the order of the commits.
 
     The result is applied even if the caller is cancelled.
     """
-    future = store.do(operation)
+    future = store.do(operation, traffic)
     future.add_done_callback(lambda done: None if done.exception() else apply(done.result()))
     return await asyncio.shield(future)

@@ -1,6 +1,5 @@
-"""API keys in the SQLite store."""
+"""API keys in a store."""
 
-import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 
 from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.store.checksums import Checksums
+from slotwise.service.store.sql_connection import SqlConnection
 
 _COLUMNS = ("id", "digest", "name", "scopes", "pages", "origins", "rate", "created", "expires", "revoked", "last_used")
 _LISTS = ("scopes", "pages", "origins")
@@ -20,9 +20,17 @@ _encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(tuple[str
 class KeyTable:
     """The operations of a ledger on API keys. `Ledger` describes them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._run, self._connection = connection.execute, connection
-        self._checksums = Checksums(connection)
+        self._checksums = self._make_checksums(connection)
+
+    @property
+    def connection(self) -> SqlConnection:
+        """The connection of the transaction, for what no operation does."""
+        return self._connection
+
+    def _make_checksums(self, connection: SqlConnection) -> Checksums:
+        return Checksums(connection)
 
     def keys_version(self) -> int:
         row = self._run("SELECT value FROM meta WHERE key = 'keys_version'").fetchone()
@@ -39,12 +47,13 @@ class KeyTable:
         with self._checksums.changing("keys", "id = ?", (key.id,)):
             self._run(_SAVE, [_stored(name, getattr(key, name)) for name in _COLUMNS])
         with self._checksums.changing("meta", "key = 'keys_version'"):
-            self._run("UPDATE meta SET value = value + 1 WHERE key = 'keys_version'")
+            self._run("UPDATE meta SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) WHERE key = 'keys_version'")
 
     def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
         for id, when in used:
             with self._checksums.changing("keys", "id = ?", (id,)):
-                self._run("UPDATE keys SET last_used = max(coalesce(last_used, 0), ?) WHERE id = ?", (when, id))
+                update = "UPDATE keys SET last_used = ? WHERE id = ? AND coalesce(last_used, 0) < ?"
+                self._run(update, (when, id, when))
 
 
 def _stored(name: str, value: Any) -> Any:

@@ -1,8 +1,10 @@
-"""Delete a page for good, in the SQLite store: first its name, then its data, in many small transactions.
+"""Delete a page for good, in a store: first its name, then its data, in many small transactions.
 
 The number of the page is never used again, so a late event or an old token cannot reach another page. The row of the
 page stays in the table for this purpose, without its name and its definition.
 """
+
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
@@ -10,6 +12,7 @@ from slotwise.service.history import STORE, Author
 from slotwise.service.pages.page_definition import NO_PAGE
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.checksums import QUERIES
+from slotwise.service.store.definitions import SAVE_META
 from slotwise.service.store.display_log import DisplayLog
 from slotwise.service.store.interface import Purge
 
@@ -39,8 +42,8 @@ class PagePurge(DisplayLog):
         with self._changing_page("page = ?", (page,)):
             self._run(
                 "UPDATE pages SET name = ?, archived = 1, version = version + 1, body = ?, rates_from = ?, "
-                "unit_secret = x'' WHERE page = ?",
-                (_unused_name(page), _encode(NO_PAGE).decode(), _NEVER, page),
+                "unit_secret = ? WHERE page = ?",
+                (_unused_name(page), _encode(NO_PAGE).decode(), _NEVER, b"", page),
             )
         self.record_change(STORE, author, now, "purge", name, (None, None))
 
@@ -49,9 +52,7 @@ class PagePurge(DisplayLog):
         return _decode(row[0]) if row else []
 
     def purge(self, purge: Purge, after: int, now: float) -> int | None:
-        (overwrites,) = self._run("PRAGMA secure_delete").fetchone()
-        self._run("PRAGMA secure_delete = ON")  # nothing that is deleted can be read from the file
-        try:
+        with self._overwriting():
             last = self._purge_displays(purge.page, after)
             if last is not None:
                 return last
@@ -59,9 +60,10 @@ class PagePurge(DisplayLog):
                 return after
             self._finish(purge, now)
             return None
-        finally:
-            if not overwrites:
-                self._run("PRAGMA secure_delete = OFF")
+
+    def _overwriting(self) -> AbstractContextManager[None]:
+        """Overwrite what is deleted within the block, if the store can do this."""
+        return nullcontext()
 
     def _purge_displays(self, page: int, after: int) -> int | None:
         """Delete the next displays of a page, with their counts. Returns the last number that was looked at, if any."""
@@ -96,7 +98,7 @@ class PagePurge(DisplayLog):
         arguments = (page, *(value for row in rows for value in row))
         if table in QUERIES:
             self._checksums.remove(table, where, arguments)
-        self._run(f"DELETE FROM {table} WHERE {where}", arguments)
+        self._run(f"DELETE FROM {self._table(table)} WHERE {where}", arguments)
         return True
 
     def _finish(self, purge: Purge, now: float) -> None:
@@ -112,7 +114,7 @@ class PagePurge(DisplayLog):
 
     def _save_purges(self, purges: list[Purge]) -> None:
         with self._checksums.changing("meta", "key = 'purges'"):
-            self._run("INSERT OR REPLACE INTO meta VALUES ('purges', ?)", (_encode(purges).decode(),))
+            self._run(SAVE_META, ("purges", _encode(purges).decode()))
 
 
 def _unused_name(page: int) -> str:

@@ -3,22 +3,17 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import groupby
-from sqlite3 import Connection
 from typing import Any
 
-from slotwise.service.store.bulk_insert import insert
+from slotwise.service.store.bulk_insert import add_on_conflict, insert
 from slotwise.service.store.checksums import Checksums
 from slotwise.service.store.interface import Display
+from slotwise.service.store.sql_connection import SqlConnection
 
 HOUR, DAY = 3600, 86400
 VALUES = 1_000_000  # values are counted in millionths: sums of integers do not depend on their order
-_ADD = {
-    "rates": "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, shown = shown + excluded.shown, "
-    "clicks = clicks + excluded.clicks",
-    "daily_rates": "ON CONFLICT DO UPDATE SET displays = displays + excluded.displays, "
-    "clicks = clicks + excluded.clicks, value = value + excluded.value",
-}
 KEYS = {"rates": ("page", "hour", "variant"), "daily_rates": ("page", "day", "allocation", "variant", "bucket")}
+SUMS = {"rates": ("displays", "shown", "clicks"), "daily_rates": ("displays", "clicks", "value")}
 HourKey = tuple[int, int, str]  # page, hour, variant
 DayKey = tuple[int, int, int, str, int]  # page, day, allocation, variant, bucket
 
@@ -55,12 +50,12 @@ class RateDeltas:
             day[1] += clicks
             day[2] += value
 
-    def write(self, connection: Connection) -> None:
+    def write(self, connection: SqlConnection) -> None:
         """Add the sums to the tables."""
         for table, rows in self._rows().items():
-            insert(connection, table, rows, _ADD[table])
+            insert(connection, table, rows, add_on_conflict(table, KEYS[table], SUMS[table]))
 
-    def write_base(self, connection: Connection, checksums: Checksums) -> None:
+    def write_base(self, connection: SqlConnection, checksums: Checksums) -> None:
         """Add the sums of displays that leave the log to the rates of the snapshot."""
         for table, rows in self._rows().items():
             _add_to_base(connection, checksums, table, rows)
@@ -74,11 +69,12 @@ def _day_key(display: Display) -> DayKey:
     return display.page, int(display.issued // DAY), display.allocation, display.variant, display.bucket
 
 
-def _add_to_base(connection: Connection, checksums: Checksums, table: str, rows: list[tuple[Any, ...]]) -> None:
+def _add_to_base(connection: SqlConnection, checksums: Checksums, table: str, rows: list[tuple[Any, ...]]) -> None:
     *first, last = KEYS[table]
     same = " AND ".join(f"{column} = ?" for column in first)
     for key, group in groupby(sorted(rows), lambda row: row[: len(first)]):
         added = list(group)
         where = f"{same} AND {last} IN ({', '.join('?' * len(added))})"
         with checksums.changing(f"base_{table}", where, [*key, *(row[len(first)] for row in added)]):
-            insert(connection, f"base_{table}", added, _ADD[table])
+            base = f"base_{table}"
+            insert(connection, base, added, add_on_conflict(base, KEYS[table], SUMS[table]))

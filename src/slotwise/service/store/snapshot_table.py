@@ -1,4 +1,4 @@
-"""The snapshots in the SQLite store: where the snapshot of each page is, and how another one replaces it.
+"""The snapshots in a store: where the snapshot of each page is, and how another one replaces it.
 
 The rows of a snapshot have a number: that of the page, or a negative one. A large import writes its rows under a new
 number, in many small transactions. Then one transaction makes this number the snapshot of the page. The rows of the
@@ -7,14 +7,13 @@ old one are deleted in small transactions, too. A crash leaves rows without a pa
 The counts of the log that are added to a snapshot have the same number, so an import replaces them too.
 """
 
-import sqlite3
-
 import msgspec
 
 from slotwise.checks import Floats
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import QUERIES
-from slotwise.service.store.definitions import Definitions
+from slotwise.service.store.definitions import SAVE_META, Definitions
+from slotwise.service.store.sql_connection import SqlConnection
 
 REMOVED = 1_000  # rows that one step deletes
 _KEY = 'item, segment, "column"'
@@ -35,7 +34,7 @@ _encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(_Numbers)
 class SnapshotTable(Definitions):
     """The operations of a ledger on snapshots. `Ledger` describes them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         super().__init__(connection)
         self._snapshots: dict[int, int] = {}  # page -> the number of its snapshot
 
@@ -72,7 +71,7 @@ class SnapshotTable(Definitions):
                 where = f"page = ? AND ({key}) <= ({', '.join('?' * len(rows[-1]))})"  # rows are read in this order
                 if table in QUERIES:
                     self._checksums.remove(table, where, last)
-                self._run(f"DELETE FROM {table} WHERE {where}", last)
+                self._run(f"DELETE FROM {self._table(table)} WHERE {where}", last)
                 return True
         numbers = self._numbers()
         numbers.unused.remove(number)
@@ -91,6 +90,10 @@ class SnapshotTable(Definitions):
         rows = self._run("SELECT key, value FROM meta WHERE key LIKE ?", (_place("%"),))
         return {int(number): int(key.rpartition(":")[2]) for key, number in rows}
 
+    def _table(self, name: str) -> str:
+        """The table behind a name, which may be a view."""
+        return name
+
     def _replace_snapshot(self, page: int, number: int) -> None:
         """Make the rows with this number the snapshot of a page. The rows of the old snapshot will be deleted."""
         numbers = self._numbers()
@@ -100,7 +103,7 @@ class SnapshotTable(Definitions):
         self._save_numbers(numbers)
         self._snapshots.pop(page)
         with self._checksums.changing("meta", "key = ?", (_place(page),)):
-            self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_place(page), str(number)))
+            self._run(SAVE_META, (_place(page), str(number)))
 
     def _forget_snapshot(self, page: int) -> None:
         """Let the snapshot of a page be deleted."""
@@ -115,7 +118,7 @@ class SnapshotTable(Definitions):
 
     def _save_numbers(self, numbers: _Numbers) -> None:
         with self._checksums.changing("meta", "key = 'snapshots'"):
-            self._run("INSERT OR REPLACE INTO meta VALUES ('snapshots', ?)", (_encode(numbers).decode(),))
+            self._run(SAVE_META, ("snapshots", _encode(numbers).decode()))
 
 
 def _place(page: int | str) -> str:

@@ -1,0 +1,233 @@
+"""Several nodes over one PostgreSQL database: they show, count and forget the same."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from slotwise.service.errors import NotFound, StoreDown
+from slotwise.service.maintenance.verify import verify
+from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.recommendation_request import RecommendationRequest
+from slotwise.service.registers import EventKind
+from slotwise.service.service import Service, running
+from slotwise.service.store.interface import Display, Event
+from slotwise.service.store.postgres import PostgresStore
+from tests.postgres_server import PostgresServer
+from tests.tcp_proxy import Fault, TcpProxy
+from tests.waiting import HANG
+
+BODY = NO_PAGE.with_spec(PageSpec(positions=["hero", "left"]))
+ANY = RecommendationRequest()
+
+
+@contextlib.asynccontextmanager
+async def nodes(*addresses: str) -> AsyncIterator[list[Service]]:
+    async with contextlib.AsyncExitStack() as stack:
+        started = [await stack.enter_async_context(running(address)) for address in addresses]
+        for node in started:
+            await asyncio.wait_for(node.compiled.wait(), HANG)
+        yield started
+
+
+async def define(node: Service, page: str = "shop", body: PageBody = BODY) -> None:
+    await node.save_page(page, lambda _: body, None)
+    await node.save_items(await node.model(page), [(name, ItemSpec()) for name in ("hat", "tie", "bag")])
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    deadline = time.monotonic() + HANG
+    while not await condition():
+        assert time.monotonic() < deadline, "the nodes do not agree"
+        await asyncio.sleep(0.05)
+
+
+def click(shown: Display, position: str = "hero", id: str | None = None) -> Event:
+    return Event(EventKind.CLICK, shown.id, shown.nonce, None, position, id)
+
+
+async def statuses(node: Service, *events: Event) -> list[str]:
+    return [outcome.status for outcome in (await node.record_events(list(events))).outcomes]
+
+
+async def in_memory(node: Service, page: str = "shop") -> tuple[Any, float]:
+    model = await node.model(page)
+    counts = model.counts()
+    return sorted(cell for cell in model.cells() if cell.clicks or cell.skips), counts.displays
+
+
+async def in_store(node: Service, page: str = "shop") -> tuple[Any, float]:
+    model = await node.model(page)
+    counts = await node.store.read(lambda ledger: ledger.counts(model.page.number))
+    return sorted(cell for cell in counts.cells if cell.clicks or cell.skips), counts.displays
+
+
+async def agree(*all_nodes: Service) -> None:
+    """Wait until every node has in memory what the store has."""
+
+    async def same() -> bool:
+        wanted = await in_store(all_nodes[0])
+        return all([await in_memory(node) == wanted for node in all_nodes])
+
+    await until(same)
+
+
+def test_nodes_share_definitions_displays_and_counts(postgres: PostgresServer) -> None:
+    address = postgres.database()
+
+    async def scenario() -> None:
+        async with nodes(address, address, address) as (first, second, third):
+            await define(first)
+            await until(lambda: has_items(second, 3))
+            assert await has_items(third, 3)
+            shown = [(await node.recommend("shop", ANY)).display for node in (first, second, third) * 20]
+            found = [await statuses((second, third, first)[k % 3], click(one)) for k, one in enumerate(shown)]
+            assert found == [["accepted"]] * 60
+            assert await statuses(first, *map(click, shown)) == ["duplicate"] * 60
+            await agree(first, second, third)
+            cells, displays = await in_memory(third)
+            assert (displays, sum(cell.clicks for cell in cells), sum(cell.skips for cell in cells)) == (60, 60, 60)
+            await second.change_item(await second.model("shop"), "hat", lambda _: ItemSpec("paused"), None)
+            await second.save_items(await second.model("shop"), [("new", ItemSpec())])
+            await until(lambda: has_items(first, 4))
+            assert (await first.model("shop")).specs[0].state == "paused"
+            await third.import_counts(await third.model("shop"), np.array([[1, 0, 0, 2.0, 3.0]]), 5.0, None)
+            await agree(first, second, third)
+            assert (await in_memory(first))[1] == 5.0
+            assert await statuses(first, click(shown[0], "left")) == ["accepted"], "it changes the rates only"
+            await agree(first, second, third)
+            await first.purge_page("shop", None)
+            await until(lambda: is_gone(third))
+
+    asyncio.run(scenario())
+    assert verify(address).differences == []
+
+
+async def has_items(node: Service, number: int) -> bool:
+    with contextlib.suppress(NotFound):
+        return len((await node.model("shop")).names) == number
+    return False
+
+
+async def is_gone(node: Service) -> bool:
+    try:
+        await node.model("shop")
+    except NotFound:
+        return True
+    return False
+
+
+def test_an_id_gives_the_same_display_on_every_node(postgres: PostgresServer) -> None:
+    """1,000 ids, each asked for on two nodes at the same moment. The display is one of four."""
+    address = postgres.database()
+
+    async def scenario() -> None:
+        async with nodes(address, address) as both:
+            await define(both[0])
+            await until(lambda: has_items(both[1], 3))
+            for first in range(0, 1000, 100):
+                requests = [RecommendationRequest(id=f"id-{k}") for k in range(first, first + 100)]
+                asked = [node.recommend("shop", request) for request in requests for node in both]
+                shown = [issued.display for issued in await asyncio.gather(*asked)]
+                for one, other in zip(shown[::2], shown[1::2], strict=True):
+                    assert (one.id, one.nonce, one.entries) == (other.id, other.nonce, other.entries)
+            await agree(*both)
+            assert (await in_memory(both[0]))[1] == 1000.0
+
+    asyncio.run(scenario())
+    assert verify(address).differences == []
+
+
+def test_an_event_that_two_nodes_get_counts_once(postgres: PostgresServer) -> None:
+    address = postgres.database()
+
+    async def scenario() -> None:
+        async with nodes(address, address) as both:
+            await define(both[0])
+            await until(lambda: has_items(both[1], 3))
+            shown = [(await both[0].recommend("shop", ANY)).display for _ in range(100)]
+            await both[0].store.do(lambda ledger: ledger.page_names())  # after the displays are committed
+            sent = [statuses(node, click(one, id=f"event-{one.id}")) for one in shown for node in both]
+            found = [status for (status,) in await asyncio.gather(*sent)]
+            assert [sorted(pair) for pair in zip(found[::2], found[1::2], strict=True)] == [
+                ["accepted", "duplicate"]
+            ] * 100
+            await agree(*both)
+
+    asyncio.run(scenario())
+    assert verify(address).differences == []
+
+
+# faults
+
+
+@pytest.fixture
+def proxied(postgres: PostgresServer) -> Iterator[tuple[str, str, TcpProxy]]:
+    """A database: its address, its address through a proxy, and the proxy."""
+    address = postgres.database()
+    parts = urlsplit(address)
+    folder = parse_qs(parts.query)["host"][0]
+    proxy = TcpProxy(f"{folder}/.s.PGSQL.5432")
+    yield address, f"postgresql://postgres@127.0.0.1:{proxy.port}{parts.path}", proxy
+    proxy.close()
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_a_group_is_neither_lost_nor_doubled_if_its_commit_is_cut(
+    proxied: tuple[str, str, TcpProxy], fault: Fault
+) -> None:
+    direct, address, proxy = proxied
+
+    async def scenario() -> None:
+        async with nodes(direct, address) as (other, node):
+            await define(other)
+            await until(lambda: has_items(node, 3))
+            for k in range(4):
+                shown = (await node.recommend("shop", ANY)).display
+                proxy.fault = fault
+                assert await statuses(node, click(shown)) == ["accepted"]
+                assert proxy.faults == k + 1
+                assert await statuses(node, click(shown), click(shown, "left")) == ["duplicate", "accepted"]
+            assert not node.degraded
+            await agree(other, node)
+            assert (await in_memory(other))[1] == 4.0
+
+    asyncio.run(scenario())
+    assert verify(direct).differences == []
+
+
+def test_without_the_database_displays_come_from_memory_and_events_fail(
+    proxied: tuple[str, str, TcpProxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    direct, address, proxy = proxied
+    monkeypatch.setattr("slotwise.service.store.postgres_transactions.PostgresTransactions.repeat_seconds", 0.3)
+
+    async def scenario() -> None:
+        async with nodes(direct, address) as (other, node):
+            await define(node)
+            await until(lambda: has_items(other, 3))
+            before = (await node.recommend("shop", ANY)).display
+            proxy.refuses = True
+            proxy.cut()
+            with pytest.raises(StoreDown):
+                await statuses(node, click(before))
+            degraded = (await node.recommend("shop", ANY)).display
+            assert (degraded.degraded, before.degraded) == (True, False)
+            assert isinstance(node.store, PostgresStore)
+            proxy.refuses = False
+            await until(lambda: is_up(node))
+            assert await statuses(node, click(before), click(degraded)) == ["accepted", "unknown"]
+            assert not (await node.recommend("shop", ANY)).display.degraded
+            await agree(other, node)
+
+    asyncio.run(scenario())
+    assert verify(direct).differences == []
+
+
+async def is_up(node: Service) -> bool:
+    return not node.degraded

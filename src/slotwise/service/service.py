@@ -19,6 +19,8 @@ from slotwise.service.ensembles.ensemble_refresher import SHARE, Refresher
 from slotwise.service.history import DEV, Author
 from slotwise.service.insights.insights import Insights
 from slotwise.service.insights.insights_cache import InsightsCache
+from slotwise.service.insights.page_summary import PageSummary
+from slotwise.service.insights.summary_cache import SummaryCache
 from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.keys.key_cache import KeyCache
 from slotwise.service.keys.sessions import Sessions
@@ -88,6 +90,7 @@ class Service:
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
         self.keys = KeyCache(self.store, clock)
         self._insights = InsightsCache(self.store, clock)
+        self._summaries = SummaryCache(self.store, self._pages.model, clock)
         self._housekeeping = Housekeeping(self.store, self._pages, self._displays, clock)
         self.purger = Purger(self.store, clock)
 
@@ -235,9 +238,13 @@ class Service:
         finally:
             self.purger.wake()
 
-    async def insights(self, model: PageModel) -> Insights:
-        """What a page has learnt. The result is at most a few seconds old."""
-        return await self._insights.insights(model)
+    async def insights(self, model: PageModel, share: float = 1.0) -> Insights:
+        """What a page has learnt. The result is a few seconds old; see `InsightsCache.insights`."""
+        return await self._insights.insights(model, share)
+
+    def summaries(self, names: list[str]) -> dict[str, PageSummary]:
+        """What is known of these pages at a glance; see `SummaryCache.summaries`."""
+        return self._summaries.summaries(names)
 
     # keys
 

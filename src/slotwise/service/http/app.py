@@ -15,6 +15,7 @@ from slotwise.service.api import (
     keys,
     log,
     operations,
+    overview,
     pages,
     personalizer,
     recommendations,
@@ -28,11 +29,13 @@ from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 from slotwise.service.web import static_files, tracker_script
+from slotwise.service.web.dashboard import overview as overview_page
+from slotwise.service.web.dashboard import pages as dashboard_pages
 from slotwise.service.web.dashboard import sessions
 
-_WEB = (static_files, sessions, tracker_script)
+_WEB = (static_files, tracker_script, sessions, overview_page, dashboard_pages)
 _SERVING = (recommendations, events, personalizer)
-_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations, *_WEB)
+_FILES = (pages, items, *_SERVING, overview, insights, history, state, state_lines, log, keys, operations, *_WEB)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:

@@ -25,7 +25,7 @@ from slotwise.service.store.changes_elsewhere import (
 )
 from slotwise.service.store.interface import Display, Reader, Traffic
 from slotwise.service.store.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres_ledger import PostgresLedger
+from slotwise.service.store.postgres_ledger import NO_NODE, PostgresLedger
 from slotwise.service.store.postgres_schema import TRAFFIC_LOCK, migrate
 from slotwise.service.store.transactions import Committed, Failure
 
@@ -87,22 +87,21 @@ class PostgresTransactions:
         if self.node is None:
             self._register(connection)
         lock = "SELECT pg_advisory_xact_lock" + ("" if traffic is None else "_shared") + "(%s)"
+        ledger = self._ledger
+        if ledger is None:
+            ledger = self._ledger = PostgresLedger(PostgresConnection(connection), self.node or NO_NODE)
+        ledger.forget()
         with connection.pipeline():
             connection.execute("BEGIN", prepare=False)
             connection.execute(LIMITS)
             connection.execute(lock, (TRAFFIC_LOCK,))
             moved = connection.execute(_MOVE, (self._number + 1, self.node, self._number))
+            receive = ledger.prepare(traffic or Traffic())
         row = moved.fetchone()
         if row is None:
             raise NodeForgotten
         self.clock_offset = row[0] - time.monotonic()
-        assert self.node is not None
-        ledger = self._ledger
-        if ledger is None:
-            ledger = self._ledger = PostgresLedger(PostgresConnection(connection), self.node)
-        ledger.forget()
-        if traffic is not None:
-            ledger.prepare(traffic)
+        receive()
         return ledger
 
     def commit(self) -> Committed:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slotwise.service.api.examples import BANNER, BODIES, path_example
+from slotwise.service.api.examples import BANNER, BODIES, OF_KEY, path_example
 from slotwise.service.api.state_lines import NDJSON
 from slotwise.service.http.app import all_routes
 from slotwise.service.http.openapi import openapi_document
@@ -32,12 +32,14 @@ def test_an_example_is_valid_for_the_decoder_of_its_route(name: str) -> None:
 
 def test_the_examples_work_on_a_real_service_in_their_order(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
-        client.use_key(await client.create_key("admin"))
+        admin = await client.create_key("admin")
+        client.use_key(admin)
         await client.page(BANNER, positions=["hero"])
         created: dict[str, Any] = {}
         for name, body in BODIES.items():
             route = ROUTES[name]
-            path = route.path
+            path, page = route.path, path_example(name, "page")
+            client.use_key(await client.create_key("serve", "feedback", pages=[page]) if OF_KEY in name else admin)
             for parameter in ("page", "item", "layout", "position", "version", "event"):
                 path = path.replace(f"{{{parameter}}}", path_example(name, parameter))
             path = path.replace("{key}", created.get("id", ""))

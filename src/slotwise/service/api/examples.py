@@ -52,7 +52,10 @@ BODIES: dict[str, Any] = {  # route -> body, in the order in which they work
     "rotate_key": {"overlap": 3600},
 }
 
+OF_KEY = "_of_key"  # the same calls without the page in the path: they need a key for one page
+BODIES |= {f"{name}{OF_KEY}": body for name, body in BODIES.items() if name.startswith("personalizer_")}
+
 
 def path_example(route: str, parameter: str) -> str:
     """An example of a parameter in the path of a route."""
-    return _OTHER_PATHS.get(route, PATH).get(parameter, PATH[parameter])
+    return _OTHER_PATHS.get(route.removesuffix(OF_KEY), PATH).get(parameter, PATH[parameter])

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from benchmarks.epoll_client import encode_request, repeat, send_requests
 from benchmarks.measure import Row, report
@@ -64,7 +64,7 @@ def painting(browser: Browser, server: RunningServer) -> list[Row]:
         context = browser.new_context()
         tab = context.new_page()
         tab.goto(f"http://127.0.0.1:{server.port}/dashboard")
-        tab.wait_for_function(f"performance.getEntriesByName('first-contentful-paint').length && {PAINT} > 0")
+        tab.wait_for_selector("#live[data-state=live]")
         paints.append(tab.evaluate(PAINT) / 1e3)
         assert tab.locator("#pages tbody tr").count() == N_PAGES
         context.close()
@@ -75,7 +75,7 @@ def painting(browser: Browser, server: RunningServer) -> list[Row]:
     tab.wait_for_selector("#live[data-state=live]")
     for k in range(UPDATES):
         server.call("PUT", "/v1/pages/large/pins/default/position-0", {"item": f"item {k}"})
-        tab.wait_for_function(f"document.querySelector('#grid > li').textContent.includes('Pinned: item {k} ')")
+        expect(tab.locator("#grid > li").first).to_contain_text(f"Pinned: item {k}", timeout=60_000)
     updates = tab.evaluate(MEASURED)
     return [
         Row(f"overview of {N_PAGES} pages: first contentful paint, median", float(np.median(paints)), "s", 1.0),

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from benchmarks.running_server import RunningServer
 from slotwise.client.sample import SHOP, VISITORS
@@ -37,7 +37,7 @@ def take(tab: Page, address: str, name: str, size: tuple[int, int]) -> None:
     tab.set_viewport_size({"width": size[0], "height": size[1]})
     tab.goto(address)
     tab.wait_for_selector("#live[data-state=live]")
-    tab.wait_for_function("!document.body.textContent.includes('Adding up')")
+    expect(tab.locator("#live-content")).not_to_contain_text("Adding up", timeout=60_000)
     tab.screenshot(path=FIGURES / name)
     print(name)
 

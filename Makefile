@@ -85,7 +85,7 @@ unit: $(READY) browser tools node-packages
 statistics: $(READY)
 	$(BIN)/pytest -m statistics -s
 
-test-browser: $(READY) browser
+test-browser: $(READY) browser node-packages
 	$(BIN)/pytest tests/browser -n 2
 
 test-spark: $(READY)
@@ -103,6 +103,7 @@ choosing: $(READY)
 
 figures: $(READY)
 	$(BIN)/python -m benchmarks.figures
+	$(BIN)/python -m benchmarks.screenshots
 
 docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going -d out/doctrees docs out/site

@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    dashboard,
     estimators,
     event_loop,
     item_values,
@@ -35,6 +36,7 @@ if __name__ == "__main__":
             keys,
             page_features,
             event_loop,
+            dashboard,
         )
     ]
     sys.exit(not all(results))

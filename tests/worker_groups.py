@@ -17,6 +17,7 @@ GROUPS = {
     ),
     "fits": (
         *("tests/charts/test_fits.py", "tests/inference/estimation/", "tests/inference/test_", "tests/cli/test_fit"),
+        *("tests/charts/test_click_models.py", "tests/inference/click_models/", "tests/cli/test_logs_export.py"),
         *("tests/test_recommender_from_fit.py", "tests/logs/"),
     ),
     "posterior": ("tests/inference/sampling/", "tests/cli/test_diagnose.py"),

@@ -8,7 +8,7 @@ from slotwise.policies import policies
 from slotwise.version import __version__
 
 if TYPE_CHECKING:
-    from slotwise.charts import fit_chart, regret_chart, save_chart
+    from slotwise.charts import click_model_chart, fit_chart, regret_chart, save_chart
     from slotwise.checks import BadInput
     from slotwise.clickmodels.cascade import Cascade
     from slotwise.clickmodels.conjunctive import Conjunctive
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from slotwise.inference.sampling.posterior import Posterior, posterior
     from slotwise.logs.query import Query
     from slotwise.logs.read_log import read_log
+    from slotwise.logs.read_sessions import read_sessions
+    from slotwise.logs.sessions import Sessions, make_sessions
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -43,16 +45,20 @@ __all__ = [
     "Rank1",
     "Recommender",
     "Result",
+    "Sessions",
     "__version__",
+    "click_model_chart",
     "clickmodels",
     "fit",
     "fit_chart",
     "fit_many",
     "fit_queries",
     "load_fits",
+    "make_sessions",
     "policies",
     "posterior",
     "read_log",
+    "read_sessions",
     "regret_chart",
     "save_chart",
     "save_fits",
@@ -74,13 +80,17 @@ _MODULES = {
     "Rank1": "slotwise.clickmodels.rank1",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
+    "Sessions": "slotwise.logs.sessions",
+    "click_model_chart": "slotwise.charts",
     "fit": "slotwise.inference.estimation.fit",
     "fit_chart": "slotwise.charts",
     "fit_many": "slotwise.inference.estimation.fit",
     "fit_queries": "slotwise.inference.fit_queries",
     "load_fits": "slotwise.inference.fit_files",
+    "make_sessions": "slotwise.logs.sessions",
     "posterior": "slotwise.inference.sampling.posterior",
     "read_log": "slotwise.logs.read_log",
+    "read_sessions": "slotwise.logs.read_sessions",
     "regret_chart": "slotwise.charts",
     "save_chart": "slotwise.charts",
     "save_fits": "slotwise.inference.fit_files",

@@ -11,12 +11,14 @@ import numpy as np
 
 from slotwise.arrange import EMPTY, NO_LIMIT, InvalidPin, ItemRules, allowed_items, arrange_among, valid_pins
 from slotwise.checks import BadInput, Ints, format_value, integer_at_least, one_of, string_list, string_mapping
+from slotwise.clickmodels._click_model import ItemFeatures
 from slotwise.counts import CountArrays, Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
 from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.query_fit import QueryFit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
 from slotwise.inference.visibility_rows import visibility_rows
+from slotwise.item_features import Feature, feature_matrix, item_features
 from slotwise.item_terms import ItemTerms, category_of, value_of
 from slotwise.jit import kernel
 from slotwise.notebook import html_block, html_table, plural
@@ -46,6 +48,9 @@ class Recommender:
 
     `values` says what a click on an item is worth, by default 1. A display maximises the expected value of its clicks.
     `categories` gives items a category, and a display has at most `most_per_category` items of one category.
+
+    `features` says what is known of each item, as {item: {feature: number or text}}. Then the policy `slot_ts` learns
+    how attractive items with such features are, and a new item starts from what it has learnt (see `feature_ts`).
 
     >>> page = Recommender(items=["hat", "tie", "bag"], positions=["hero", "side"], seed=7)
     >>> display = page.recommend(pinned={"side": "tie"})
@@ -78,6 +83,7 @@ class Recommender:
         values: Mapping[str, float] | None = None,
         categories: Mapping[str, str | None] | None = None,
         most_per_category: int | None = None,
+        features: Mapping[str, Mapping[str, Feature]] | None = None,
     ) -> None:
         self._items = _names("item", items)
         self._positions = _names("position", positions)
@@ -86,10 +92,13 @@ class Recommender:
                 f"{len(self._positions)} positions but only {len(self._items)} items: "
                 "a display needs at least as many items as positions"
             )
-        self._module = find(policy)
+        self._module = find("feature_ts" if features is not None and policy == "slot_ts" else policy)
         if not can_serve(self._module):
             raise BadInput(f"policy {name_of(self._module)} cannot serve: it has no score, grow or counts")
+        self._features: dict[str, dict[str, Feature]] = {}
+        self._note_features({} if features is None else features)
         self._params = make_params(self._module, serving_params(self._module, params), None)
+        self._encode_features()
         self._rng = (
             seed if isinstance(seed, np.random.Generator) else np.random.default_rng(integer_at_least("seed", seed, 0))
         )
@@ -204,6 +213,23 @@ class Recommender:
         """Change the categories of some items. None removes an item from its category. This takes effect at once."""
         self._set_terms({}, categories)
 
+    @property
+    def features(self) -> dict[str, dict[str, Feature]]:
+        """The features of each item that has some."""
+        return {name: dict(features) for name, features in self._features.items()}
+
+    def set_features(self, features: Mapping[str, Mapping[str, Feature]]) -> None:
+        """Replace the features of some items. This takes effect at once."""
+        before = self._features
+        self._note_features(features)
+        try:
+            self._encode_features()
+        except BadInput:
+            self._features = before
+            raise
+        sizes = len(self._items), len(self._positions)
+        self._state = self._new_state("grow", self._params, self._state, *sizes, self._rng)
+
     def recommend(
         self,
         eligible: Iterable[str] | None = None,
@@ -256,8 +282,11 @@ class Recommender:
         for k in late:
             skip_to_click(self._state.counts, int(shown[k]), k)
 
-    def add(self, *items: str) -> None:
-        """Add items, or bring retired items back with their counts. This takes effect at once."""
+    def add(self, *items: str, features: Mapping[str, Mapping[str, Feature]] | None = None) -> None:
+        """Add items, or bring retired items back with their counts. This takes effect at once.
+
+        `features` are those of the added items.
+        """
         added = _names("item", items)
         for name in added:
             if name in self._items and self._active[self._items[name]]:
@@ -265,7 +294,16 @@ class Recommender:
             if name in self._visibility_rows:
                 raise BadInput(f"{name!r} is a row that only tells visibility; give the item another name")
         new = [name for name in added if name not in self._items]
-        if new:  # this comes first, because a policy from outside may fail
+        if features is not None:
+            before = self._features
+            given = string_mapping("features", features)
+            self._note_features({one_of("item", name, added): given[name] for name in given})
+            try:
+                self._encode_features([*self._items, *new])
+            except BadInput:
+                self._features = before
+                raise
+        if new or features is not None:  # this comes first, because a policy from outside may fail
             size = len(self._items) + len(new)
             self._state = self._new_state("grow", self._params, self._state, size, len(self._positions), self._rng)
             self._active = np.concatenate([self._active, np.ones(len(new), np.bool_)])
@@ -346,6 +384,7 @@ class Recommender:
             values={name: value for name, value in self.values.items() if value != 1.0},
             categories=self.categories,
             most_per_category=self.most_per_category,
+            features=self._features,
         )
         save_document(path, "recommender", FORMAT_VERSION, body)
 
@@ -358,7 +397,8 @@ class Recommender:
         if policy is None and package != "slotwise.policies":
             raise BadInput(f"{str(path)!r} was saved with the policy module {saved.policy!r}; pass it as policy=")
         try:
-            page = cls(saved.items, saved.positions, policy or name, saved.params, seed=_rng(saved.rng))
+            known = saved.features or None
+            page = cls(saved.items, saved.positions, policy or name, saved.params, _rng(saved.rng), features=known)
             page.most_per_category = saved.most_per_category
             page._set_terms(saved.values, saved.categories)
             page._state = _refill(page._state, saved.state)
@@ -418,6 +458,22 @@ class Recommender:
         }
         if self._terms.change(new_values, new_categories):
             self._plan_again()
+
+    def _note_features(self, features: Mapping[str, Mapping[str, Feature]]) -> None:
+        """Remember the features of some items. Unknown items are reported when they are encoded."""
+        checked = {name: item_features(name, given) for name, given in string_mapping("features", features).items()}
+        if checked and "features" not in self._module.Params._fields:
+            raise BadInput(f"policy {name_of(self._module)} does not use features; choose feature_ts")
+        self._features = self._features | checked
+
+    def _encode_features(self, rows: Iterable[str] | None = None) -> None:
+        """Give the policy the matrix of the features. `rows` are the items of its state, by default those there are."""
+        names = list(self._items if rows is None else rows)
+        for name in self._features:
+            one_of("item", name, names)
+        if "features" in self._module.Params._fields:
+            matrix = feature_matrix(names, self._features)
+            self._params = self._params._replace(features=ItemFeatures(matrix))
 
     def _plan_again(self) -> None:
         """Make a policy that plans its displays forget the plan, because the rules have changed."""
@@ -490,6 +546,7 @@ class _SavedRecommender(msgspec.Struct):
     values: dict[str, float] = {}
     categories: dict[str, str] = {}
     most_per_category: int | None = None
+    features: dict[str, dict[str, float | str]] = {}
 
 
 def _serve_kernel(module: ModuleType) -> Callable[..., None]:

@@ -54,6 +54,22 @@ def rows(path: Path) -> list[dict[str, Any]]:
         return [{name: types.get(name, str)(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
+@pytest.mark.parametrize("suffix", ["ndjson", "parquet"])
+def test_an_exported_log_has_the_sessions_that_click_models_need(
+    exported: Any, tmp_path: Path, slotwise, suffix: str
+) -> None:
+    store, lines = exported
+    output = tmp_path / f"log.{suffix}"
+    slotwise("logs", "export", str(output), "--store", f"sqlite:///{store}")
+    found = slotwise("fit", str(output), "--format", "slotwise", "--clicks", "auto", "--json").json()
+    shown = {(line["page"], line["display"]) for line in lines if line["shown"]}
+    fitted = {query["query"]: query for query in found["queries"]}
+    for page in ("shop", "feed"):
+        assert fitted[page]["comparison"]["sessions"] == sum(name == page for name, _ in shown)
+        assert fitted[page]["clicks"] == sum(line["clicked"] for line in lines if line["page"] == page)
+        assert not fitted[page]["comparison"]["sure"]  # ten displays are too few
+
+
 @pytest.mark.parametrize("suffix", ["ndjson", "csv", "parquet"])
 def test_every_format_has_the_lines_of_the_service(exported: Any, tmp_path: Path, slotwise, suffix: str) -> None:
     store, lines = exported

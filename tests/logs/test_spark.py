@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import slotwise as sw
@@ -15,6 +16,8 @@ from slotwise.logs.synthetic import synth
 from slotwise.logs.synthetic_traffic import ZipfTraffic
 from tests.logs.plain_counting import Row, cells, count, csv_text, write
 from tests.logs.test_malformed import CASES, log
+from tests.logs.test_read_sessions import random_lines
+from tests.logs.test_read_sessions import write as write_sessions
 
 # Spark's bridge to Java closes its sockets only when they are garbage-collected
 UNCLOSED = "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -55,6 +58,15 @@ def same(files: str | list[str], format: str | None = None, **options: object) -
     assert [query[:3] for query in outcomes[0].queries] == [query[:3] for query in outcomes[1].queries]
     assert outcomes[0].account == outcomes[1].account
     return None
+
+
+def test_both_engines_read_the_same_sessions(tmp_path: Path) -> None:
+    path = write_sessions(tmp_path / "sessions.csv", random_lines(displays=60))
+    one, other = (sw.read_sessions(path, engine=engine) for engine in ("duckdb", "spark"))
+    assert one.account == other.account
+    for mine, theirs in zip(one.queries, other.queries, strict=True):
+        assert mine[:3] == theirs[:3]
+        assert all(np.array_equal(*pair) for pair in zip(mine[3:], theirs[3:], strict=True))
 
 
 @pytest.mark.parametrize("format", ["kdd2012", "parquet", "ndjson"])

@@ -1,5 +1,6 @@
 """All charts, made with Altair: the same code draws image files and interactive pages."""
 
+from slotwise.charts.click_models import click_model_chart
 from slotwise.charts.evaluation import evaluation_chart
 from slotwise.charts.files import SUFFIXES, save_chart
 from slotwise.charts.fits import fit_chart
@@ -14,6 +15,7 @@ from slotwise.charts.tuning import choice_chart
 __all__ = [
     "SUFFIXES",
     "choice_chart",
+    "click_model_chart",
     "evaluation_chart",
     "fit_chart",
     "growth_chart",

@@ -59,13 +59,13 @@ def _heading(fit: "QueryFit") -> str:
     counts = {"item": len(fit.items), "display": fit.displays, "click": fit.clicks}
     sizes = ", ".join(f"{_format_count(count)} {noun}{'s' * (count != 1)}" for noun, count in counts.items())
     most = max(console.stdout.width - len(sizes) - 2, 8)
-    return f"[bold]{escape(_shortened(_query_label(fit.name), most))}[/]: {sizes}"
+    return f"[bold]{escape(_shortened(query_label(fit.name), most))}[/]: {sizes}"
 
 
 def _kappa_rows(fit: "QueryFit") -> list[_Row]:
     """A row for every position, in the order of the page."""
     return [
-        _Row(printable_name(name), _format_estimate(value), _format_interval(value, *ends))
+        _Row(printable_name(name), format_estimate(value), format_interval(value, *ends))
         for name, value, ends in zip(fit.positions, fit.kappa.tolist(), fit.kappa_interval.tolist(), strict=True)
     ]
 
@@ -77,8 +77,8 @@ def _theta_rows(fit: "QueryFit", most: int) -> list[_Row]:
     rows = [
         _Row(
             printable_name(fit.items[k]),
-            _format_estimate(float(fit.theta[k])),
-            _format_interval(float(fit.theta[k]), *fit.theta_interval[k].tolist()),
+            format_estimate(float(fit.theta[k])),
+            format_interval(float(fit.theta[k]), *fit.theta_interval[k].tolist()),
         )
         for k in listed.tolist()
     ]
@@ -122,7 +122,7 @@ def _padded(rows: list[_Row], size: int) -> list[_Row]:
 def _print_warnings(fits: Sequence["QueryFit"]) -> None:
     warnings = [(fit.name, warning) for fit in fits for warning in fit.warnings]
     for name, warning in warnings[:MOST_WARNINGS]:
-        label = _shortened(_query_label(name), _NAME_WIDTH)
+        label = _shortened(query_label(name), _NAME_WIDTH)
         about_part = name.isdecimal() and warning.startswith(("item", "position"))
         console.stdout.print(f"[yellow]{escape(label)}{',' if about_part else ':'}[/] {escape(warning)}")
     if len(warnings) > MOST_WARNINGS:
@@ -179,7 +179,7 @@ def _verdict(fits: Sequence["QueryFit"]) -> str:
     )
 
 
-def _query_label(name: str) -> str:
+def query_label(name: str) -> str:
     """The name of a query. The name 7 becomes "query 7", because 7 alone would look like a number in a list."""
     return f"query {name}" if name.isdecimal() else printable_name(name)
 
@@ -205,13 +205,13 @@ def _format_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _format_estimate(value: float) -> str:
+def format_estimate(value: float) -> str:
     """An estimate as text with three digits, such as .301 or .0120. The value 1 has no decimals."""
     return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:#.3g}".removeprefix("0")
 
 
-def _format_interval(value: float, low: float, high: float) -> str:
+def format_interval(value: float, low: float, high: float) -> str:
     """An interval as text, such as ".290 to .312", or a dash if the interval is not known."""
     if math.isnan(low):
         return "-"
-    return "reference" if low == high == value == 1.0 else f"{_format_estimate(low)} to {_format_estimate(high)}"
+    return "reference" if low == high == value == 1.0 else f"{format_estimate(low)} to {format_estimate(high)}"

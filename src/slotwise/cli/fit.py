@@ -1,6 +1,7 @@
 """`slotwise fit`: attractiveness and visibility from click logs."""
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +11,14 @@ from slotwise.checks import BadInput, one_of
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
+from slotwise.cli._click_model_table import print_comparisons
 from slotwise.cli._fit_table import print_fits
 from slotwise.cli._log_options import LogOptions, print_account
 from slotwise.cli._parsing import check_chart_paths, check_output_paths
 from slotwise.extras import require
 
 if TYPE_CHECKING:
+    from slotwise.inference.click_model_comparison import ClickModelComparison
     from slotwise.inference.query_fit import QueryFit
 
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
         "slotwise logs synth ads.csv --format open-bandit --setting q10",
         "slotwise fit ads.csv --columns query=,item=item_id,clicked=click",
         "slotwise fit clicks.csv --template",
+        "slotwise logs synth sessions.csv --clicks dcm",
+        "slotwise fit sessions.csv --clicks auto --chart models.svg",
         "slotwise fit clicks.csv --where 'position<=2' --top 3 --method bayes",
     )
 )
@@ -45,6 +50,13 @@ def fit(
             "--template", help="Queries with the same positions share their kappas; a test says if they differ."
         ),
     ] = False,
+    clicks: Annotated[
+        str | None,
+        typer.Option(
+            help="Fit a click model to whole displays: pbm, cascade, dcm, sdbn, dbn, ubm, or auto, which compares all. "
+            "The log needs a column of displays: --columns display=COLUMN."
+        ),
+    ] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the true value.")] = 0.9,
     top: Annotated[
         int | None, typer.Option(help="Fit only this many queries, those with the most displays; by default all.")
@@ -60,18 +72,24 @@ def fit(
 ) -> None:
     """Fit theta and kappa for every query of click logs of any size."""
     require("logs", "slotwise fit")
+    from slotwise.inference.click_model_comparison import check_clicks
     from slotwise.inference.fit_files import SUFFIXES, save_fits
     from slotwise.inference.fit_queries import METHODS, fit_queries
     from slotwise.logs.read_log import read_log
+    from slotwise.logs.read_sessions import read_sessions
 
     check_chart_paths(chart)
     check_output_paths(output, SUFFIXES, "fits")
     if one_of("method", method, METHODS) == "bayes" and template:
         raise BadInput("--template cannot be used with --method bayes; use em or svd")
+    if clicks is not None:
+        check_clicks(clicks)
+    read: Any = read_log if clicks is None else read_sessions
     with console.progress_bars(2, quiet or as_json) as add_bar:
-        counted = read_log(**log.source(), **log.count_options(add_bar)._asdict(), top=top)
+        counted = read(**log.source(), **log.count_options(add_bar)._asdict(), top=top)
         progress = add_bar(f"fitting {method}", len(counted.queries))
-        fits = fit_queries(counted.queries, method, level, seed=seed, progress=progress, template=template)
+        settings: Any = {"seed": seed, "progress": progress, "template": template, "clicks": clicks}
+        fits = fit_queries(counted.queries, method, level, **settings)
     for path in output or []:
         save_fits(fits, path)
     _save_charts(fits, chart)
@@ -83,15 +101,18 @@ def fit(
     queries = f"{len(fits):,} {'query' if len(fits) == 1 else 'queries'}"
     console.print_line(f"{account.good:,} lines, {queries}, fitted by {method}")
     print_fits(fits)
+    if clicks is not None:
+        print_comparisons(fits, counted.left_out)
     for path in [*(output or []), *(chart or [])]:
         console.print_written(path)
 
 
 def _save_charts(fits: "list[QueryFit]", paths: list[Path] | None) -> None:
-    from slotwise.charts import fit_chart, save_chart
+    from slotwise.charts import click_model_chart, fit_chart, save_chart
 
     if paths:
-        chart = fit_chart(fits)
+        compared = any(fit.comparison is not None for fit in fits)
+        chart = click_model_chart(fits) if compared else fit_chart(fits)
         for path in paths:
             save_chart(chart, path)
 
@@ -133,4 +154,35 @@ def _query_summary(fit: "QueryFit", template: int | None) -> dict[str, Any]:
         "template": template,
         "kappa_test": _builtins(fit.kappa_test),
         "warnings": fit.warnings,
+        "comparison": None if fit.comparison is None else _comparison(fit.comparison),
     }
+
+
+def _comparison(comparison: "ClickModelComparison") -> dict[str, Any]:
+    """The comparison of click models. Infinite and unknown numbers are null."""
+    scores = [_builtins(score) for score in comparison.scores]
+    return {
+        "model": comparison.chosen,
+        "sure": comparison.sure,
+        "tied": comparison.tied,
+        "lead": _finite_or_none(comparison.lead),
+        "verdict": comparison.verdict,
+        "sessions": comparison.sessions,
+        "several_clicks": comparison.several_clicks,
+        "scores": [{name: _finite_or_none(value) for name, value in score.items()} for score in scores],
+        "parameters": {
+            group.kind: {
+                name: {"value": value, "error": _finite_or_none(error), "interval": ends}
+                for name, value, error, ends in zip(
+                    group.names, group.values.tolist(), group.errors.tolist(), group.intervals.tolist(), strict=True
+                )
+            }
+            for group in comparison.parameters
+        },
+    }
+
+
+def _finite_or_none(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite_or_none(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slotwise.checks import integer_at_least
+from slotwise.checks import BadInput, integer_at_least, one_of
 from slotwise.cli import _console as console
 from slotwise.cli import _options as options
 from slotwise.cli._app import app
@@ -14,6 +14,7 @@ from slotwise.cli._parsing import check_output_paths, parse_whole_number
 from slotwise.extras import require
 
 if TYPE_CHECKING:
+    from slotwise.clickmodels._click_model import ClickModel
     from slotwise.logs.synthetic_traffic import KnownModel, KnownQuery
 
 logs = typer.Typer(help="Count click logs, or write synthetic ones.", no_args_is_help=True)
@@ -47,6 +48,7 @@ def count(
     epilog=options.examples(
         "slotwise logs synth clicks.csv --setting behavioral",
         "slotwise logs synth clicks.ndjson.gz --lines 1e6",
+        "slotwise logs synth sessions.csv --clicks dcm",
         "slotwise logs synth training.txt --format kdd2012 --lines 1e6",
     )
 )
@@ -71,6 +73,13 @@ def synth(
             "every item is shown equally often at every position, and the lines are divided among the queries."
         ),
     ] = None,
+    clicks: Annotated[
+        str | None,
+        typer.Option(
+            help="Write whole displays of one query, for slotwise fit --clicks. The visitors are those of the setting "
+            "cascade or dcm, or of a setting of the paper with pbm."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed writes the same file.")] = 0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -78,12 +87,14 @@ def synth(
     require("logs", "slotwise logs")
     from slotwise.logs.log_files import find_format
     from slotwise.logs.synthetic import synth as write
-    from slotwise.logs.synthetic_traffic import ExactTraffic, Traffic, ZipfTraffic
+    from slotwise.logs.synthetic_traffic import ExactTraffic, SessionTraffic, Traffic, ZipfTraffic
 
     size, kind = parse_whole_number("--lines", lines), format or find_format(str(output))
     seed = integer_at_least("--seed", seed, least=0)
     traffic: Traffic
-    if setting:
+    if clicks is not None:
+        traffic = SessionTraffic(_visitors(clicks, setting, kind), size)
+    elif setting:
         traffic = ExactTraffic(_known(setting, size))
     else:
         numbers = {"queries": queries, "items": items, "positions": positions}
@@ -92,7 +103,23 @@ def synth(
     with console.progress_bars(1, quiet) as add_bar:
         written = write(output, traffic, kind, seed, add_bar(str(output), traffic.size))
     console.print_line(f"wrote {written:,} lines to {output}")
-    _save_truth(traffic.models(), output, kind)
+    if models := traffic.models():
+        _save_truth(models, output, kind)
+
+
+def _visitors(clicks: str, setting_name: str | None, format: str) -> "ClickModel":
+    """The click model of `--clicks`. A position-based model may have another setting."""
+    from slotwise.clickmodels._named_settings import NAMED_SETTINGS
+    from slotwise.logs.formats import GENERIC_FORMATS
+    from slotwise.paper.named_click_models import setting
+
+    if format not in GENERIC_FORMATS:
+        raise BadInput(f"--clicks writes whole displays, which a {format} log cannot say; use csv or parquet")
+    if one_of("--clicks", clicks, ["pbm", "cascade", "dcm"]) == "pbm":
+        return setting(setting_name or "standard")
+    if setting_name is not None:
+        raise BadInput(f"--setting is for --clicks pbm; --clicks {clicks} has its own setting")
+    return NAMED_SETTINGS[clicks]
 
 
 def _save_truth(models: "list[KnownModel]", output: Path, format: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from slotwise.checks import BadInput, Ints, integer_at_least, one_of, vector
+from slotwise.checks import BadInput, Floats, Ints, integer_at_least, one_of, vector
 from slotwise.clickmodels import clickmodels
 
 HIDDEN = -1  # in place of 0 or 1: it is unknown whether the visitor would have clicked there
@@ -34,6 +34,15 @@ class BestDisplay(NamedTuple):
     """A setting of policies that know the truth. A simulation fills it in."""
 
     items: Ints
+
+
+class ItemFeatures(NamedTuple):
+    """A setting of policies that know features of the items. A simulation takes them from its click model."""
+
+    values: Floats  # N x d
+
+
+NO_FEATURES = ItemFeatures(np.empty((0, 0)))
 
 
 class ClickModel(ABC):

@@ -1,6 +1,7 @@
 """The function `fit_queries` fits every query of a log. A fit has intervals, a goodness of fit, and warnings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from slotwise.checks import BadInput, Floats, format_value, one_of
 from slotwise.counts import Counts
 from slotwise.inference.assessments import Assessment, FittedBatch, assessments, poor_fits, template_assessments
+from slotwise.inference.click_model_comparison import check_clicks, compare_click_models
 from slotwise.inference.estimation.batch_fit import Batch
 from slotwise.inference.estimation.fit import by_position_count, check_level, estimator, interval
 from slotwise.inference.goodness_of_fit import BatchGoodnessOfFit, goodness_of_fit
@@ -16,16 +18,18 @@ from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
 from slotwise.inference.template_fits import by_positions, joint_fit, templates
 from slotwise.logs.query import Query
+from slotwise.logs.sessions import Sessions
 
 METHODS = ("em", "svd", "bayes")
 _BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt or a progress report waits until the call ends
 
 
 def fit_queries(
-    queries: Iterable[Query],
+    queries: Iterable[Query | Sessions],
     method: str = "em",
     level: float = 0.9,
     *,
+    clicks: str | None = None,
     fill: str = "one",
     prior: Any = None,
     draws: int = 1000,
@@ -46,12 +50,17 @@ def fit_queries(
     the `budget` of sweeps. The random numbers of a query depend only on `seed` and the query's name, not on other
     queries or `threads`. `progress` is called with the number of queries done.
 
+    With `clicks`, a click model is fitted to the sessions of `read_sessions` as well: "pbm", "cascade", "dcm", "sdbn",
+    "dbn", "ubm", or "auto", which compares all of them. See `QueryFit.comparison`.
+
     >>> counts = Counts(clicks=[[400, 200], [200, 100]], skips=[[600, 800], [800, 900]])
     >>> (model,) = fit_queries([Query("hats", ["felt", "straw"], ["top", "side"], counts)])
     >>> model.best, model.kappa_interval.round(2).tolist(), model.warnings
     ({'top': 'felt', 'side': 'straw'}, [[1.0, 1.0], [0.45, 0.55]], [])
     """
-    listed, checked_level = _checked(queries), check_level(level)
+    given, checked_level = list(queries), check_level(level)
+    listed = _checked([query.query() if isinstance(query, Sessions) else query for query in given])
+    sessions = None if clicks is None else _sessions(given, clicks)
     bayes = one_of("method", method, METHODS) == "bayes"
     if bayes and template:
         raise BadInput("a template cannot be fitted by bayes; use em or svd")
@@ -77,7 +86,21 @@ def fit_queries(
             assessed = template_assessments(fitted, listed, poor, shared_by)
         for k, estimated, assessment in zip(fitted.members, estimates, assessed, strict=True):
             fits[k] = _query_fit(listed[k], method, checked_level, estimated, assessment)
-    return fits
+    if clicks is None or sessions is None:
+        return fits
+    compared = (compare_click_models(each, clicks, checked_level) for each in sessions)
+    return [replace(fit, comparison=comparison) for fit, comparison in zip(fits, compared, strict=True)]
+
+
+def _sessions(queries: Sequence[object], clicks: str) -> list[Sessions]:
+    check_clicks(clicks)
+    for query in queries:
+        if not isinstance(query, Sessions):
+            raise BadInput(
+                f"clicks = {clicks!r} needs sessions, but query {format_value(getattr(query, 'name', query))} has only "
+                "counts; read the log with read_sessions"
+            )
+    return [query for query in queries if isinstance(query, Sessions)]
 
 
 def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: Assessment) -> QueryFit:

@@ -8,6 +8,7 @@ from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, format_value
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
+from slotwise.inference.click_model_comparison import ClickModelComparison
 from slotwise.inference.template import OTHER_KAPPAS, KappaTest, Template
 from slotwise.inference.visibility_rows import faded
 from slotwise.notebook import Estimates, html_estimates, plural
@@ -62,6 +63,8 @@ class QueryFit(PBM):
         None  #: the queries that share their kappas with this one; None if the query has its own
     )
     kappa_test: KappaTest | None = None  #: whether this query may share its kappas; None if that was not tested
+
+    comparison: ClickModelComparison | None = None  #: of click models, if the query was fitted with `clicks`
 
     @property
     def displays(self) -> float:

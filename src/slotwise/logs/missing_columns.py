@@ -14,6 +14,7 @@ _WORDS = {
     "position": ("position", "pos", "rank", "slot"),
     "clicked": ("clicked", "click"),
     "item": ("item", "product", "ad", "doc", "document", "article", "sku"),
+    "display": ("display", "session", "impression", "request", "visit"),
     "query": ("query", "search", "page", "keyword"),
 }
 

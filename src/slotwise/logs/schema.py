@@ -12,7 +12,7 @@ from slotwise.checks import BadInput, one_of
 MAX_POSITIONS = 20
 ANY_POSITION = "*"
 SINGLE_QUERY = "all"  # the name of the only query, if a log has no column of queries
-FIELDS = ("query", "item", "position", "shown", "clicked")
+FIELDS = ("query", "item", "position", "shown", "clicked", "display")
 KINDS = ("csv", "ndjson", "parquet")
 
 
@@ -30,6 +30,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     position: str = "position"
     shown: str | None = None
     clicked: str = "clicked"
+    display: str | None = None  # the display to which a line belongs; only `read_sessions` needs it
     sessions: bool = False
     whole_ids: bool = False  # queries and items are whole numbers; anything else is malformed
     positions: tuple[str, ...] | None = None  # names in order; None: numbers from `first_position`; ("*",): any name

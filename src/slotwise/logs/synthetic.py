@@ -84,9 +84,11 @@ class _LazyWriter:
 
 
 def _generic_table(lines: Lines, rng: np.random.Generator, before: int) -> pa.Table:
+    display = {} if lines.display is None else {"display": pa.array(lines.display).cast("string")}
     return pa.table(
         {
             "query": pa.array(lines.query).cast("string"),
+            **display,
             "item": pa.array(lines.item).cast("string"),
             "position": lines.position,
             "clicked": lines.clicked,

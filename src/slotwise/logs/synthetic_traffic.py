@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from slotwise.checks import BadInput, Floats, Ints, integer_at_least
+from slotwise.clickmodels._click_model import ClickModel
 from slotwise.clickmodels.pbm import PBM
 
 
@@ -16,6 +17,7 @@ class Lines(NamedTuple):
     item: Ints
     position: Ints
     clicked: Ints
+    display: Ints | None = None  # the display to which each line belongs, if the log says so
 
 
 class KnownModel(NamedTuple):
@@ -136,3 +138,36 @@ class ExactTraffic:
             rows = order[begin : begin + batch_size]
             clicked = (rng.random(rows.size) < self._chance[rows]).astype(np.int64)
             yield Lines(self._query[rows], self._item[rows], self._position[rows], clicked)
+
+
+class SessionTraffic:
+    """Whole displays of random items, clicked by the visitors of a click model. The lines say to which display they
+    belong."""
+
+    def __init__(self, model: ClickModel, size: int) -> None:
+        self._model = model
+        self._displays = max(integer_at_least("lines", size, 1) // model.n_positions, 1)
+
+    @property
+    def size(self) -> int:
+        return self._displays * self._model.n_positions
+
+    def models(self) -> list[KnownModel]:
+        """The true theta and kappa, if the click model has them."""
+        if not isinstance(self._model, PBM):
+            return []
+        return [KnownModel("1", range(1, self._model.n_items + 1), self._model.theta, self._model.kappa)]
+
+    def lines(self, rng: np.random.Generator, batch_size: int) -> Iterator[Lines]:
+        """Every display with its clicks."""
+        n_positions, arrays = self._model.n_positions, self._model.arrays()
+        most = max(batch_size // n_positions, 1)
+        for begin in range(0, self._displays, most):
+            n = min(most, self._displays - begin)
+            items = rng.random((n, self._model.n_items)).argsort(axis=1)[:, :n_positions]
+            clicks = np.zeros((n, n_positions), np.int64)
+            for k in range(n):
+                self._model.kernels.click(arrays, items[k], rng, clicks[k])
+            display = np.repeat(np.arange(begin + 1, begin + n + 1), n_positions)
+            position = np.tile(np.arange(1, n_positions + 1), n)
+            yield Lines(np.ones_like(position), items.ravel() + 1, position, clicks.ravel(), display)

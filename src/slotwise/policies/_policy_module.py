@@ -14,8 +14,8 @@ from typing import Any, get_origin, get_type_hints
 
 import numpy as np
 
-from slotwise.checks import BadInput, format_value, integer, number, one_of, string_mapping, vector
-from slotwise.clickmodels._click_model import BestDisplay, Feedback
+from slotwise.checks import BadInput, Floats, format_value, integer, number, one_of, string_mapping, vector
+from slotwise.clickmodels._click_model import NO_FEATURES, BestDisplay, Feedback, ItemFeatures
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.jit import checks_bounds, is_kernel
 from slotwise.policies import policies
@@ -32,7 +32,8 @@ KERNELS = (
     "score",
     "score_values",
 )  # called by compiled loops; init and grow may be plain functions
-SETTING_TYPES = "float, int, bool, IntEnum, array, Model or BestDisplay"
+SETTING_TYPES = "float, int, bool, IntEnum, array, Model, BestDisplay or ItemFeatures"
+GIVEN_TYPES = (Model, BestDisplay, ItemFeatures)  # what a simulation fills in from its click model
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
     "choose": ("params", "state", "rng", "display"),
@@ -100,7 +101,7 @@ def setting_types(module: ModuleType) -> dict[str, Any]:
     with reported_errors(module):
         kinds = get_type_hints(module.Params)
     for name, kind in kinds.items():
-        if not (kind in (float, int, bool, Model, BestDisplay) or _is_choice(kind) or _is_array(kind)):
+        if not (kind in (float, int, bool, *GIVEN_TYPES) or _is_choice(kind) or _is_array(kind)):
             wrong = f"Params.{name} is of type {getattr(kind, '__name__', kind)}"
             raise problem_at(module, "Params", f"{wrong}; a setting is a {SETTING_TYPES}")
     return kinds
@@ -121,6 +122,8 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Any
             settings.setdefault(name, model if isinstance(model, Model) else UNKNOWN)
         elif kind is BestDisplay:
             settings.setdefault(name, _best_display(model))
+        elif kind is ItemFeatures:
+            settings.setdefault(name, ItemFeatures(model.features) if hasattr(model, "features") else NO_FEATURES)
     missing = [name for name in hints if name not in settings and name not in module.Params._field_defaults]
     if missing:
         raise problem_at(module, "Params", f"Params.{missing[0]} needs a default")
@@ -152,9 +155,9 @@ def serving_params(module: ModuleType, params: Mapping[str, Any] | None) -> dict
 
 
 def plain_params(module: ModuleType, params: Any) -> dict[str, Any]:
-    """The settings as plain values, which can be printed or saved. What an oracle knows of the truth is left out."""
+    """The settings as plain values, which can be printed or saved. What a click model fills in is left out."""
     kinds = setting_types(module)
-    plain = {name: value for name, value in params._asdict().items() if kinds[name] not in (Model, BestDisplay)}
+    plain = {name: value for name, value in params._asdict().items() if kinds[name] not in GIVEN_TYPES}
     for name, value in plain.items():
         if _is_choice(kinds[name]):
             plain[name] = kinds[name](value).name.lower()
@@ -173,6 +176,8 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, BestDisplay):
             raise BadInput(f"{name} = {format_value(value)} is not a BestDisplay")
         return value
+    if kind is ItemFeatures:
+        return ItemFeatures(_feature_matrix(name, value))
     if _is_choice(kind):
         return _choice(name, kind, value)
     if kind is bool:
@@ -184,6 +189,17 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
     if kind is float:
         return number(name, value)
     return vector(name, value)
+
+
+def _feature_matrix(name: str, value: Any) -> Floats:
+    """The features as a matrix of one type and layout, so that kernels are compiled only once.
+
+    The array itself is kept if possible, because a click model may write the features of each round into it.
+    """
+    given = value.values if isinstance(value, ItemFeatures) else np.asarray(value)
+    if given.ndim != 2 or given.dtype.kind not in "fiub" or not np.isfinite(given).all():
+        raise BadInput(f"{name} = {format_value(value)} is not a matrix of finite numbers, with a row per item")
+    return np.ascontiguousarray(given, dtype=np.float64)
 
 
 def _best_display(model: Any) -> BestDisplay:

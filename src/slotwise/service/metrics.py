@@ -93,6 +93,7 @@ class Metrics:
         self.group_seconds = Histogram("slotwise_group_seconds", "Time to commit a group.", buckets=SECONDS, **options)
         self.waiting = Gauge("slotwise_waiting", "Displays and calls that wait to be committed.", **options)
         self.store_up = Gauge("slotwise_store_up", "1 while the store can be written.", **options)
+        self.node = Gauge("slotwise_node", "The id of this node among those that share the store, or 0.", **options)
         self.pages = Gauge("slotwise_pages_in_memory", "Pages in memory.", **options)
         self.page_bytes = Gauge("slotwise_page_bytes", "Estimated memory of the pages in memory.", **options)
         self.evicted = Counter("slotwise_evicted_pages", "Pages evicted to keep the memory budget.", **options)
@@ -114,6 +115,15 @@ class Metrics:
     def observe_group(self, size: int, seconds: float) -> None:
         self.group_size.observe(size)
         self.group_seconds.observe(seconds)
+
+    def event_counts(self) -> dict[str, dict[str, int]]:
+        """The number of events of each page, by status. Events of no page are those of ""."""
+        counts: dict[str, dict[str, int]] = {}
+        for metric in self.events.collect():
+            for sample in metric.samples:
+                if sample.name.endswith("_total"):
+                    counts.setdefault(sample.labels["page"], {})[sample.labels["status"]] = int(sample.value)
+        return counts
 
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus."""

@@ -19,6 +19,8 @@ from slotwise.service.ensembles.ensemble_refresher import SHARE, Refresher
 from slotwise.service.history import DEV, Author
 from slotwise.service.insights.insights import Insights
 from slotwise.service.insights.insights_cache import InsightsCache
+from slotwise.service.insights.page_summary import PageSummary
+from slotwise.service.insights.summary_cache import SummaryCache
 from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.keys.key_cache import KeyCache
 from slotwise.service.keys.sessions import Sessions
@@ -26,6 +28,7 @@ from slotwise.service.maintenance.housekeeping import Housekeeping
 from slotwise.service.maintenance.purger import Purger
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.page_cache import PageCache
+from slotwise.service.pages.page_changes import PageChanges
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
@@ -85,9 +88,11 @@ class Service:
         clock = self.clock = clock or self.store.clock or machine_clock
         self.refresher = Refresher(self.metrics, seed, resources.refresh_share)
         self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed, resources.page_bytes)
+        self._page_changes = PageChanges(self.store, clock, self._pages)
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
         self.keys = KeyCache(self.store, clock)
         self._insights = InsightsCache(self.store, clock)
+        self._summaries = SummaryCache(self.store, self._pages.model, clock)
         self._housekeeping = Housekeeping(self.store, self._pages, self._displays, clock)
         self.purger = Purger(self.store, clock)
 
@@ -191,23 +196,23 @@ class Service:
         archived: bool = False,
         author: Author = DEV,
     ) -> tuple[StoredPage, bool]:
-        """Replace a page; see `PageCache.save_page`."""
-        return await self._pages.save_page(name, change, expected, archived, author)
+        """Replace a page; see `PageChanges.save_page`."""
+        return await self._page_changes.save_page(name, change, expected, archived, author)
 
     async def purge_page(self, name: str, expected: Precondition | None, author: Author = DEV) -> None:
-        """Delete a page for good; see `PageCache.purge_page`. Its data are removed in the background."""
-        await self._pages.purge_page(name, expected, author, self._displays.forget_page)
+        """Delete a page for good; see `PageChanges.purge_page`. Its data are removed in the background."""
+        await self._page_changes.purge_page(name, expected, author, self._displays.forget_page)
         self.purger.wake()
 
     async def save_items(
         self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
     ) -> list[bool | str]:
-        """Add or change items; see `PageCache.save_items`."""
-        return await self._pages.save_items(model, items, author)
+        """Add or change items; see `PageChanges.save_items`."""
+        return await self._page_changes.save_items(model, items, author)
 
     async def item(self, model: PageModel, item: str) -> StoredItem:
         """An item with its version. Raises NotFound if it does not exist."""
-        return await self._pages.item(model, item)
+        return await self._page_changes.item(model, item)
 
     async def change_item(
         self,
@@ -218,8 +223,8 @@ class Service:
         create: bool = False,
         author: Author = DEV,
     ) -> tuple[StoredItem, bool]:
-        """Replace one item; see `PageCache.change_item`."""
-        return await self._pages.change_item(model, item, change, expected, create, author)
+        """Replace one item; see `PageChanges.change_item`."""
+        return await self._page_changes.change_item(model, item, change, expected, create, author)
 
     async def import_counts(
         self,
@@ -229,15 +234,19 @@ class Service:
         expected: Precondition | None,
         author: Author = DEV,
     ) -> int:
-        """Replace everything that a page has learnt; see `PageCache.import_counts`. Returns the new revision."""
+        """Replace everything that a page has learnt; see `PageChanges.import_counts`. Returns the new revision."""
         try:
-            return await self._pages.import_counts(model, cells, displays, expected, author)
+            return await self._page_changes.import_counts(model, cells, displays, expected, author)
         finally:
             self.purger.wake()
 
-    async def insights(self, model: PageModel) -> Insights:
-        """What a page has learnt. The result is at most a few seconds old."""
-        return await self._insights.insights(model)
+    async def insights(self, model: PageModel, share: float = 1.0) -> Insights:
+        """What a page has learnt. The result is a few seconds old; see `InsightsCache.insights`."""
+        return await self._insights.insights(model, share)
+
+    def summaries(self, names: list[str]) -> dict[str, PageSummary]:
+        """What is known of these pages at a glance; see `SummaryCache.summaries`."""
+        return self._summaries.summaries(names)
 
     # keys
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
-from slotwise.clickmodels._click_model import BestDisplay, ClickModel
-from slotwise.clickmodels.pbm import PBM, Model
+from slotwise.clickmodels._click_model import ClickModel
+from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.policies._output_checks import check_state_shapes
 from slotwise.policies._policy_errors import name_of, reported_errors, reporting
 from slotwise.policies._policy_module import (
+    GIVEN_TYPES,
     PolicyReference,
     feedback_of,
     find,
@@ -86,7 +87,7 @@ def simulate(
     if job.delay and not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts, so it cannot learn with a delay of {job.delay} rounds")
     for name, kind in setting_types(module).items():
-        if kind in (Model, BestDisplay) and name in job.params:
+        if kind in GIVEN_TYPES and name in job.params:
             raise BadInput(
                 f"{name} = {format_value(job.params[name])}: the simulation sets it to its own model, leave it out"
             )

@@ -46,7 +46,8 @@ def test_rank_and_reward(tmp_path: Path) -> None:
         assert ranked["eventId"] == "visit-1"
         shown = ranked["rewardActionId"]
         assert shown in ITEMS[1:]
-        assert ranked["ranking"][0] == {"id": shown}
+        assert ranked["ranking"][0] == {"id": shown, "probability": pytest.approx(0.25)}
+        assert all(set(action) == {"id"} for action in ranked["ranking"][1:])
         assert sorted(action["id"] for action in ranked["ranking"]) == sorted(ITEMS)
         assert (await post(client, "rank", body | {"eventId": "visit-1"})).json() == ranked
         for value in (0.0, -0.5, 0.25, 1.0):  # the last one repeats the click
@@ -106,6 +107,50 @@ def test_a_pinned_item_that_is_no_action_is_not_shown(tmp_path: Path) -> None:
         await client.ok("PUT", "/v1/pages/banner/pins/default/top", {"item": "hat"})
         assert (await post(client, "rank", {"actions": ACTIONS})).json()["rewardActionId"] == "hat"
         assert (await post(client, "rank", {"actions": ACTIONS[1:2]})).json()["rewardActionId"] == "tie"
+
+    run_scenario(tmp_path, scenario)
+
+
+def test_the_address_of_personalizer_is_for_the_page_of_the_key(tmp_path: Path) -> None:
+    """A key for one page never reaches another one, and other keys must name the page."""
+
+    async def scenario(client: Client) -> None:
+        client.use_key(await client.create_key("admin"))
+        await define(client)
+        several = await client.create_key("serve", "feedback", pages=["banner", "shop"])
+        banner = await client.create_key("serve", "feedback", pages=["banner"])
+        shop = await client.create_key("serve", "feedback", pages=["shop"])
+        path, body = "/personalizer/v1.0", {"actions": ACTIONS, "eventId": "one"}
+        for refused in (None, several):
+            if refused is not None:
+                client.use_key(refused)
+            answer = await client.http.post(f"{path}/rank", json=body)
+            assert (answer.status_code, "error" in answer.json()) == (404, True)
+        client.use_key(banner)
+        ranked = (await client.http.post(f"{path}/rank", json=body)).json()
+        assert ranked["eventId"] == "one"
+        assert (await client.http.post(f"{path}/events/one/activate")).status_code == 204
+        client.use_key(shop)
+        assert (await client.http.post(f"{path}/events/one/reward", json={"value": 1.0})).status_code == 404
+        slots = {"actions": ACTIONS, "slots": SLOTS, "eventId": "two"}
+        chosen = (await client.http.post(f"{path}/multislot/rank", json=slots)).json()
+        reward = {"reward": [{"slotId": "hero", "value": 1.0}]}
+        assert (await client.http.post(f"{path}/multislot/events/two/reward", json=reward)).status_code == 204
+        assert (await client.http.post(f"{path}/multislot/events/two/activate")).status_code == 204
+        client.use_key(await client.create_key("admin"))
+        assert [clicks for _, _, clicks, _ in await counts(client, "banner")] == [0.0]
+        clicked = [(item, position) for item, position, clicks, _ in await counts(client, "shop") if clicks]
+        assert clicked == [(chosen["slots"][0]["rewardActionId"], "hero")]
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
+def test_in_dev_mode_the_address_of_personalizer_is_for_the_only_page(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.page("banner", positions=["top"])
+        assert (await client.http.post("/personalizer/v1.0/rank", json={"actions": ACTIONS})).status_code == 201
+        await client.page("shop")
+        assert (await client.http.post("/personalizer/v1.0/rank", json={"actions": ACTIONS})).status_code == 404
 
     run_scenario(tmp_path, scenario)
 
@@ -170,7 +215,7 @@ from azure.cognitiveservices.personalizer import PersonalizerClient
 from azure.cognitiveservices.personalizer.models import ErrorResponseException, RankableAction, RankRequest
 from msrest.authentication import CognitiveServicesCredentials
 
-client = PersonalizerClient(endpoint=sys.argv[1], credentials=CognitiveServicesCredentials("unused-in-dev-mode"))
+client = PersonalizerClient(endpoint=sys.argv[1], credentials=CognitiveServicesCredentials(sys.argv[2]))
 actions = [RankableAction(id=name, features=[{"colour": "red"}]) for name in ("hat", "tie", "bag")]
 ranked = client.rank(RankRequest(actions=actions, context_features=[{"hour": 3}], excluded_actions=["hat"]))
 assert ranked.reward_action_id in ("tie", "bag"), ranked
@@ -190,9 +235,11 @@ def test_the_client_of_azure_works_with_another_address(tmp_path: Path) -> None:
         server.http.put("/v1/pages/banner", json={"positions": ["top"]}).raise_for_status()
         rows = [{"item": item} for item in ITEMS]
         server.http.post("/v1/pages/banner/items:batch", json={"items": rows}).raise_for_status()
-        command = [SDK_PYTHON, "-c", SDK_PROGRAM, f"{server.address}/v1/pages/banner"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("UnprocessableEntity 'unknown' is not an item")
+        for address in (f"{server.address}/v1/pages/banner", server.address):
+            command = [SDK_PYTHON, "-c", SDK_PROGRAM, address, "unused-in-dev-mode"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=HANG)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.startswith("UnprocessableEntity 'unknown' is not an item")
         cells = server.http.get("/v1/pages/banner/state").json()["counts"]
-        assert [(cell["clicks"], cell["skips"]) for cell in cells] == [(1.0, 0.0)]
+        assert sum(cell["clicks"] for cell in cells) == 2.0
+        assert sum(cell["skips"] for cell in cells) == 0.0

@@ -50,5 +50,6 @@ ROUTES = [
     Route(
         "GET", "/v1/pages/{page}/history", "get_history", "Who changed the definition, when and how.", get,
         {200: ("up to 100 changes", History)}, NOT_FOUND, parameters=(_BEFORE,), needs="read", large=True,
+        accepts_session=True,
     ),
 ]  # fmt: skip

@@ -20,6 +20,6 @@ ROUTES = [
     Route(
         "GET", "/v1/pages/{page}/insights", "get_insights",
         "Thetas and kappas with 90 % intervals, the best displays, counts, variants, click rates by hour.", get,
-        {200: ("the insights", Insights)}, NOT_FOUND, tag="learnt", large=True, needs="read",
+        {200: ("the insights", Insights)}, NOT_FOUND, tag="learnt", large=True, needs="read", accepts_session=True,
     ),
 ]  # fmt: skip

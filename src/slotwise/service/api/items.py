@@ -112,21 +112,23 @@ _NO_ITEM = {404: "no such page or item"}
 ROUTES = [
     Route(
         "GET", _ITEM, "get_item", "Read an item.", get, {200: ("the item", PageItem)}, _NO_ITEM, has_etag=True,
-        needs="read",
+        needs="read", accepts_session=True,
     ),
     Route(
         "PUT", _ITEM, "put_item", "Add an item or replace its definition; takes effect at once.", put,
         {201: ("added", ItemResult), 200: ("changed", ItemResult)}, {**NOT_FOUND, **STALE}, ItemSpec,
         parameters=(IF_MATCH,), body_optional=True, names_new="item", has_etag=True, needs="admin",
+        accepts_session=True,
     ),
     Route(
         "PATCH", _ITEM, "patch_item", "Change some fields of an item; null resets a field.", patch,
         {200: ("the item", PageItem)}, {**_NO_ITEM, **STALE}, ItemPatch, MERGE_PATCH, (IF_MATCH,), has_etag=True,
-        needs="admin",
+        needs="admin", accepts_session=True,
     ),
     Route(
         "DELETE", _ITEM, "delete_item", "Retire an item; its counts are kept.", delete,
         {204: ("retired", None)}, {**_NO_ITEM, **STALE}, parameters=(IF_MATCH,), has_etag=True, needs="admin",
+        accepts_session=True,
     ),
     Route(
         "POST", "/v1/pages/{page}/items:batch", "put_items", "Add or change many items.", put_batch,

@@ -1,5 +1,6 @@
 """Operations: liveness, readiness, metrics and version."""
 
+import msgspec
 from msgspec import Struct
 
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
@@ -7,10 +8,20 @@ from slotwise.service.errors import NotReady
 from slotwise.version import __version__
 
 
-class Health(Struct):
-    """The body of a successful health check."""
+class NodeHealth(Struct):
+    """A node that shares the store. `behind` are the seconds since it last read what the other nodes have committed."""
 
-    status: str = "ok"
+    node: int
+    name: str
+    behind: float
+
+
+class Health(Struct, omit_defaults=True):
+    """The body of a successful health check. `nodes` are those that share the store, `node` is the one that answers."""
+
+    status: str = msgspec.field(default_factory=lambda: "ok")  # which is not omitted
+    node: int | None = None
+    nodes: list[NodeHealth] = []
 
 
 class Version(Struct):
@@ -29,12 +40,17 @@ async def readyz(call: Call[None]) -> Response:
     if not call.service.ready:
         raise NotReady(call.service.compiled_functions)
     await call.service.check_store()
-    return Response(200, Health())
+    store = call.service.store
+    if not store.is_shared:
+        return Response(200, Health())
+    nodes = await store.read(lambda ledger: ledger.nodes())
+    return Response(200, Health(node=store.node, nodes=[NodeHealth(*node) for node in nodes]))
 
 
 async def metrics(call: Call[None]) -> Response:
     """Metrics in Prometheus' text format."""
     call.service.metrics.waiting.set(call.service.store.waiting)
+    call.service.metrics.node.set(call.service.store.node or 0)
     return Response(200, call.service.metrics.text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -93,7 +93,7 @@ async def patch(call: Call[PagePatch]) -> Response:
 async def get(call: Call[None]) -> Response:
     """Read a page."""
     model = await call.service.model(call.path["page"])
-    return Response(200, _view(model), etag(model.page.version))
+    return Response(200, page_view(model), etag(model.page.version))
 
 
 async def delete(call: Call[None]) -> Response:
@@ -157,8 +157,8 @@ async def delete_pin(call: Call[None]) -> Response:
         pins = {other: pinned for other, pinned in body.pins[layout].items() if other != position}
         return msgspec.structs.replace(body, pins=body.pins | {layout: pins})
 
-    await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
-    return Response(204)
+    saved, _ = await call.service.save_page(model.page.name, change, call.if_match(), author=call.author)
+    return Response(204, headers=etag(saved.version))
 
 
 async def _find_position(call: Call[Any]) -> tuple[PageModel, tuple[str, str]]:
@@ -170,7 +170,7 @@ async def _find_position(call: Call[Any]) -> tuple[PageModel, tuple[str, str]]:
 
 
 async def _page_response(call: Call[Any], saved: StoredPage, status: int) -> Response:
-    return Response(status, _view(await call.service.model(saved.name)), etag(saved.version))
+    return Response(status, page_view(await call.service.model(saved.name)), etag(saved.version))
 
 
 def _body(page: StoredPage | None) -> PageBody:
@@ -196,7 +196,7 @@ def _current_body(page: StoredPage | None) -> PageBody:
     return page.body
 
 
-def _view(model: PageModel) -> Callable[[], PageView]:
+def page_view(model: PageModel) -> Callable[[], PageView]:
     """A function that makes the view on a background thread, from a copy of the items."""
     page, names, specs = model.page, list(model.names), list(model.specs)
     spec, body = page.body.spec, page.body
@@ -217,21 +217,21 @@ _CONFLICT = {409: "the item is pinned to another position of this layout at the 
 ROUTES = [
     Route(
         "GET", "/v1/pages", "list_pages", "List all pages.", list_pages, {200: ("their names", PageList)},
-        needs="read", checks_pages=True,
+        needs="read", checks_pages=True, accepts_session=True,
     ),
     Route(
         "PUT", _PAGE, "put_page", "Define a page; its counts are kept.", put,
         {201: ("created", PageView), **_PAGE_RESPONSE}, STALE, PageSpec, parameters=(IF_MATCH,), names_new="page",
-        has_etag=True, large=True, needs="admin",
+        has_etag=True, large=True, needs="admin", accepts_session=True,
     ),
     Route(
         "GET", _PAGE, "get_page", "Read a page.", get, _PAGE_RESPONSE, NOT_FOUND, has_etag=True, large=True,
-        needs="read",
+        needs="read", accepts_session=True,
     ),
     Route(
         "PATCH", _PAGE, "patch_page", "Change some fields of a page.", patch, _PAGE_RESPONSE,
         {**NOT_FOUND, **STALE}, PagePatch, MERGE_PATCH, (IF_MATCH,), has_etag=True, large=True,
-        needs="admin",
+        needs="admin", accepts_session=True,
     ),
     Route(
         "DELETE", _PAGE, "delete_page", "Archive a page, or delete it for good.", delete,
@@ -241,10 +241,10 @@ ROUTES = [
     Route(
         "PUT", _PINS, "put_pin", "Pin an item to a position.", put_pin, _PAGE_RESPONSE,
         {**NOT_FOUND, **_CONFLICT, **STALE}, Pin, parameters=(IF_MATCH,), has_etag=True, large=True,
-        needs="admin",
+        needs="admin", accepts_session=True,
     ),
     Route(
         "DELETE", _PINS, "delete_pin", "Unpin a position.", delete_pin, {204: ("unpinned", None)},
-        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,), needs="admin",
+        {**NOT_FOUND, **STALE}, parameters=(IF_MATCH,), has_etag=True, needs="admin", accepts_session=True,
     ),
 ]  # fmt: skip

@@ -2,6 +2,9 @@
 
 An action is an item, a slot is a position, and an event is a display. A call without slots needs a layout with one
 position. A reward above 0 is a click. Features are ignored.
+
+Each call has two addresses: one below the address of a page, and the one that Personalizer has. There, the page is the
+one that the key is for.
 """
 
 from collections.abc import Sequence
@@ -18,7 +21,8 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.store.interface import Display, Event
 
-_PATH = "/v1/pages/{page}/personalizer/{version}"
+_PATH = "/personalizer/{version}"
+_OF_PAGE = "/v1/pages/{page}"
 _MOST_ACTIONS, _MOST_FEATURES = 500, 100  # Personalizer allows 50 actions
 Features = Annotated[list[Raw], Meta(max_length=_MOST_FEATURES)]
 ItemNames = Annotated[list[ItemName], Meta(max_length=_MOST_ACTIONS)]
@@ -42,10 +46,11 @@ class RankRequest(Struct, rename="camel"):
     defer_activation: bool | None = False
 
 
-class RankedAction(Struct):
-    """An item of the request."""
+class RankedAction(Struct, omit_defaults=True):
+    """An item of the request. The one to show has the probability with which it was chosen, if that is known."""
 
     id: str
+    probability: float | None = None
 
 
 class RankResponse(Struct, rename="camel"):
@@ -119,7 +124,8 @@ async def rank(call: Call[RankRequest]) -> Response:
     issued = await _issue(call, model, layout, excluded)
     (shown,) = _shown(issued, positions)
     others = [action.id for action in call.body.actions if action.id != shown]
-    ranking = [RankedAction(id) for id in (shown, *dict.fromkeys(others))]
+    (entry,) = issued.display.entries
+    ranking = [RankedAction(shown, entry.propensity), *map(RankedAction, dict.fromkeys(others))]
     return Response(201, RankResponse(ranking, issued.display.id, shown))
 
 
@@ -169,7 +175,16 @@ async def _model(call: Call[Any]) -> PageModel:
     version, known = call.path["version"], get_args(PersonalizerVersion)
     if version not in known:
         raise NotFound(f"there is no version {version[:100]!r} of these calls; known: {', '.join(known)}")
-    return await call.service.model(call.path["page"])
+    return await call.service.model(call.path.get("page") or await _only_page(call))
+
+
+async def _only_page(call: Call[Any]) -> str:
+    """The page of an address that names none: the one that the key is for. In dev mode, the only page of the store."""
+    pages = call.key.pages if call.key else await call.service.store.read(lambda ledger: ledger.page_names())
+    if pages is not None and len(pages) == 1:
+        return pages[0]
+    needed = "a key that is for one page only" if call.key else "a store with one page only"
+    raise NotFound(f"this address needs {needed}; use /v1/pages/PAGE{_PATH.partition('{')[0]}... instead")
 
 
 async def _issue(call: Call[Any], model: PageModel, layout: str, excluded: list[str]) -> IssuedDisplay:
@@ -229,31 +244,42 @@ _DONE: dict[int, tuple[str, Any]] = {204: ("recorded", None)}
 _UNKNOWN = {404: "no such page, event or version"}
 _TOO_FEW = {404: "no such page or version", 409: "too few items, or the id was used for another page or layout"}
 
+
+def _routes(prefix: str, suffix: str, where: str, **options: Any) -> list[Route[Any]]:
+    """The calls, below an address."""
+    path = f"{prefix}{_PATH}"
+    serve, feedback = _SERVE | options, _FEEDBACK | options
+    return [
+        Route(
+            "POST", f"{path}/rank", f"personalizer_rank{suffix}", f"As Azure Personalizer{where}: choose one item.",
+            rank, {201: ("the chosen item", RankResponse)}, _TOO_FEW, body=RankRequest, **serve,
+        ),
+        Route(
+            "POST", f"{path}/multislot/rank", f"personalizer_rank_slots{suffix}",
+            f"As Azure Personalizer{where}: choose an item for each position.", rank_slots,
+            {201: ("the chosen items", MultiSlotRankResponse)}, _TOO_FEW, body=MultiSlotRankRequest, **serve,
+        ),
+        Route(
+            "POST", f"{path}/events/{{event}}/reward", f"personalizer_reward{suffix}",
+            f"As Azure Personalizer{where}: a reward.", reward, _DONE, _UNKNOWN, body=RewardRequest, **feedback,
+        ),
+        Route(
+            "POST", f"{path}/multislot/events/{{event}}/reward", f"personalizer_reward_slots{suffix}",
+            f"As Azure Personalizer{where}: rewards of positions.", reward_slots,
+            _DONE, _UNKNOWN, body=MultiSlotRewardRequest, **feedback,
+        ),
+        Route(
+            "POST", f"{path}/events/{{event}}/activate", f"personalizer_activate{suffix}",
+            f"As Azure Personalizer{where}: the display was shown.", activate, _DONE, _UNKNOWN, **feedback,
+        ),
+        Route(
+            "POST", f"{path}/multislot/events/{{event}}/activate", f"personalizer_activate_slots{suffix}",
+            f"As Azure Personalizer{where}: the display was shown.", activate, _DONE, _UNKNOWN, **feedback,
+        ),
+    ]  # fmt: skip
+
+
 ROUTES = [
-    Route(
-        "POST", f"{_PATH}/rank", "personalizer_rank", "As Azure Personalizer: choose one item.", rank,
-        {201: ("the chosen item", RankResponse)}, _TOO_FEW, body=RankRequest, **_SERVE,
-    ),
-    Route(
-        "POST", f"{_PATH}/multislot/rank", "personalizer_rank_slots",
-        "As Azure Personalizer: choose an item for each position.", rank_slots,
-        {201: ("the chosen items", MultiSlotRankResponse)}, _TOO_FEW, body=MultiSlotRankRequest, **_SERVE,
-    ),
-    Route(
-        "POST", f"{_PATH}/events/{{event}}/reward", "personalizer_reward", "As Azure Personalizer: a reward.", reward,
-        _DONE, _UNKNOWN, body=RewardRequest, **_FEEDBACK,
-    ),
-    Route(
-        "POST", f"{_PATH}/multislot/events/{{event}}/reward", "personalizer_reward_slots",
-        "As Azure Personalizer: rewards of positions.", reward_slots,
-        _DONE, _UNKNOWN, body=MultiSlotRewardRequest, **_FEEDBACK,
-    ),
-    Route(
-        "POST", f"{_PATH}/events/{{event}}/activate", "personalizer_activate",
-        "As Azure Personalizer: the display was shown.", activate, _DONE, _UNKNOWN, **_FEEDBACK,
-    ),
-    Route(
-        "POST", f"{_PATH}/multislot/events/{{event}}/activate", "personalizer_activate_slots",
-        "As Azure Personalizer: the display was shown.", activate, _DONE, _UNKNOWN, **_FEEDBACK,
-    ),
-]  # fmt: skip
+    *_routes(_OF_PAGE, "", ""),
+    *_routes("", "_of_key", ", for the page of the key", checks_pages=True),
+]

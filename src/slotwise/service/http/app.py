@@ -15,6 +15,7 @@ from slotwise.service.api import (
     keys,
     log,
     operations,
+    overview,
     pages,
     personalizer,
     recommendations,
@@ -23,16 +24,18 @@ from slotwise.service.api import (
 )
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access.access import Access
-from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
+from slotwise.service.http.docs_page import docs_page
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
 from slotwise.service.web import static_files, tracker_script
+from slotwise.service.web.dashboard import overview as overview_page
+from slotwise.service.web.dashboard import pages as dashboard_pages
 from slotwise.service.web.dashboard import sessions
 
-_WEB = (static_files, sessions, tracker_script)
+_WEB = (static_files, tracker_script, sessions, overview_page, dashboard_pages)
 _SERVING = (recommendations, events, personalizer)
-_FILES = (pages, items, *_SERVING, insights, history, state, state_lines, log, keys, operations, *_WEB)
+_FILES = (pages, items, *_SERVING, overview, insights, history, state, state_lines, log, keys, operations, *_WEB)
 
 
 def make_app(service: Service, access: Access, extra_routes: Sequence[Route[Any]] = ()) -> ASGIApp:
@@ -74,7 +77,7 @@ def _description_routes(routes: list[Route[Any]], has_keys: bool) -> list[Route[
         return Response(200, document)
 
     async def get_docs(call: Call[None]) -> Response:
-        return Response(200, page, {"content-security-policy": CONTENT_SECURITY_POLICY}, "text/html; charset=utf-8")
+        return page
 
     json: tuple[str, Any] = ("the OpenAPI document", "application/json")
     html: tuple[str, Any] = ("an HTML page", "text/html")

@@ -83,7 +83,7 @@ class Endpoint:
                 with suppress(asyncio.CancelledError):  # the server stops, so it answers at once
                     await asyncio.sleep(error.delay)
             if isinstance(error, Refused):
-                self._service.metrics.refused.labels(error.key, str(response.status)).inc()
+                self._service.metrics.refused.labels(error.key, str(problem.status)).inc()
         if b"origin" in headers:
             response = self._access.with_cors(response, scope, headers)
         seconds = time.perf_counter() - started

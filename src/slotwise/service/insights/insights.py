@@ -118,7 +118,7 @@ def compute_insights(inputs: InsightInputs, rates: list[HourlyRate], days: list[
         at_position=[],
         shown=[],
         counts=[],
-        variants=_variant_totals(rates),
+        variants=variant_totals(rates),
         hours=[VariantHour(rate.hour * 3600, *rate[1:]) for rate in rates],
         uplift=page_uplift(inputs.spec, days),
         template=_template(inputs),
@@ -220,7 +220,8 @@ def _cells(inputs: InsightInputs, counts: Counts) -> list[InsightCell]:
     ]
 
 
-def _variant_totals(rates: list[HourlyRate]) -> list[VariantTotals]:
+def variant_totals(rates: list[HourlyRate]) -> list[VariantTotals]:
+    """The totals of each variant over these hours."""
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for rate in rates:
         for k, number in enumerate((rate.displays, rate.shown, rate.clicks)):

@@ -13,6 +13,7 @@ from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.interface import Store, StoredPage
 
 KEEP_SECONDS, MOST_CACHED = 5.0, 100
+LONGEST_KEPT = 30.0  # seconds, however long a computation takes
 
 
 class _CachedInsights(NamedTuple):
@@ -21,12 +22,12 @@ class _CachedInsights(NamedTuple):
     started: float
     result: "asyncio.Future[Insights]"
 
-    def is_usable(self, model: PageModel) -> bool:
+    def is_usable(self, model: PageModel, keep_seconds: float) -> bool:
         """Whether the page's definition is unchanged, and the insights did not fail and are not too old."""
         result = self.result
         failed = result.done() and (result.cancelled() or result.exception() is not None)
         unchanged = self.page == model.page and self.items == model.specs
-        return unchanged and not failed and time.monotonic() - self.started <= KEEP_SECONDS
+        return unchanged and not failed and time.monotonic() - self.started <= keep_seconds
 
 
 class InsightsCache:
@@ -35,17 +36,23 @@ class InsightsCache:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._cached: dict[str, _CachedInsights] = {}
+        self._seconds: dict[str, float] = {}  # what the last computation took
         self._one_at_a_time = asyncio.Semaphore(1)
 
-    async def insights(self, model: PageModel) -> Insights:
-        """What a page has learnt, at most KEEP_SECONDS old."""
+    async def insights(self, model: PageModel, share: float = 1.0) -> Insights:
+        """What a page has learnt, at most KEEP_SECONDS old, or older if computing it takes more than a share of a core.
+
+        The share limits what callers cost together who ask again and again.
+        """
         name = model.page.name
         cached = self._cached.get(name)
-        if cached is None or not cached.is_usable(model):
+        keep_seconds = min(max(KEEP_SECONDS, self._seconds.get(name, 0.0) / share), LONGEST_KEPT)
+        if cached is None or not cached.is_usable(model, keep_seconds):
             result = asyncio.ensure_future(self._compute(model))
             cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
             if len(self._cached) >= MOST_CACHED:
                 self._cached.clear()
+                self._seconds.clear()
             self._cached[name] = cached
         return await asyncio.shield(cached.result)
 
@@ -59,4 +66,7 @@ class InsightsCache:
                 rates, days = reader.read(lambda ledger: (ledger.rates(number), ledger.daily_rates(number, allocation)))
                 return compute_insights(inputs(), rates, days)
 
-            return await run_in_background(compute)
+            started = time.monotonic()
+            result = await run_in_background(compute)
+            self._seconds[model.page.name] = time.monotonic() - started
+            return result

@@ -97,6 +97,15 @@ class DisplayChooser:
             self._kept_arrangements.add(self._arranged[layout.name, segment].by_pick, pick, arrangement)
         return arrangement
 
+    def likely_displays(self, layout: Layout, constraints: Constraints) -> PickedDisplays | None:
+        """The best display under each draw, for requests without a segment. None while there are no draws."""
+        learner, active = self._learner, self._items.active.last
+        if learner.warming or not learner.learns or not self._items.specs:
+            return None
+        rules = DisplayRules(constraints.allowed, constraints.pins, layout.no_pins, constraints.rules)
+        picked = learner.picked_displays(layout, 0, active, rules)
+        return picked if isinstance(picked, PickedDisplays) else None
+
     def default_display(self, layout: Layout, constraints: Constraints) -> dict[str, str]:
         """The display in default order, as {position: item}."""
         self._fill(layout, "default", constraints)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from slotwise.counts import Counts
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.page_ensemble import PageEnsemble
+from slotwise.service.ensembles.picked_displays import PickedDisplays
 from slotwise.service.pages.count_matrix import PRIOR
 from slotwise.service.pages.display_chooser import DisplayChooser
 from slotwise.service.pages.display_constraints import DisplayConstraints
@@ -170,6 +171,11 @@ class PageModel:
     def active_items(self, now: float) -> NDArray[np.bool_]:
         """Which items may be shown now."""
         return self._items.active.at(now)
+
+    def likely_displays(self, now: float) -> PickedDisplays | None:
+        """The best display under each draw, in the first layout without a segment. None while there are no draws."""
+        layout = self._constraints.layout(None)
+        return self._chooser.likely_displays(layout, self._constraints.of(layout, _ANY_DISPLAY, now))
 
     def _variant(self, unit: bytes | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""

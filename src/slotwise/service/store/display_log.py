@@ -188,16 +188,16 @@ class DisplayLog(SnapshotTable):
 
     def load(self, where: str, arguments: tuple[object, ...]) -> list[Display]:
         """Load displays from the tables, and recompute their registers from the log."""
-        counted = f"{self._SINCE} >= (SELECT counted_from FROM pages WHERE pages.page = displays.page)"
-        rows = self._run(f"SELECT {DISPLAY}, {counted} FROM displays {where}", arguments)
-        displays = {row[0]: _display(row) for row in rows}
-        if not displays:
+        rows = self._run(self._select_displays(where), arguments).fetchall()
+        if not rows:
             return []
-        marks = ", ".join("?" * len(displays))
+        marks = ", ".join("?" * len(rows))
         events = f"SELECT display, kind, entry FROM events WHERE accepted = 1 AND display IN ({marks})"
-        for number, kind, entry in self._run(events, list(displays)):
-            displays[number].registers.apply(EventKind(kind), entry, True)
-        return list(displays.values())
+        return displays_of(rows, self._run(events, [row[0] for row in rows]))
+
+    def _select_displays(self, where: str) -> str:
+        counted = f"{self._SINCE} >= (SELECT counted_from FROM pages WHERE pages.page = displays.page)"
+        return f"SELECT {DISPLAY}, {counted} FROM displays {where}"
 
     def log(self, page: int, after: int, most: int) -> list[LogRow]:
         items = [name for (name,) in self._run("SELECT name FROM items WHERE page = ? ORDER BY number", (page,))]
@@ -246,6 +246,14 @@ def _logged_entries(display: Display) -> str:
     if arrangement.logged is None:
         arrangement.logged = _encode(display.entries).decode()
     return arrangement.logged
+
+
+def displays_of(rows: Iterable[tuple[Any, ...]], events: Iterable[tuple[int, int, int]]) -> list[Display]:
+    """Displays, with the registers that follow from their accepted events."""
+    displays = {row[0]: _display(row) for row in rows}
+    for number, kind, entry in events:
+        displays[number].registers.apply(EventKind(kind), entry, True)
+    return list(displays.values())
 
 
 def _display(row: tuple[Any, ...]) -> Display:

@@ -204,6 +204,14 @@ class LogRow(NamedTuple):
     discarded: bool
 
 
+class NodeState(NamedTuple):
+    """A node that shares the store, and the seconds since it last read what the others have committed."""
+
+    node: int
+    name: str
+    behind: float
+
+
 class Purge(Struct, frozen=True):
     """A page that is deleted for good, and whose data are being removed. `name` is the one that it had."""
 
@@ -349,6 +357,9 @@ class Ledger(KeyLedger, Protocol):
     def prune(self, now: float, most: int) -> int:
         """Add up to `most` expired displays to the snapshot and delete them. Returns their number."""
 
+    def nodes(self) -> list[NodeState]:
+        """The nodes that have used the store within an hour, if several nodes share it."""
+
     def fold_nodes(self, now: float, most: int) -> int:
         """Add up what nodes have written that have ended, for up to `most` pages. Returns their number."""
 
@@ -437,6 +448,10 @@ class Store(Protocol):
     @property
     def clock(self) -> Callable[[], float] | None:
         """The clock of the store, or None if the clock of the machine must be used."""
+
+    @property
+    def node(self) -> int | None:
+        """The id of this node among those that share the store, or None."""
 
     @property
     def is_shared(self) -> bool:

@@ -1,7 +1,7 @@
 """The operations of the PostgreSQL store, in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from slotwise.service.history import Author
@@ -20,8 +20,8 @@ from slotwise.service.store.changes_elsewhere import (
 )
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.display_log import display_row
-from slotwise.service.store.interface import Display, StoredPage, Traffic
+from slotwise.service.store.display_log import display_row, displays_of
+from slotwise.service.store.interface import Display, NodeState, StoredPage, Traffic
 from slotwise.service.store.no_checksums import NoChecksums
 from slotwise.service.store.postgres_connection import PostgresConnection
 from slotwise.service.store.postgres_schema import JANITOR_LOCK
@@ -43,6 +43,10 @@ _INSERT_DISPLAYS = (
     f"INSERT INTO displays ({', '.join(_COLUMNS)}, generation) SELECT d.*, p.counted_from FROM "
     f"unnest({_ARRAYS}) AS d ({', '.join(_COLUMNS)}) "
     "JOIN pages p ON p.page = d.page ORDER BY d.id ON CONFLICT (id) DO NOTHING RETURNING id, number"
+)
+_EVENTS_OF = (
+    "SELECT display, kind, entry FROM events WHERE accepted = 1 "
+    "AND display IN (SELECT number FROM displays WHERE id = ANY(?))"
 )
 _EVENT_TYPES = ["bigint", "bigint", "bigint", "bigint", "float8"]
 _ADD_EVENTS = (
@@ -120,19 +124,32 @@ class PostgresLedger(SqlLedger):
 
     # displays and events
 
-    def prepare(self, traffic: Traffic) -> None:
+    def prepare(self, traffic: Traffic) -> Callable[[], None]:
         """Lock the displays that events are about, in the order of their ids, and load them with their registers.
 
-        What other nodes have done with them is committed then.
+        What other nodes have done with them is committed then. The statements run in the caller's pipeline. After it,
+        the caller calls the result.
         """
         ids = sorted({event.display for event in traffic.events})
-        if ids:
-            for display in self.load("WHERE id = ANY(?) ORDER BY id FOR UPDATE", (ids,)):
+        if not ids:
+            return lambda: None
+        locked = self._run(self._select_displays("WHERE id = ANY(?) ORDER BY id FOR UPDATE"), (ids,))
+        events = self._run(_EVENTS_OF, (ids,))  # a statement of its own: it sees what the lock has waited for
+
+        def receive() -> None:
+            for display in displays_of(locked.fetchall(), events.fetchall()):
                 self._cache(display)
             self._absent.update(id for id in ids if id not in self._cached)
 
+        return receive
+
     def display(self, id: str) -> Display | None:
-        return None if id in self._absent else super().display(id)
+        if id in self._absent:
+            return None
+        if id not in self._cached and self.node != NO_NODE:
+            for display in self.load("WHERE id = ? FOR UPDATE", (id,)):
+                self._cache(display)
+        return super().display(id)
 
     def _cache(self, display: Display) -> None:
         self._cached[display.id] = display  # as long as the transaction lasts
@@ -218,6 +235,11 @@ class PostgresLedger(SqlLedger):
             return 0
         self._run("DELETE FROM journal WHERE at < ?", (now - JOURNAL_SECONDS,))
         return super().prune(now, most)
+
+    def nodes(self) -> list[NodeState]:
+        now = "extract(epoch FROM clock_timestamp())"
+        query = f"SELECT node, name, greatest({now} - seen, 0)::float8 FROM nodes WHERE seen > {now} - ? ORDER BY node"
+        return [NodeState(*row) for row in self._run(query, (ENDED_SECONDS,))]
 
     def fold_nodes(self, now: float, most: int) -> int:
         """Add the rows of nodes that have ended to those of no node, for up to `most` pages. Returns their number.

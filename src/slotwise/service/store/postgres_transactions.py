@@ -25,7 +25,7 @@ from slotwise.service.store.changes_elsewhere import (
 )
 from slotwise.service.store.interface import Display, Reader, Traffic
 from slotwise.service.store.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres_ledger import PostgresLedger
+from slotwise.service.store.postgres_ledger import NO_NODE, PostgresLedger
 from slotwise.service.store.postgres_schema import TRAFFIC_LOCK, migrate
 from slotwise.service.store.transactions import Committed, Failure
 
@@ -43,7 +43,7 @@ _WRITE_JOURNAL = (
     "INSERT INTO journal (node, number, previous, definition, at, body) "
     f"VALUES (%s, %s, %s, CASE WHEN %s THEN nextval('definitions') END, {_NOW}, %s)"
 )
-_READ_JOURNAL = (
+READ_JOURNAL = (
     "SELECT j.node, j.number, j.previous, j.definition, j.body FROM nodes n "
     "LEFT JOIN unnest(%s::bigint[], %s::bigint[]) AS c (node, number) ON c.node = n.node "
     "JOIN journal j ON j.node = n.node AND j.number > coalesce(c.number, 0) "
@@ -87,22 +87,21 @@ class PostgresTransactions:
         if self.node is None:
             self._register(connection)
         lock = "SELECT pg_advisory_xact_lock" + ("" if traffic is None else "_shared") + "(%s)"
+        ledger = self._ledger
+        if ledger is None:
+            ledger = self._ledger = PostgresLedger(PostgresConnection(connection), self.node or NO_NODE)
+        ledger.forget()
         with connection.pipeline():
             connection.execute("BEGIN", prepare=False)
             connection.execute(LIMITS)
             connection.execute(lock, (TRAFFIC_LOCK,))
             moved = connection.execute(_MOVE, (self._number + 1, self.node, self._number))
+            receive = ledger.prepare(traffic or Traffic())
         row = moved.fetchone()
         if row is None:
             raise NodeForgotten
         self.clock_offset = row[0] - time.monotonic()
-        assert self.node is not None
-        ledger = self._ledger
-        if ledger is None:
-            ledger = self._ledger = PostgresLedger(PostgresConnection(connection), self.node)
-        ledger.forget()
-        if traffic is not None:
-            ledger.prepare(traffic)
+        receive()
         return ledger
 
     def commit(self) -> Committed:
@@ -229,7 +228,7 @@ class PostgresTransactions:
         return True
 
     def _select_journal(self, connection: Connection[Any]) -> Any:
-        return connection.execute(_READ_JOURNAL, (list(self._cursor), list(self._cursor.values()), self.node))
+        return connection.execute(READ_JOURNAL, (list(self._cursor), list(self._cursor.values()), self.node))
 
     def _elsewhere(self, rows: list[Any]) -> ChangesElsewhere | None:
         """Move the cursor, and decode what other nodes have committed."""

@@ -11,7 +11,15 @@ from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import QUERIES
 from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.interface import CellCounts, CountRows, DailyRate, HourlyRate, PageCounts, StoredPage
+from slotwise.service.store.interface import (
+    CellCounts,
+    CountRows,
+    DailyRate,
+    HourlyRate,
+    NodeState,
+    PageCounts,
+    StoredPage,
+)
 from slotwise.service.store.page_purge import PagePurge
 from slotwise.service.store.rate_deltas import HOUR, VALUES
 
@@ -114,6 +122,9 @@ class SqlLedger(PagePurge):
 
     def seen(self) -> dict[int, int]:
         return {}
+
+    def nodes(self) -> list[NodeState]:
+        return []
 
     def fold_nodes(self, _now: float, _most: int) -> int:
         return 0

@@ -104,6 +104,10 @@ class SqliteStore:
         return None
 
     @property
+    def node(self) -> None:
+        return None
+
+    @property
     def is_shared(self) -> bool:
         return False
 

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from slotwise.service.api.route import Response
+from slotwise.service.web.numbers import FILTERS
 from slotwise.service.web.static_files import static_address
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -47,6 +48,7 @@ def environment() -> Environment:
         lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     made.globals["static"] = static_address
+    made.filters.update(FILTERS)
     return made
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from urllib.parse import quote
 
 from slotwise.service.api.route import Response
 from slotwise.service.web.html import html_response
@@ -15,10 +16,11 @@ def wants_html(headers: Mapping[bytes, bytes]) -> bool:
 
 
 def problem_page(status: int, detail: str, headers: Mapping[str, str], path: str, request_id: str) -> Response:
-    """The page of an error. Without a valid key, it is the form to sign in, which leads back to this path."""
+    """The page of an error. Without a valid key, browsers are sent to the form to sign in, which leads back here."""
+    if status == 401 and path != SIGN_IN:
+        return Response(303, headers={"location": f"{SIGN_IN}?next={quote(path)}"})
     if status == 401:
-        wrong = detail if path == SIGN_IN else ""
-        page = html_response(401, "dashboard/sign_in.html", detail=wrong, next="/dashboard" if wrong else path)
+        page = html_response(401, "dashboard/sign_in.html", detail=detail, next="/dashboard")
     else:
         title = HTTPStatus(status).phrase
         page = html_response(status, "problem.html", status=status, title=title, detail=detail, request_id=request_id)

@@ -1,10 +1,11 @@
 """Sign in with a key, and sign out."""
 
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 
-from slotwise.service.api.route import OPERATIONS, Call, Response, Route
+from slotwise.service.api.route import OPERATIONS, Call, Parameter, Response, Route
 from slotwise.service.keys.sessions import set_cookie
 from slotwise.service.loopback import names_loopback
 from slotwise.service.web.html import html_response
@@ -27,12 +28,13 @@ class SignOut(Struct):
 
 async def get(call: Call[None]) -> Response:
     """The form to sign in."""
-    return html_response(200, "dashboard/sign_in.html", detail="", next=START)
+    target = call.query.get("next", START)
+    return html_response(200, "dashboard/sign_in.html", detail="", next=target if _is_ours(target) else START)
 
 
 async def post(call: Call[SignIn]) -> Response:
     """Start a session of the key. Access control has checked the key."""
-    target = call.body.next if _is_ours(call.body.next) else START
+    target = quote(call.body.next if _is_ours(call.body.next) else START)
     if call.key is None:  # dev mode
         return Response(303, headers={"location": target})
     sessions = call.service.sessions
@@ -50,13 +52,17 @@ async def sign_out(call: Call[SignOut]) -> Response:
 
 def _is_ours(path: str) -> bool:
     """Whether this is the path of a page of the dashboard, and not the address of another site."""
-    return (path == START or path.startswith((f"{START}/", f"{START}?"))) and path.isascii() and path.isprintable()
+    return (path == START or path.startswith(f"{START}/")) and path.isprintable()
 
 
+_NEXT = Parameter("next", "query", str, "the path to go to afterwards")
 _PAGE: dict[int, tuple[str, Any]] = {200: ("the form", "text/html")}
 _MOVED: dict[int, tuple[str, Any]] = {303: ("to the dashboard", None)}
 ROUTES: list[Route[Any]] = [
-    Route("GET", SIGN_IN, "sign_in_form", "The form to sign in.", get, _PAGE, tag=OPERATIONS, needs="open", web=True),
+    Route(
+        "GET", SIGN_IN, "sign_in_form", "The form to sign in.", get, _PAGE, parameters=(_NEXT,), tag=OPERATIONS,
+        needs="open", web=True,
+    ),
     Route(
         "POST", SIGN_IN, "sign_in", "Sign in with a key.", post, _MOVED, {}, SignIn, FORM, max_bytes=4096,
         needs="read", checks_pages=True, key_in_body=True, web=True,

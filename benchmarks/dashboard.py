@@ -1,0 +1,126 @@
+"""`python -m benchmarks.dashboard`: what the dashboard costs the reader, in Chromium, and the service.
+
+- The first contentful paint of the overview of 100 pages.
+- The time that an update of a page of 500 items keeps the main thread of the browser.
+- The throughput of recommendations while three dashboards watch the page, compared with the same service unwatched.
+"""
+
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from benchmarks.epoll_client import encode_request, repeat, send_requests
+from benchmarks.measure import Row, report
+from benchmarks.running_server import RunningServer
+
+N_PAGES, N_ITEMS, N_POSITIONS = 100, 500, 20
+LOADS, UPDATES = 7, 9
+CONNECTIONS, REQUESTS, TURNS, WATCHERS = 8, 6_000, 12, 3
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+MEASURED = "performance.getEntriesByName('slotwise-update').map((entry) => entry.duration)"
+
+
+class Watcher:
+    """Does what the script of an open page does: follows the events, and loads the page again when it changes."""
+
+    def __init__(self, port: int) -> None:
+        self.loads = 0
+        self._port, self._events = port, socket.create_connection(("127.0.0.1", port))
+        self._events.sendall(b"GET /dashboard/pages/shop/events HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def _follow(self) -> None:
+        while chunk := self._events.recv(65536):
+            if b"event: changed" in chunk:
+                send_requests(self._port, repeat(encode_request("/dashboard/pages/shop", b"", "GET"), 1), 1)
+                self.loads += 1
+
+    def close(self) -> None:
+        self._events.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._events.close()
+
+
+def start(folder: Path) -> RunningServer:
+    store = f"sqlite:///{folder / 'store.db'}"
+    return RunningServer(
+        [sys.executable, "-m", "slotwise", "serve", "--dev", "--store", store, "--port", "0", "--quiet"]
+    )
+
+
+def painting(browser: Browser, server: RunningServer) -> list[Row]:
+    """The first paint of the overview, and the main-thread time of updates of a large page."""
+    for k in range(N_PAGES):
+        server.define(f"page-{k:03}", 10)
+    paints = []
+    for _ in range(LOADS):
+        context = browser.new_context()
+        tab = context.new_page()
+        tab.goto(f"http://127.0.0.1:{server.port}/dashboard")
+        tab.wait_for_selector("#live[data-state=live]")
+        paints.append(tab.evaluate(PAINT) / 1e3)
+        assert tab.locator("#pages tbody tr").count() == N_PAGES
+        context.close()
+    server.define("large", N_ITEMS, N_POSITIONS)
+    send_requests(server.port, repeat(encode_request("/v1/pages/large/recommendations", b"{}"), 500), CONNECTIONS)
+    tab = browser.new_page()
+    tab.goto(f"http://127.0.0.1:{server.port}/dashboard/pages/large")
+    tab.wait_for_selector("#live[data-state=live]")
+    for k in range(UPDATES):
+        server.call("PUT", "/v1/pages/large/pins/default/position-0", {"item": f"item {k}"})
+        expect(tab.locator("#grid > li").first).to_contain_text(f"Pinned: item {k}", timeout=60_000)
+    updates = tab.evaluate(MEASURED)
+    return [
+        Row(f"overview of {N_PAGES} pages: first contentful paint, median", float(np.median(paints)), "s", 1.0),
+        Row(f"{N_ITEMS} items, {N_POSITIONS} positions: update, median", float(np.median(updates)), "ms", 200.0),
+        Row(f"{N_ITEMS} items, {N_POSITIONS} positions: update, longest", float(np.max(updates)), "ms"),
+    ]
+
+
+def watching(server: RunningServer) -> list[Row]:
+    """Throughput of recommendations with and without watchers. The turns alternate."""
+    server.define("shop", 50)
+    request = encode_request("/v1/pages/shop/recommendations", b"{}")
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    loads = 0
+    for k in range(TURNS + 1):
+        for is_watched in (k % 2 == 0, k % 2 == 1):
+            watchers = [Watcher(server.port) for _ in range(WATCHERS if is_watched else 0)]
+            rate = send_requests(server.port, repeat(request, REQUESTS), CONNECTIONS).rate
+            loads += sum(watcher.loads for watcher in watchers)
+            for watcher in watchers:
+                watcher.close()
+            if k:  # the first turn warms up
+                rates[is_watched].append(rate)
+    ratio = float(np.median(np.array(rates[True]) / rates[False]))
+    return [
+        Row("recommend, unwatched", float(np.median(rates[False])), "/s"),
+        Row(f"recommend, {WATCHERS} dashboards / none: throughput", ratio, "x", 0.95, False),
+        Row("pages loaded by the dashboards meanwhile", loads, ""),
+    ]
+
+
+def main() -> bool:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        print("benchmarks.dashboard: Chromium is not installed, so nothing is measured")
+        return True
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        server = start(Path(folder))
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        rows = [*painting(browser, server)]
+        browser.close()
+        rows += watching(server)
+        server.end()
+    return report("The dashboard", "dashboard", rows)
+
+
+if __name__ == "__main__":
+    sys.exit(not main())

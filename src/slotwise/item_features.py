@@ -1,0 +1,58 @@
+"""Features of named items, and the matrix of numbers that policies read."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from slotwise.checks import BadInput, Floats, format_value, number, string_mapping
+
+Feature = float | str
+MOST_COLUMNS = 64  # numbers, and values of categories
+
+
+def item_features(name: str, features: Any) -> dict[str, Feature]:
+    """The features of one item, as {feature: number or category}, after validation."""
+    found: dict[str, Feature] = {}
+    for feature, value in string_mapping(f"features of item {name!r}", features).items():
+        if isinstance(value, str):
+            found[feature] = value
+            continue
+        found[feature] = number(f"feature {feature!r} of item {name!r}", value)
+        if not np.isfinite(found[feature]):
+            raise BadInput(f"feature {feature!r} of item {name!r} is {value}; a finite number or a text is needed")
+    return found
+
+
+def feature_matrix(names: Iterable[str], features: Mapping[str, Mapping[str, Feature]]) -> Floats:
+    """A row of numbers per item.
+
+    Numbers are scaled to mean 0 and variance 1 over the items that have them. A category becomes a column of 0 and 1
+    for each of its values. A feature that an item does not have is 0.
+    """
+    items = list(names)
+    columns: list[Floats] = []
+    for feature in dict.fromkeys(key for name in items for key in features.get(name, ())):
+        values = [features.get(name, {}).get(feature) for name in items]
+        known = [value for value in values if value is not None]
+        kinds = {isinstance(value, str) for value in known}
+        if len(kinds) > 1:
+            text = next(value for value in known if isinstance(value, str))
+            raise BadInput(f"feature {feature!r} is a number for some items and {format_value(text)} for another one")
+        if kinds == {True}:
+            columns += [np.array([float(value == level) for value in values]) for level in dict.fromkeys(known)]
+        else:
+            columns.append(_scaled(np.array([np.nan if value is None else float(value) for value in values])))
+        if len(columns) > MOST_COLUMNS:
+            raise BadInput(
+                f"the features make more than {MOST_COLUMNS} columns, up to {feature!r}; "
+                "a number is one column, and a category is one for each of its values"
+            )
+    return np.ascontiguousarray(np.array(columns).T) if columns else np.zeros((len(items), 0))
+
+
+def _scaled(values: Floats) -> Floats:
+    known = ~np.isnan(values)
+    centred = np.where(known, values - values[known].mean(), 0.0)
+    deviation = float(np.sqrt((centred[known] ** 2).mean()))
+    return centred / deviation if deviation > 0.0 else centred

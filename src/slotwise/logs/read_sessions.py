@@ -1,0 +1,224 @@
+"""The function `read_sessions` reads the sessions of each query from log files, and accounts for every line."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from slotwise.arrange import EMPTY
+from slotwise.checks import BadInput, Ints, integer_at_least
+from slotwise.logs.engines import Progress
+from slotwise.logs.formats import EXPORTED_LOG, GENERIC_FORMATS
+from slotwise.logs.line_account import LineAccount, account_for_lines
+from slotwise.logs.line_filters import Filter
+from slotwise.logs.line_status import LineStatus
+from slotwise.logs.log_files import find_format
+from slotwise.logs.opened_log import CountOptions, OpenedLog, number_of_lines, open_log
+from slotwise.logs.position_frequencies import MOST_POSITIONS, PositionFrequencies
+from slotwise.logs.position_order import page_orders
+from slotwise.logs.schema import natural_sort_key
+from slotwise.logs.sessions import Sessions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_ROWS = 20_000_000  # more different sessions do not fit into memory
+MAX_POSITIONS = 60  # the clicks of a session are the binary digits of a 64-bit number
+DEFAULT_COLUMN = "display"  # of generic formats and of the log of the service
+
+
+class SessionLog(NamedTuple):
+    """The queries of a log with their sessions, and an account of the lines. The largest query comes first."""
+
+    queries: list[Sessions]
+    account: LineAccount
+    left_out: int  # displays that have a position twice
+
+
+def read_sessions(
+    files: str | Iterable[str],
+    format: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    *,
+    where: Sequence[str | Filter] = (),
+    max_bad: int | float = 0,
+    top: int | None = None,
+    engine: str = "duckdb",
+    memory: str | None = None,
+    master: str | None = None,
+    progress: Progress | None = None,
+) -> SessionLog:
+    """Count the equal sessions of a log, for `fit_queries` with `clicks`.
+
+    The arguments are those of `read_log`. The log needs a column that says which lines belong to the same display. It
+    is called `display`, unless `schema` says otherwise: {"display": "session"}.
+
+    >>> from pathlib import Path
+    >>> lines = ["query,display,item,position,clicked", "hats,d1,felt,1,1", "hats,d1,straw,2,0", "hats,d2,straw,1,0"]
+    >>> _ = Path("sessions.csv").write_text("\\n".join(lines))
+    >>> (hats,) = read_sessions("sessions.csv").queries
+    >>> hats.items, sorted(hats.displays.tolist()), hats.total
+    (['felt', 'straw'], [[0, 1], [1, -1]], 2.0)
+    """
+    paths = [str(files)] if isinstance(files, str) else list(map(str, files))
+    changes = _with_display(paths, format, dict(schema or {}))
+    options = CountOptions(where, max_bad, engine, memory, master, progress)
+    with open_log(paths, format, changes, options) as log:
+        if log.schema.min_shown > 0:
+            raise BadInput("--min-shown would remove items from displays, which click models need whole; leave it out")
+        positions = _positions(log, sample=True)
+        table = _counted(log, positions)
+        if _total(table, "unlisted"):  # the sample lacks a position
+            positions = _positions(log, sample=False)
+            table = _counted(log, positions)
+        account = _account(log, table, max_bad)
+        orders = page_orders(log.files) if log.format == EXPORTED_LOG else {}
+        left_out = _check_displays(table, account, max_bad)
+        queries = _queries(table, positions, log, orders)
+    if not queries:
+        raise BadInput(f"no display is left of {account.lines:,} lines: there is nothing to fit")
+    kept = queries if top is None else queries[: integer_at_least("top", top, 1)]
+    return SessionLog([query.sorted() for query in kept], account, left_out)
+
+
+def _with_display(files: list[str], format: str | None, changes: dict[str, Any]) -> dict[str, Any]:
+    """The changes of the schema, with a column of displays."""
+    if changes.get("display") is not None:
+        return changes
+    name = format or (find_format(files[0]) if files else GENERIC_FORMATS[0])
+    if name not in (*GENERIC_FORMATS, EXPORTED_LOG):
+        raise BadInput(
+            f"a {name} log does not say which lines belong to the same display; click models other than the "
+            "position-based model need such a column: --columns display=COLUMN"
+        )
+    return {**changes, "display": DEFAULT_COLUMN}
+
+
+def _positions(log: OpenedLog, sample: bool) -> list[Any]:
+    from slotwise.logs import count_sessions as expressions
+
+    found = log.materialize(
+        lambda lines: expressions.positions_of(expressions.parse_session_lines(lines, log.schema, log.filters), sample)
+    )
+    names: list[Any] = log.engine.to_arrow(found)["position"].to_pylist()
+    if len(names) > MAX_POSITIONS:
+        raise BadInput(
+            f"the log has {len(names)} positions, and click models take at most {MAX_POSITIONS}; "
+            "select one query with --where"
+        )
+    return sorted(names) or [1 if log.schema.allowed_positions is not None else "1"]
+
+
+def _counted(log: OpenedLog, positions: list[Any]) -> "pa.Table":
+    from slotwise.logs import count_sessions as expressions
+
+    counted = log.materialize(
+        lambda lines: expressions.count_sessions(
+            expressions.parse_session_lines(lines, log.schema, log.filters), positions
+        )
+    )
+    rows = log.engine.to_arrow(counted.agg(rows=counted.count()))["rows"][0].as_py()
+    if rows > MAX_ROWS:
+        raise BadInput(
+            f"{rows:,} different sessions are more than fit into memory at once; select fewer lines with --where"
+        )
+    return log.engine.to_arrow(counted)
+
+
+def _total(table: "pa.Table", column: str) -> int:
+    return int(np.sum(table[column].to_numpy()))
+
+
+def _account(log: OpenedLog, table: "pa.Table", max_bad: int | float) -> LineAccount:
+    from slotwise.logs import aggregate
+
+    status, size = table["status"].to_numpy(), table["lines"].to_numpy()
+    lines = {int(code): int(size[status == code].sum()) for code in np.unique(status)}
+    positions = {}
+    if LineStatus.BAD_POSITION in lines:
+        cells = log.materialize(
+            lambda raw: aggregate.count_cells(aggregate.parse_clicks(raw, log.schema, log.filters), log.schema)
+        )
+        positions = number_of_lines(log.engine.to_arrow(aggregate.lines_by_position(cells, MOST_POSITIONS)))
+    return account_for_lines(log.files, log.filters, lines, PositionFrequencies.of(positions), max_bad)
+
+
+def _check_displays(table: "pa.Table", account: LineAccount, max_bad: int | float) -> int:
+    """The number of displays that are left out, because they have a position twice."""
+    if counts := _total(table, "counts"):
+        raise BadInput(
+            f"{counts:,} lines are the sum of several displays; click models need one line for each item of a display"
+        )
+    repeated = table["repeated"].to_numpy(zero_copy_only=False).astype(bool)
+    displays = int(table["sessions"].to_numpy()[repeated].sum())
+    lines = int(table["lines"].to_numpy()[repeated].sum())
+    if lines > (max_bad * account.lines if 0 < max_bad < 1 else max_bad):
+        example = min(name for name in table["example"].to_pylist() if name is not None)
+        raise BadInput(
+            f"{displays:,} displays have a position twice, {lines:,} lines in all, for example display {example!r}; "
+            "either lines are in the log twice, or another column has the displays: --columns display=COLUMN"
+        )
+    return displays
+
+
+def _queries(
+    table: "pa.Table", positions: list[Any], log: OpenedLog, orders: Mapping[str, list[str]]
+) -> list[Sessions]:
+    """The sessions of each query, the query with the most sessions first."""
+    import pyarrow.compute as compute
+
+    good = table.filter(
+        compute.and_(compute.equal(table["status"], int(LineStatus.COUNTED)), compute.invert(table["repeated"]))
+    )
+    allowed = log.schema.allowed_positions
+    numbered = log.schema.numbered_positions
+    names = [str(place) if numbered or allowed is None else allowed[place - 1] for place in positions]
+    query_names, query_of = _codes(good["query"].cast("string"))
+    items, displays = _coded_items([good[f"item{k}"].cast("string") for k in range(len(positions))])
+    clicked = (good["clicks"].to_numpy()[:, None] >> np.arange(len(positions))) & 1
+    fold, number = good["fold"].to_numpy().astype(np.int64), good["sessions"].to_numpy().astype(float)
+    order = np.argsort(query_of, kind="stable")
+    edges = np.searchsorted(query_of[order], np.arange(len(query_names) + 1))
+    found = []
+    for k, name in enumerate(query_names):
+        rows = order[edges[k] : edges[k + 1]]
+        rows = rows[(displays[rows] != EMPTY).any(axis=1)]  # a display that does not count has no item
+        used = np.flatnonzero((displays[rows] != EMPTY).any(axis=0))
+        if not rows.size:
+            continue
+        ranked = log.schema.sort_positions({names[p] for p in used}, orders.get(name, ()))
+        columns = np.array([names.index(place) for place in ranked])
+        own_items, own_displays = _own_items(items, displays[np.ix_(rows, columns)])
+        if len(own_items) >= log.schema.min_items:
+            clicks = clicked[np.ix_(rows, columns)].astype(bool)
+            found.append(Sessions(name, own_items, ranked, own_displays, clicks, fold[rows], number[rows]))
+    return sorted(found, key=lambda query: (-query.total, natural_sort_key(query.name)))
+
+
+def _codes(column: "pa.ChunkedArray") -> tuple[list[str], Ints]:
+    """The sorted names of a column, and the number of the name in every row, or -1 where there is none."""
+    encoded = column.combine_chunks().dictionary_encode()
+    if not len(encoded):
+        return [], np.empty(0, np.int64)
+    names = encoded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=lambda k: natural_sort_key(names[k]))
+    rank = np.empty(len(names) + 1, np.int64)
+    rank[order], rank[-1] = np.arange(len(names)), EMPTY
+    codes = encoded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+    return [names[k] for k in order], rank[codes]
+
+
+def _coded_items(columns: "list[pa.ChunkedArray]") -> tuple[list[str], Ints]:
+    """The sorted names of all items, and the numbers of the items: rows x positions."""
+    import pyarrow as pa
+
+    chunks = [chunk for column in columns for chunk in (column.chunks or [pa.array([], pa.string())])]
+    names, codes = _codes(pa.chunked_array(chunks))
+    return names, codes.reshape(len(columns), -1).T
+
+
+def _own_items(items: list[str], displays: Ints) -> tuple[list[str], Ints]:
+    """The items of one query, with numbers from 0."""
+    used = np.unique(displays[displays != EMPTY])
+    own = np.searchsorted(used, displays)
+    return [items[k] for k in used.tolist()], np.where(displays == EMPTY, EMPTY, own)

@@ -1,0 +1,88 @@
+"""One page, and one item of it."""
+
+import asyncio
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from slotwise.service.api.history import read_history
+from slotwise.service.api.pages import page_view
+from slotwise.service.api.route import NOT_FOUND, OPERATIONS, Call, Parameter, Response, Route
+from slotwise.service.background_threads import run_in_background
+from slotwise.service.errors import NotFound
+from slotwise.service.insights.insights import Insights
+from slotwise.service.pages.page_model import PageModel
+from slotwise.service.web.dashboard.change_lines import added_at
+from slotwise.service.web.dashboard.live import SHARE, page_events
+from slotwise.service.web.dashboard.page_report import PageData, page_report, script_data
+from slotwise.service.web.dashboard.visitor import visitor_of
+from slotwise.service.web.html import HTML, SECURITY_HEADERS, render
+
+WAIT_SECONDS = 0.4  # for insights; a page is shown without them rather than late
+_Text = Annotated[str, Meta(max_length=64)]
+_CHOICE = (
+    Parameter("layout", "query", _Text, "the layout to show; the first one by default"),
+    Parameter("segment", "query", _Text, "the segment to show; requests without a segment by default"),
+)
+
+
+async def get(call: Call[None]) -> Response:
+    """A page: what it shows, why, and what was learnt."""
+    return await _respond(call, "dashboard/page.html")
+
+
+async def get_item(call: Call[None]) -> Response:
+    """An item: where it was shown, what it earned there, and why it stands where it stands."""
+    return await _respond(call, "dashboard/item.html", call.path["item"])
+
+
+async def _respond(call: Call[None], template: str, item: str | None = None) -> Response:
+    data = await _page_data(call)
+    visitor = visitor_of(call)
+    if item is not None and all(row.item != item for row in data.view.items):
+        raise NotFound(f"there is no item {item!r} on this page")
+
+    def make() -> bytes:
+        report = page_report(data, call.query.get("layout"), call.query.get("segment"))
+        values: dict[str, Any] = {"visitor": visitor, "report": report, "script_data": script_data(report)}
+        if item is not None:
+            values |= {"row": report.item(item), "since": added_at(data.changes, item)}
+        return render(template, **values)
+
+    return Response(200, await run_in_background(make), SECURITY_HEADERS, HTML)
+
+
+async def _page_data(call: Call[None]) -> PageData:
+    service = call.service
+    model = await service.model(call.path["page"])
+    insights, name = await _insights(call, model), model.page.name
+    history = await service.store.read(lambda ledger: read_history(ledger, model.page.number, None))
+    view = await run_in_background(page_view(model))
+    return PageData(view, insights, service.summaries([name]).get(name), history.changes, service.clock())
+
+
+async def _insights(call: Call[None], model: PageModel) -> Insights | None:
+    """The insights, or None if they take too long. They go on being computed, and the page loads itself again then."""
+    computing = asyncio.ensure_future(call.service.insights(model, SHARE))
+    computing.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may fail after the answer
+    done, _ = await asyncio.wait({computing}, timeout=WAIT_SECONDS)
+    return computing.result() if done else None
+
+
+_PAGE: dict[int, tuple[str, Any]] = {200: ("the page", "text/html")}
+_PATH = "/dashboard/pages/{page}"
+ROUTES: list[Route[None]] = [
+    Route(
+        "GET", _PATH, "dashboard_page", "One page.", get, _PAGE, NOT_FOUND, parameters=_CHOICE, tag=OPERATIONS,
+        needs="read", accepts_session=True, web=True,
+    ),
+    Route(
+        "GET", f"{_PATH}/events", "dashboard_page_events", "Says when a page has changed.", page_events,
+        {200: ("events", "text/event-stream")}, NOT_FOUND, tag="dashboard",
+        needs="read", accepts_session=True, web=True,
+    ),
+    Route(
+        "GET", f"{_PATH}/items/{{item}}", "dashboard_item", "One item of a page.", get_item, _PAGE, NOT_FOUND,
+        parameters=_CHOICE, tag=OPERATIONS, needs="read", accepts_session=True, web=True,
+    ),
+]  # fmt: skip

@@ -1,0 +1,65 @@
+"""Numbers and times as text. The browser replaces them by those of the reader's locale."""
+
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+
+def integer(value: float) -> Markup:
+    """A whole number."""
+    return Markup('<data value="{}" data-number="integer">{:,}</data>').format(round(value), round(value))
+
+
+def percent(value: float, digits: int = 1) -> Markup:
+    """A share as percent."""
+    return Markup('<data value="{}" data-number="percent-{}">{:.{}f} %</data>').format(
+        f"{value:.6g}", digits, 100.0 * value, digits
+    )
+
+
+def signed_percent(value: float) -> Markup:
+    """A gain as percent, with its sign."""
+    return Markup('<data value="{}" data-number="gain">{:+.1f} %</data>').format(f"{value:.6g}", 100.0 * value)
+
+
+def decimal(value: float) -> Markup:
+    """A number with up to two decimals."""
+    return Markup('<data value="{}" data-number="decimal">{:.4g}</data>').format(f"{value:.6g}", value)
+
+
+def moment(seconds: float) -> Markup:
+    """A time."""
+    when = datetime.fromtimestamp(seconds, UTC)
+    return Markup('<time datetime="{}" data-time="moment">{:%Y-%m-%d %H:%M} UTC</time>').format(when.isoformat(), when)
+
+
+def ago(seconds: float, now: float) -> Markup:
+    """How long ago something happened."""
+    when = datetime.fromtimestamp(seconds, UTC)
+    return Markup('<time datetime="{}" data-time="ago" title="{:%Y-%m-%d %H:%M} UTC">{}</time>').format(
+        when.isoformat(), when, _age(now - seconds)
+    )
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"
+
+
+def short_time(seconds: float) -> str:
+    """A time on the axis of a chart."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%m-%d %H:%M}"
+
+
+FILTERS = {
+    "short_time": short_time,
+    "integer": integer,
+    "percent": percent,
+    "gain": signed_percent,
+    "decimal": decimal,
+    "moment": moment,
+    "ago": ago,
+}

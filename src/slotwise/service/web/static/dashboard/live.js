@@ -1,0 +1,84 @@
+// Keep the page up to date: the server says that something changed, and the HTML is loaded again and merged.
+import { morph } from "../shared/morph.js";
+import { localize } from "../shared/numbers.js";
+import { parsePage } from "../shared/trusted.js";
+import { arrangeTable } from "./item_table.js";
+import { content } from "./page_data.js";
+
+const RETRY = 3000; // milliseconds
+const TEXTS = { live: "Live", connecting: "Connecting", lost: "Connection lost, trying again" };
+let loading = null;
+let isStale = false;
+
+function show(state) {
+  const element = document.getElementById("live");
+  element.hidden = false;
+  if (element.dataset.state === state) return;
+  element.dataset.state = state;
+  element.querySelector(".live-text").textContent = TEXTS[state];
+}
+
+/** Merge a new version of this page into what is shown. Returns how long that kept the main thread, in milliseconds. */
+export function merge(html) {
+  const started = performance.now();
+  const fresh = parsePage(html).getElementById("live-content");
+  if (fresh && content()) {
+    localize(fresh);
+    arrangeTable(fresh);
+    morph(content(), fresh);
+  }
+  performance.measure("slotwise-update", { start: started, end: performance.now() });
+}
+
+async function load() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (answer.redirected) location.reload(); // to the form to sign in
+  if (answer.ok) merge(await answer.text());
+}
+
+/** Load the page again, now. Several calls at the same time load it once. */
+export function refresh() {
+  loading ??= load()
+    .catch(() => (isStale = true))
+    .finally(() => (loading = null));
+  return loading;
+}
+
+function changed() {
+  if (document.hidden) isStale = true;
+  else refresh();
+}
+
+function connect(address) {
+  const source = new EventSource(address);
+  source.addEventListener("open", () => {
+    show("live");
+    if (isStale) catchUp();
+  });
+  source.addEventListener("changed", changed);
+  source.addEventListener("ended", () => {
+    source.close();
+    location.reload();
+  });
+  source.addEventListener("error", () => {
+    show("lost");
+    isStale = true;
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, RETRY, address);
+  });
+}
+
+function catchUp() {
+  isStale = false;
+  refresh();
+}
+
+/** Follow the events of this page, if it has any. */
+export function startLive() {
+  const address = content()?.dataset.events;
+  if (!address) return;
+  show("connecting");
+  connect(address);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && isStale) catchUp();
+  });
+}

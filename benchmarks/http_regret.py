@@ -39,7 +39,7 @@ SIMULATED_RUNS = 400
 SLOWER = 10.0
 PAGES_AT_ONCE = {50: 20, 500: 4}  # by displays per second and page
 MOST, MOST_SLOW = 1.10, 1.15  # regret, relative to `simulate`
-CLICK_SENDERS = 8  # connections; clicks are answered after their commit, and displays do not wait for it
+CLICK_SENDERS = 64  # connections; a commit can take 100 ms, and clicks are answered after it, but displays do not wait
 
 
 class Recommended(msgspec.Struct):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,10 @@ class TrackedShop:
 def running_shop(folder: Path) -> Iterator[TrackedShop]:
     """A shop with a page of its own."""
     store = folder / "store.db"
-    keys = StoreKeys(store)
-    with running_website() as site:
+    with running_website() as site, ThreadPoolExecutor(1) as pool:  # in this thread, Playwright runs an event loop
         limits = {"pages": [PAGE], "origins": [site.origin], "rate": 1e6}
-        key = keys.create({"name": "web", "scopes": ["browser"], **limits})["key"]
-        admin = keys.create({"name": "admin", "scopes": ["admin"]})["key"]
+        specs = {"name": "web", "scopes": ["browser"], **limits}, {"name": "admin", "scopes": ["admin"]}
+        key, admin = (created["key"] for created in pool.map(StoreKeys(store).create, specs))
         with process(store, dev=False) as service:
             service.http.headers["authorization"] = f"Bearer {admin}"
             page = {"positions": POSITIONS, "count": "viewed"}

@@ -15,11 +15,13 @@ from tests.service.running_service import Process, process
 
 GRID = ["top-left", "top-right", "bottom-left", "bottom-right"]
 GOODS = ["silk scarf", "straw hat", "canvas bag", "bow tie", "rain coat", "wool socks"]
+# names of items have no slash, so there is no closing tag
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "\u0642\u0628\u0639\u0629 \u0645\u0646 \u0627\u0644\u0642\u0634",
-    "long " * 25 + "end",
+    "<script>alert(1)<script>",
+    '"><img src=x onerror=alert(1)>',
+    "\u0642\u0628\u0639\u0629 \u0645\u0646 \u0642\u0634",
 ]
+HOSTILE += ["long " * 25 + "end", "w" * 128]
 
 
 class WatchedService:

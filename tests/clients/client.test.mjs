@@ -77,6 +77,20 @@ test("the circuit breaker opens, and Retry-After of a 429 is honoured", async ()
   assert.equal(limited.requests.length, 1);
 });
 
+test("a preview is neither kept nor discarded, and clicks on it are ignored", async () => {
+  const preview = display("hat", "tie");
+  preview.body.id = preview.body.token = "";
+  const { client, requests, seen } = scripted([preview, lost()], { retries: 0 });
+  const shown = await client.recommend("shop", { preview: true, default: DEFAULT });
+  assert.deepEqual([shown.source, itemsOf(shown)], ["service", ["hat", "tie"]]);
+  client.click(shown, "p0");
+  assert.deepEqual(seen.map(({ status }) => status), ["ignored"]);
+  assert.equal((await client.recommend("shop", { preview: true, default: DEFAULT })).source, "default");
+  assert.equal(await client.flush(1000), true);
+  assert.equal(requests[0].url, `${URL}/v1/pages/shop/recommendations?preview=true`);
+  assert.deepEqual(Object.keys(requests[0].body), ["id"]);
+});
+
 test("a display that may be lost is discarded", async () => {
   const { client, requests } = scripted([lost(), acceptAll], { retries: 0 });
   await client.recommend("shop");

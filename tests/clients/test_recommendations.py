@@ -43,6 +43,15 @@ def test_a_request_has_its_fields_and_headers() -> None:
     assert page.service.bodies() == [{"id": "r1", "layout": "desktop", "excluded": ["bag"]}]
 
 
+def test_a_preview_is_neither_kept_nor_discarded() -> None:
+    page = Page(display_answer("hat", "tie"), LOST, LOST, LOST)
+    assert page.ask(preview=True).source == "service"
+    assert page.ask(preview=True).source == "default"
+    assert {post.path for post in page.service.posts} == {"/v1/pages/a%20shop/recommendations?preview=true"}
+    assert page.service.bodies()[0] == {"id": "r1"}
+    assert page.discarded == []
+
+
 @pytest.mark.parametrize("failure", [REFUSED, LOST, problem(503), problem(500), answer(200, "<html>")])
 def test_a_failure_is_retried_with_the_same_id_within_the_timeout(failure: Any) -> None:
     page = Page(failure, failure, display_answer("hat"))

@@ -66,6 +66,10 @@ def test_links_and_pictures_exist(page: Path) -> None:
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+def test_pictures_are_small() -> None:
+    assert {path.name for path in (ROOT / "docs" / "figures").glob("*.png") if path.stat().st_size > 300_000} == set()
+
+
 def slug(heading: str) -> str:
     """The anchor of a heading, as GitHub derives it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

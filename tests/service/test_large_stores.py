@@ -1,11 +1,13 @@
 """Large stores: a quick start after a crash with many events, and little memory for many pages."""
 
 import asyncio
+import re
 import shutil
 import time
 from pathlib import Path
 
 import httpx
+import numpy as np
 import psutil
 import pytest
 
@@ -92,9 +94,17 @@ def cpu_seconds(server: Process) -> float:
     return float(times.user + times.system)
 
 
+def define_with_counts(ledger: Ledger, name: str) -> None:
+    """A page on which every item has counts, so that every item has a row in memory."""
+    page, snapshot = define(ledger, name, 0.0), ledger.begin_import()
+    rows = [(item, 0, item % len(POSITIONS), 1.0, 9.0) for item in range(len(ITEMS))]
+    ledger.stage_counts(snapshot, np.array(rows))
+    ledger.import_counts(page, snapshot, 100.0, None)
+
+
 async def define_many(path: Path, pages: int) -> None:
     store = SqliteStore(path)
-    await asyncio.gather(*[store.do(lambda ledger, k=k: define(ledger, f"page{k}", 0.0)) for k in range(pages)])
+    await asyncio.gather(*[store.do(lambda ledger, k=k: define_with_counts(ledger, f"page{k}")) for k in range(pages)])
     await store.close()
 
 
@@ -103,7 +113,7 @@ def test_ten_thousand_pages_fit_into_memory(tmp_path: Path, pages: int) -> None:
     """The memory is extrapolated from the difference that the last four fifths of the pages make.
 
     So memory that does not depend on the number of pages, such as that of threads, is counted once. Pages in shadow
-    mode have no ensembles. Then all pages learn, and their ensembles are made.
+    mode have no ensembles. Then all pages learn, and their ensembles are made. All items of all pages have counts.
     """
     asyncio.run(define_many(tmp_path / "store.db", pages))
     with process(tmp_path / "store.db") as server:
@@ -115,7 +125,10 @@ def test_ten_thousand_pages_fit_into_memory(tmp_path: Path, pages: int) -> None:
             fixed = few - each * pages // 5 - before * (pages - pages // 5)
             print(f"{pages:,} pages, {mode}: {fixed / 1e6:.0f} MB without, {each / 1e3:.1f} kB each")
             assert fixed + 10_000 * each < most
-        assert each > 64 * (50 + 6) * 4  # less would mean that no ensembles were made
+        ensembles = re.search(r"^slotwise_refreshes_total ([0-9.e+]+)$", server.http.get("/metrics").text, re.MULTILINE)
+        assert ensembles is not None
+        assert float(ensembles[1]) >= pages
+        assert first > 0.9 * 64 * (50 + 6) * 4  # bytes of the draws of one page, which the second mode has added
 
 
 def memory_of(server: Process, pages: range, mode: str) -> int:

@@ -44,6 +44,8 @@ export interface RequestFields {
   most_per_category?: number;
   default?: DefaultOrder;
   timeoutMs?: number;
+  /** With `true`, the display counts nothing, and clicks on it are ignored. */
+  preview?: boolean;
 }
 
 /** A click, a view or a discard. It needs the token of its display, or the id of the display. */

@@ -25,7 +25,7 @@ export class Recommendations {
   async recommend(page, fields) {
     try {
       const display = await this.#ask(page, fields);
-      this.lastGood.keep(page, fields, display);
+      if (!fields.preview) this.lastGood.keep(page, fields, display);
       return display;
     } catch (error) {
       if (this.options.throwErrors || !(error instanceof SlotwiseError)) throw error;
@@ -33,10 +33,10 @@ export class Recommendations {
     }
   }
 
-  async #ask(page, { default: _, timeoutMs = this.options.timeoutMs, ...sent }) {
+  async #ask(page, { default: _, timeoutMs = this.options.timeoutMs, preview = false, ...sent }) {
     const id = sent.id ?? newId();
     const body = encode({ ...sent, id });
-    const path = `/v1/pages/${encodeURIComponent(page)}/recommendations`;
+    const path = `/v1/pages/${encodeURIComponent(page)}/recommendations${preview ? "?preview=true" : ""}`;
     const headers = this.#traceHeaders();
     const deadline = performance.now() + timeoutMs;
     let failure = "the circuit breaker is open: the service failed several times in a row";
@@ -55,7 +55,7 @@ export class Recommendations {
       if (attempt === this.options.retries || performance.now() + pause >= deadline || this.breaker.isOpen) break;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
-    if (maybeIssued && this.options.discardUnanswered && sent.id === undefined) this.discard(id);
+    if (maybeIssued && this.options.discardUnanswered && sent.id === undefined && !preview) this.discard(id);
     throw new ServiceUnavailable(failure);
   }
 

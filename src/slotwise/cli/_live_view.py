@@ -15,7 +15,7 @@ from slotwise.client.load.latency import RECENT_SECONDS
 
 AXIS_WIDTH, LEVEL_LABEL = 8, " at random"
 LEAST_COLUMNS, LEAST_HEIGHT = 10, 4
-OTHER_LINES = 8  # the title, three lines of numbers, the addresses of the demo above them, and the cursor's line
+OTHER_LINES = 9  # the title, three lines of numbers, the addresses of the demo above them, and the cursor's line
 
 
 @contextmanager

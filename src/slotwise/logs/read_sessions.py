@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 20_000_000  # more different sessions do not fit into memory
 MAX_POSITIONS = 60  # the clicks of a session are the binary digits of a 64-bit number
+_NUMBERS = ("status", "fold", "clicks", "sessions", "lines", "unlisted", "counts")
 DEFAULT_COLUMN = "display"  # of generic formats and of the log of the service
 
 
@@ -122,7 +123,15 @@ def _counted(log: OpenedLog, positions: list[Any]) -> "pa.Table":
         raise BadInput(
             f"{rows:,} different sessions are more than fit into memory at once; select fewer lines with --where"
         )
-    return log.engine.to_arrow(counted)
+    return _with_integers(log.engine.to_arrow(counted))
+
+
+def _with_integers(table: "pa.Table") -> "pa.Table":
+    """The table with 64-bit numbers, because the sums of some engines have 128 bits."""
+    for k, name in enumerate(table.column_names):
+        if name in _NUMBERS:
+            table = table.set_column(k, name, table[name].cast("int64"))
+    return table
 
 
 def _total(table: "pa.Table", column: str) -> int:

@@ -91,7 +91,11 @@ def make_sessions(
     clicks: ArrayLike,
     fold: ArrayLike | None = None,
 ) -> Sessions:
-    """The sessions of a query from arrays of rows x positions. By default, every second row is in the other half."""
+    """The sessions of a query from arrays of rows x positions. By default, every second row is in the other half.
+
+    >>> make_sessions("hats", ["felt", "straw"], ["top", "side"], [[0, 1], [1, -1]], [[1, 0], [0, 0]]).total
+    2.0
+    """
     shown, clicked = np.atleast_2d(np.asarray(displays, np.int64)), np.atleast_2d(np.asarray(clicks))
     if shown.shape != clicked.shape or shown.shape[1] != len(positions):
         raise BadInput(

@@ -28,6 +28,7 @@ from slotwise.service.maintenance.housekeeping import Housekeeping
 from slotwise.service.maintenance.purger import Purger
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.page_cache import PageCache
+from slotwise.service.pages.page_changes import PageChanges
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
@@ -87,6 +88,7 @@ class Service:
         clock = self.clock = clock or self.store.clock or machine_clock
         self.refresher = Refresher(self.metrics, seed, resources.refresh_share)
         self._pages = PageCache(self.store, clock, self.metrics, self.refresher, seed, resources.page_bytes)
+        self._page_changes = PageChanges(self.store, clock, self._pages)
         self._displays = Displays(self.store, self._pages, self._health, clock, self.metrics)
         self.keys = KeyCache(self.store, clock)
         self._insights = InsightsCache(self.store, clock)
@@ -194,23 +196,23 @@ class Service:
         archived: bool = False,
         author: Author = DEV,
     ) -> tuple[StoredPage, bool]:
-        """Replace a page; see `PageCache.save_page`."""
-        return await self._pages.save_page(name, change, expected, archived, author)
+        """Replace a page; see `PageChanges.save_page`."""
+        return await self._page_changes.save_page(name, change, expected, archived, author)
 
     async def purge_page(self, name: str, expected: Precondition | None, author: Author = DEV) -> None:
-        """Delete a page for good; see `PageCache.purge_page`. Its data are removed in the background."""
-        await self._pages.purge_page(name, expected, author, self._displays.forget_page)
+        """Delete a page for good; see `PageChanges.purge_page`. Its data are removed in the background."""
+        await self._page_changes.purge_page(name, expected, author, self._displays.forget_page)
         self.purger.wake()
 
     async def save_items(
         self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
     ) -> list[bool | str]:
-        """Add or change items; see `PageCache.save_items`."""
-        return await self._pages.save_items(model, items, author)
+        """Add or change items; see `PageChanges.save_items`."""
+        return await self._page_changes.save_items(model, items, author)
 
     async def item(self, model: PageModel, item: str) -> StoredItem:
         """An item with its version. Raises NotFound if it does not exist."""
-        return await self._pages.item(model, item)
+        return await self._page_changes.item(model, item)
 
     async def change_item(
         self,
@@ -221,8 +223,8 @@ class Service:
         create: bool = False,
         author: Author = DEV,
     ) -> tuple[StoredItem, bool]:
-        """Replace one item; see `PageCache.change_item`."""
-        return await self._pages.change_item(model, item, change, expected, create, author)
+        """Replace one item; see `PageChanges.change_item`."""
+        return await self._page_changes.change_item(model, item, change, expected, create, author)
 
     async def import_counts(
         self,
@@ -232,9 +234,9 @@ class Service:
         expected: Precondition | None,
         author: Author = DEV,
     ) -> int:
-        """Replace everything that a page has learnt; see `PageCache.import_counts`. Returns the new revision."""
+        """Replace everything that a page has learnt; see `PageChanges.import_counts`. Returns the new revision."""
         try:
-            return await self._pages.import_counts(model, cells, displays, expected, author)
+            return await self._page_changes.import_counts(model, cells, displays, expected, author)
         finally:
             self.purger.wake()
 

@@ -452,12 +452,13 @@ def test_old_displays_are_folded_into_the_snapshot(tmp_path: Path) -> None:
 def test_the_first_click_triggers_no_compilation() -> None:
     """In a separate process: the kernels that a page needs are compiled before the service is ready."""
     code = (
-        "from slotwise.counts import empty, restore, shift_many\n"
+        "from slotwise.counts import empty, restore\n"
         "from slotwise.inference.sampling.ensemble_draws import record_draws\n"
         "from slotwise.service.pages.compiler import compile_kernels\n"
         "from slotwise.service.ensembles.arrange_draw import arrange_draw\n"
+        "from slotwise.service.pages.count_matrix import add_to_cells\n"
         "compile_kernels()\n"
-        "kernels = empty, restore, shift_many, arrange_draw, record_draws\n"
+        "kernels = empty, restore, add_to_cells, arrange_draw, record_draws\n"
         "print(*(len(getattr(kernel, 'signatures', '1')) for kernel in kernels))\n"
     )
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

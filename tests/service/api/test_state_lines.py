@@ -19,7 +19,7 @@ from slotwise.service.api.state import MOST_CELLS
 from slotwise.service.http.bodies import body_file
 from slotwise.service.http.bodies.body_file import BODIES
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.pages import page_cache
+from slotwise.service.pages import page_changes
 from slotwise.service.store import snapshot_table
 from slotwise.service.store.sqlite import SqliteStore
 from tests.service.running_service import ITEMS, POSITIONS, Client, Process, process, run_scenario
@@ -32,7 +32,7 @@ NDJSON = {"content-type": "application/x-ndjson"}
 @pytest.fixture
 def small_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_cache, "STAGED_AT_ONCE", 4)
+        patch.setattr(page_changes, "STAGED_AT_ONCE", 4)
         patch.setattr(snapshot_table, "REMOVED", 3)
         patch.setattr(body_file, "IN_MEMORY", 100)
         yield

@@ -12,6 +12,7 @@ from slotwise.client.keys import StoreKeys
 from slotwise.service.keys.api_keys import SCOPES, Scope
 from slotwise.service.maintenance.verify import verify
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
+from tests.waiting import HANG
 
 # A schema cannot express that names must exist, that fields must agree (422), or that a version must be current: valid
 # data may get these statuses. Most requests are for a page that exists and is not redefined during the test. In its
@@ -84,6 +85,7 @@ def fuzz(folder: Path, address: str, examples: int, *options: str) -> None:
     """Run Schemathesis with all checks. Its configuration is in this folder."""
     command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{address}/openapi.json"]
     command += ["--checks", "all", "--seed", "1", "--max-examples", str(examples), "--continue-on-failure"]
+    command += ["--request-timeout", str(HANG)]  # its own limit of 10 seconds is too short on a busy machine
     finished = subprocess.run([*command, "--no-shrink", *options], cwd=folder, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stdout[-20_000:]
     assert "Tested:" in finished.stdout

@@ -65,7 +65,7 @@ def test_changes_are_applied_later_if_there_is_too_little_memory(monkeypatch: py
         counts.append_skips(shown)
     counts.append_changes([DisplayChange(shown, [EntryChange(0, 1, -1)], 0)], 0)
     with monkeypatch.context() as patch:
-        patch.setattr(count_matrix, "empty", _too_little_memory)
+        patch.setattr(count_matrix.np, "zeros", _too_little_memory)
         for _ in range(2):
             with pytest.raises(MemoryError):
                 counts.cells()
@@ -136,7 +136,7 @@ def test_a_change_that_fails_is_applied_later(monkeypatch: pytest.MonkeyPatch) -
     counts.append_items(3)
     counts.append_skips(display(2))
     with monkeypatch.context() as patch:
-        patch.setattr("slotwise.service.pages.count_matrix.empty", out_of_memory)
+        patch.setattr(count_matrix.np, "zeros", out_of_memory)
         with pytest.raises(MemoryError):
             counts.apply_pending()
     counts.apply_pending()

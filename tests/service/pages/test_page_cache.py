@@ -21,7 +21,7 @@ class SlowBuild:
     """Makes pages build on a background thread that waits until the test lets it go on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from slotwise.service.pages import page_cache
+        from slotwise.service.pages import page_cache, page_content
 
         self.started, self.go_on, self.built = threading.Event(), threading.Event(), 0
         build = page_cache.PageModel
@@ -32,7 +32,7 @@ class SlowBuild:
             self.built += 1
             return build(*arguments)
 
-        monkeypatch.setattr(page_cache, "BUILT_AT_ONCE", -1)
+        monkeypatch.setattr(page_content, "BUILT_AT_ONCE", -1)
         monkeypatch.setattr(page_cache, "PageModel", slowly)
 
     async def begin(self, client: Client) -> "asyncio.Task[Any]":

@@ -49,7 +49,10 @@ class DefaultOrder(NamedTuple):
 
 
 class RequestFields(TypedDict, total=False):
-    """The optional fields of a recommendation. All but `default` and `timeout` are those of the HTTP interface."""
+    """The optional fields of a recommendation. All but `default` and `timeout` are those of the HTTP interface.
+
+    With `preview`, the display counts nothing, and clicks on it are ignored.
+    """
 
     id: str
     layout: str
@@ -62,6 +65,7 @@ class RequestFields(TypedDict, total=False):
     most_per_category: int
     default: DefaultOrder
     timeout: float
+    preview: bool
 
 
 class DisplayRequest(NamedTuple):
@@ -73,7 +77,7 @@ class DisplayRequest(NamedTuple):
 
     def body(self) -> dict[str, Any]:
         """The JSON of the request. Fields that are None are left out."""
-        own = ("default", "timeout")
+        own = ("default", "timeout", "preview")
         sent = {name: value for name, value in self.fields.items() if name not in own and value is not None}
         return sent | {"id": self.id}
 

@@ -41,11 +41,14 @@ class Recommendations:
             if self._options.raise_errors:
                 raise
             return fallback_display(request, self._last_good.find(request), str(error))
-        self._last_good.keep(request, display)
+        if not request.fields.get("preview"):
+            self._last_good.keep(request, display)
         return display
 
     def _ask(self, request: DisplayRequest, headers: dict[str, str]) -> Flow[Display]:
         content, path = _encode(request), f"/v1/pages/{quote(request.page, safe='')}/recommendations"
+        is_preview = bool(request.fields.get("preview"))
+        path += "?preview=true" if is_preview else ""
         deadline = self._clock() + (request.fields.get("timeout") or self._options.timeout)
         failure, maybe_issued = "the circuit breaker is open: the service failed several times in a row", False
         for attempt in range(1 + self._options.retries):
@@ -63,7 +66,7 @@ class Recommendations:
                 yield Wait(pause)
             else:
                 break
-        if maybe_issued and self._options.discard_unanswered and "id" not in request.fields:
+        if maybe_issued and self._options.discard_unanswered and "id" not in request.fields and not is_preview:
             self._discard([Event("discard", display=request.id)])
         raise ServiceUnavailable(failure)
 

@@ -24,7 +24,7 @@ from slotwise.service.api import (
 )
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.http.access.access import Access
-from slotwise.service.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
+from slotwise.service.http.docs_page import docs_page
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.resource import Resource, not_found
 from slotwise.service.service import Service
@@ -77,7 +77,7 @@ def _description_routes(routes: list[Route[Any]], has_keys: bool) -> list[Route[
         return Response(200, document)
 
     async def get_docs(call: Call[None]) -> Response:
-        return Response(200, page, {"content-security-policy": CONTENT_SECURITY_POLICY}, "text/html; charset=utf-8")
+        return page
 
     json: tuple[str, Any] = ("the OpenAPI document", "application/json")
     html: tuple[str, Any] = ("an HTML page", "text/html")

@@ -1,59 +1,91 @@
-"""Describe the HTTP interface as a web page. It is one file without scripts, made from the OpenAPI document."""
+"""Describe the HTTP interface as a web page, on which people can try it. It is made from the OpenAPI document."""
 
-import base64
-import hashlib
 import json
 from typing import Any
 
-from jinja2 import Environment
+from slotwise.service.api.route import Response
+from slotwise.service.web.html import html_response
 
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
-pre { overflow-x: auto; padding: 0.6rem; border: 1px solid #8884; border-radius: 6px; }
-summary { cursor: pointer; padding: 0.3rem 0; }
-table { border-collapse: collapse; width: 100%; }
-td, th { text-align: left; vertical-align: top; padding: 0.2rem 0.8rem 0.2rem 0; }
-.method { display: inline-block; min-width: 4.5rem; font-weight: 600; }
-"""
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>slotwise: the HTTP interface</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>{{ style | safe }}</style></head><body>
-<h1>slotwise {{ document.info.version }}</h1>
-<p>{{ document.info.summary }} The same as an OpenAPI document: <a href="/openapi.json">/openapi.json</a>.</p>
-{% for tag, operations in tags.items() %}<h2>{{ tag }}</h2>
-{% for path, method, operation in operations %}<details id="{{ operation.operationId }}"><summary>
-<span class="method">{{ method | upper }}</span> <code>{{ path }}</code> {{ operation.summary }}</summary>
-{% if operation.security %}<p>needs a key with the scope {{ operation.security[0].key[0] }}
-{% if operation.security[1:] %} or tokens{% endif %}</p>{% endif %}
-{% if operation.parameters %}<table>{% for parameter in operation.parameters %}
-<tr><td><code>{{ parameter.name }}</code></td><td>{{ parameter.in }}</td>
-<td>{{ parameter.description or parameter.schema.description }}</td></tr>{% endfor %}</table>{% endif %}
-{% if operation.requestBody %}<p>request body</p>
-{% for body in operation.requestBody.content.values() %}{% if loop.first %}
-<pre>{{ schema_text(body.schema) }}</pre>{% endif %}{% endfor %}{% endif %}
-<table>{% for status, response in operation.responses.items() %}<tr><th>{{ status }}</th><td>{{ response.description }}
-{% if status < "300" and response.content %}{% for body in response.content.values() %}{% if loop.first %}
-<pre>{{ schema_text(body.schema) }}</pre>{% endif %}{% endfor %}{% endif %}</td></tr>{% endfor %}</table></details>
-{% endfor %}{% endfor %}</body></html>
-"""
-_hash = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-CONTENT_SECURITY_POLICY = f"default-src 'none'; style-src 'sha256-{_hash}'; base-uri 'none'; frame-ancestors 'none'"
+ONE_LINE = 90  # characters
+_TITLES = {
+    "pages": "Pages and items",
+    "serving": "Show displays and learn",
+    "learnt": "What was learnt",
+    "keys": "Keys",
+    "personalizer": "Calls of Azure Personalizer",
+    "operations": "Operations",
+}
 
 
-def docs_page(document: dict[str, Any]) -> bytes:
-    """The page as HTML."""
-    tags: dict[str, list[tuple[str, str, Any]]] = {}
+def docs_page(document: dict[str, Any]) -> Response:
+    """The page."""
+    tags: dict[str, list[dict[str, Any]]] = {tag: [] for tag in _TITLES}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            tags.setdefault(operation["tags"][0], []).append((path, method, operation))
-    template = Environment(autoescape=True).from_string(_PAGE)
+            described = _describe(path, method, operation, document["components"]["schemas"])
+            tags.setdefault(operation["tags"][0], []).append(described)
+    return html_response(
+        200,
+        "docs/docs.html",
+        version=document["info"]["version"],
+        summary=document["info"]["summary"],
+        with_keys="securitySchemes" in document["components"],
+        tags={tag: listed for tag, listed in tags.items() if listed},
+        titles=_TITLES,
+    )
 
-    def schema_text(schema: dict[str, Any]) -> str:
-        return json.dumps(_inlined(schema, document["components"]["schemas"]), indent=2)
 
-    return template.render(document=document, tags=tags, style=_STYLE, schema_text=schema_text).encode()
+def _describe(path: str, method: str, operation: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows of an operation."""
+    security = operation.get("security", [])
+    body = next(iter(operation.get("requestBody", {}).get("content", {}).items()), None)
+    return {
+        "id": operation["operationId"],
+        "method": method.upper(),
+        "path": path,
+        "summary": operation["summary"],
+        "scope": security[0]["key"][0] if security else "",
+        "or_tokens": {} in security,
+        "parameters": [_parameter(described) for described in operation["parameters"]],
+        "media_type": body[0] if body else "",
+        "body": _example(body[1].get("example", {})) if body else "",
+        "schema": _text(body[1]["schema"], components) if body else "",
+        "responses": [_response(status, r, components) for status, r in operation["responses"].items()],
+    }
+
+
+def _parameter(described: dict[str, Any]) -> dict[str, Any]:
+    schema = described["schema"]
+    return {
+        "name": described["name"],
+        "where": described["in"],
+        "required": described["required"],
+        "about": described.get("description") or schema.get("description", ""),
+        "choices": schema.get("enum", []),
+        "value": described.get("example", ""),
+    }
+
+
+def _response(status: str, response: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    content = next(iter(response.get("content", {}).values()), None)
+    shown = content is not None and status < "300" and content["schema"] != {"type": "string"}
+    return {
+        "status": status,
+        "about": response["description"],
+        "schema": _text(content["schema"], components) if content is not None and shown else "",
+    }
+
+
+def _example(body: Any) -> str:
+    """An example as a text, on one line if it is short."""
+    if isinstance(body, str):
+        return body
+    line = json.dumps(body)
+    return line if len(line) <= ONE_LINE else json.dumps(body, indent=2)
+
+
+def _text(schema: dict[str, Any], components: dict[str, Any]) -> str:
+    return json.dumps(_inlined(schema, components), indent=2)
 
 
 def _inlined(schema: Any, components: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from slotwise.service.api.examples import BODIES, path_example
 from slotwise.service.api.route import PATH_TYPES, Parameter, Route
 from slotwise.service.http.problems import MEDIA_TYPE, PersonalizerProblem, ProblemBody
 from slotwise.version import __version__
@@ -81,7 +82,7 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
         "operationId": route.name,
         "summary": route.summary,
         "tags": [route.tag],
-        "parameters": [*_path_parameters(route.path), *map(_parameter, route.parameters)],
+        "parameters": [*_path_parameters(route), *map(_parameter, route.parameters)],
         "responses": {
             **{
                 str(status): _response(*response, schemas, route.has_etag)
@@ -97,10 +98,10 @@ def _operation(route: Route[Any], schemas: Schemas, with_keys: bool) -> dict[str
         others: list[Any] = [{}] if route.accepts_tokens else [{"subscription_key": []}] if route.personalizer else []
         operation["security"] = [{"key": [route.needs]}, *others]
     if route.streamed:
-        content = {media_type: {"schema": {"type": "string"}} for media_type in route.media_types}
+        content = _content(route, {"type": "string"})
         operation["requestBody"] = {"required": True, "content": content}
     elif route.body is not None:
-        content = {media_type: {"schema": schemas[route.body]} for media_type in route.media_types}
+        content = _content(route, schemas[route.body])
         operation["requestBody"] = {"required": not route.body_optional, "content": content}
     return operation
 
@@ -133,10 +134,22 @@ def _problem(status: int, description: str, schema: Any) -> dict[str, Any]:
     return response
 
 
-def _path_parameters(path: str) -> list[dict[str, Any]]:
+def _content(route: Route[Any], schema: Any) -> dict[str, Any]:
+    """The body of a request, with an example."""
+    example = {"example": BODIES[route.name]} if route.name in BODIES else {}
+    return {media_type: {"schema": schema, **example} for media_type in route.media_types}
+
+
+def _path_parameters(route: Route[Any]) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(PATH_TYPES[name])}
-        for name in re.findall(r"{(\w+)}", path)
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": msgspec.json.schema(PATH_TYPES[name]),
+            "example": path_example(route.name, name),
+        }
+        for name in re.findall(r"{(\w+)}", route.path)
     ]
 
 

@@ -61,7 +61,7 @@ def run_workers(number: int, network: Network, report: Callable[[str], None]) ->
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, end)
         signal.signal(signal.SIGHUP, pass_on)
-        report(f"slotwise serves on {address_of(listener, network.tls is not None)} with {number} workers")
+        report(f"{number} workers: slotwise serves on {address_of(listener, network.tls is not None)}")
         try:
             while not stop.wait(_POLL_SECONDS):
                 for each in workers:

@@ -6,85 +6,30 @@ unknown visibility. It exists only in memory, not in the store. Items and positi
 columns.
 
 The event loop only appends changes to a queue. Background threads apply them, in the order in which they were appended,
-before they read the counts. So a large matrix is never copied, faded or grown on the event loop.
+before they read the counts. So a large matrix is never copied, faded or grown on the event loop. The sums that the
+kernels need are made for them and not kept, because there may be very many pages.
 """
 
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slotwise.checks import Floats, Ints
-from slotwise.counts import CountArrays, Counts, empty, restore, shift_many
+from slotwise.counts import CountArrays, Counts, empty, restore
+from slotwise.jit import kernel
 from slotwise.service.pages.fading import weight
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
+from slotwise.service.pages.pending_counts import CellAmounts, CommittedChanges, EqualDisplays
 from slotwise.service.store.interface import CellCounts, CountRows, Display, DisplayChange, PageCounts
 
 PRIOR = 0  # the column of the priors
 NO_ROW, DROPPED = -1, -2  # instead of the number of a row or column
 Int32s = NDArray[np.int32]
-
-
-class _Changes(NamedTuple):
-    """Changes of displays that the store has committed, and the epoch whose weights they have."""
-
-    changes: Sequence[DisplayChange]
-    epoch: int
-
-
-class _Cells:
-    """Amounts to be added to the matrix, as columns of a table."""
-
-    def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.columns: list[int] = []
-        self.clicks: list[float] = []
-        self.skips: list[float] = []
-        self.displays = 0.0
-
-    def add_skips(self, display: Display, number: int, n_segments: int) -> None:
-        """Add the skips of this many equal displays."""
-        entries, segment = display.entries, display.segment
-        self.rows += [entry.item * n_segments + segment for entry in entries]
-        self.columns += [entry.column + 1 for entry in entries]
-        self.clicks += [0.0] * len(entries)
-        self.skips += [float(number)] * len(entries)
-        self.displays += number
-
-    def add_changes(self, batch: _Changes, n_segments: int) -> None:
-        for display, changes, counted in batch.changes:
-            faded = weight(batch.epoch - display.epoch)
-            self.displays += faded * counted
-            for index, clicks, skips in changes:
-                entry = display.entries[index]
-                self.rows.append(entry.item * n_segments + display.segment)
-                self.columns.append(entry.column + 1)
-                self.clicks.append(faded * clicks)
-                self.skips.append(faded * skips)
-
-
-class _EqualDisplays:
-    """Counts displays with the same entries, because many displays share one list of entries."""
-
-    def __init__(self) -> None:
-        self._first: dict[tuple[int, int], Display] = {}  # holds the lists of entries, so their ids stay unique
-        self._numbers: dict[tuple[int, int], int] = {}
-
-    def add(self, display: Display) -> None:
-        key = id(display.entries), display.segment
-        self._first.setdefault(key, display)
-        self._numbers[key] = self._numbers.get(key, 0) + 1
-
-    def cells(self, n_segments: int) -> _Cells:
-        cells = _Cells()
-        for key, number in self._numbers.items():
-            cells.add_skips(self._first[key], number, n_segments)
-        return cells
 
 
 class CountMatrix:
@@ -106,14 +51,15 @@ class CountMatrix:
     ) -> None:
         self._n_segments, self._all_rows, self.folded = n_segments, all_rows, folded
         self._lock = threading.Lock()
-        self._pending: deque[Display | _Changes | Callable[[], None]] = deque()
-        self._skipped, self._changed = _EqualDisplays(), _Cells()  # taken from the queue, but not yet added
+        self._pending: deque[Display | CommittedChanges | Callable[[], None]] = deque()
+        self._skipped, self._changed = EqualDisplays(), CellAmounts()  # taken from the queue, but not yet added
         self.rows = np.full((n_segments, len(specs)), NO_ROW, np.int32)  # of each segment and item
         self.columns = _numbered(n_columns, [column + 1 for column in folded.columns])  # of each column of the page
         self.rows[:, list(folded.items)] = DROPPED
         self.rows[list(folded.segments)] = DROPPED
         self.keys = np.empty(0, np.int64)  # of each row, in increasing order: item x segments + segment
-        self._arrays = empty(0, int((self.columns >= 0).sum()))
+        self._clicks: Floats = np.zeros((0, int((self.columns >= 0).sum())))  # rows x columns
+        self._skips, self._displays = self._clicks.copy(), 0.0
         self._fill(specs, counts)
 
     # changes
@@ -129,7 +75,7 @@ class CountMatrix:
 
     def append_changes(self, changes: Sequence[DisplayChange], epoch: int) -> None:
         """Apply changes that the store has committed. Their weights are those of this epoch."""
-        self._pending.append(_Changes(changes, epoch))
+        self._pending.append(CommittedChanges(changes, epoch))
 
     def append_fading(self, epochs: int) -> None:
         """Lower the weight of all counts as if this many epochs passed. Priors do not fade."""
@@ -150,10 +96,18 @@ class CountMatrix:
 
     @contextmanager
     def locked(self) -> Iterator[CountArrays]:
-        """The counts after all changes appended so far. Until the block ends, they do not change."""
+        """The counts after all changes appended so far, for kernels. Until the block ends, they do not change."""
+        with self._applied():
+            arrays = empty(*self._clicks.shape)
+            restore(arrays, self._clicks, self._skips, self._displays)
+            yield arrays
+
+    @contextmanager
+    def _applied(self) -> Iterator[None]:
+        """Apply all changes appended so far. Until the block ends, the counts do not change."""
         with self._lock:
             self._apply_pending()
-            yield self._arrays
+            yield
 
     def apply_pending(self) -> None:
         """Apply all changes appended so far, unless another thread uses the counts now."""
@@ -168,19 +122,19 @@ class CountMatrix:
 
         What is left out counts as zero.
         """
-        with self.locked() as arrays:
+        with self._applied():
             numbers = range(self.rows.shape[1]) if items is None else items
             rows, known = self.rows[:, numbers].T.reshape(-1), np.flatnonzero(self.columns >= 0)
             shown = np.flatnonzero(rows >= 0)
             clicks, skips = np.zeros((2, rows.size, self.columns.size))
             where = np.ix_(shown, known)
-            clicks[where], skips[where] = arrays.clicks[rows[shown]], arrays.skips[rows[shown]]
-            return Counts(clicks, skips, float(arrays.displays[0]))
+            clicks[where], skips[where] = self._clicks[rows[shown]], self._skips[rows[shown]]
+            return Counts(clicks, skips, self._displays)
 
     def cells(self) -> list[CellCounts]:
         """The counts above zero in the store's form, that is, without priors and with the store's column numbers."""
-        with self.locked() as arrays:
-            clicks, skips, keys = arrays.clicks, arrays.skips, self.keys.tolist()
+        with self._applied():
+            clicks, skips, keys = self._clicks, self._skips, self.keys.tolist()
             columns = np.flatnonzero(self.columns >= 0).tolist()
             return [
                 CellCounts(
@@ -196,7 +150,7 @@ class CountMatrix:
 
     def drop(self, folded: Folded) -> None:
         """Drop counts from memory."""
-        with self.locked() as arrays:
+        with self._applied():
             if folded == self.folded:
                 return
             rows, columns = self.rows.copy(), _numbered(self.columns.size, [c + 1 for c in folded.columns])
@@ -205,9 +159,8 @@ class CountMatrix:
             kept = np.flatnonzero(rows[self.keys % self._n_segments, self.keys // self._n_segments] >= 0)
             kept_columns = self.columns[columns >= 0]
             where = np.ix_(kept, kept_columns)
-            smaller = empty(kept.size, kept_columns.size)
-            restore(smaller, arrays.clicks[where], arrays.skips[where], arrays.displays[0])
-            self._arrays, self.columns, self.folded = smaller, columns, folded
+            self._clicks, self._skips = self._clicks[where], self._skips[where]
+            self.columns, self.folded = columns, folded
             self._set_rows(rows, self.keys[kept])
             self._add_first_row()
 
@@ -231,7 +184,7 @@ class CountMatrix:
             change = self._pending[0]
             if isinstance(change, Display):
                 self._skipped.add(change)
-            elif isinstance(change, _Changes):
+            elif isinstance(change, CommittedChanges):
                 self._changed.add_changes(change, self._n_segments)
             else:
                 self._shift()
@@ -242,35 +195,34 @@ class CountMatrix:
     def _shift(self) -> None:
         """Add the skips first: a click takes back a skip of its display, and no count is ever below zero."""
         self._add(self._skipped.cells(self._n_segments))
-        self._skipped = _EqualDisplays()
+        self._skipped = EqualDisplays()
         self._add(self._changed)
-        self._changed = _Cells()
+        self._changed = CellAmounts()
 
-    def _add(self, cells: _Cells) -> None:
+    def _add(self, cells: CellAmounts) -> None:
         if cells.rows or cells.displays:
             keys, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
             clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
             self._shift_cells(keys, columns, clicks, skips, cells.displays)
 
     def _shift_cells(self, keys: Ints, columns: Ints, clicks: Floats, skips: Floats, displays: float) -> None:
-        """Add amounts to cells that are not left out."""
+        """Add amounts to cells that are not left out. Rounding errors never make a count negative."""
         self._add_rows(keys)
         rows, columns = self.rows[keys % self._n_segments, keys // self._n_segments], self.columns[columns]
         known = (rows >= 0) & (columns >= 0)
-        shift_many(
-            self._arrays, rows[known].astype(np.int64), columns[known], clicks[known], skips[known], float(displays)
-        )
+        amounts = clicks[known].astype(np.float64), skips[known].astype(np.float64)
+        add_to_cells(self._clicks, self._skips, rows[known].astype(np.int64), columns[known], *amounts)
+        self._displays = max(self._displays + displays, 0.0)
 
     def _add_rows(self, keys: Ints) -> None:
         """Add rows for those items and segments that have none."""
         missing = keys[self.rows[keys % self._n_segments, keys // self._n_segments] == NO_ROW]
         if missing.size:
             all_keys = np.union1d(self.keys, missing)
-            before, larger = self._arrays, empty(all_keys.size, self._arrays.clicks.shape[1])
-            numbers = np.searchsorted(all_keys, self.keys)
-            larger.clicks[numbers], larger.skips[numbers] = before.clicks, before.skips
-            restore(larger, larger.clicks, larger.skips, before.displays[0])
-            self._arrays = larger
+            numbers, shape = np.searchsorted(all_keys, self.keys), (all_keys.size, self._clicks.shape[1])
+            clicks, skips = np.zeros(shape), np.zeros(shape)
+            clicks[numbers], skips[numbers] = self._clicks, self._skips
+            self._clicks, self._skips = clicks, skips
             self._set_rows(self.rows.copy(), all_keys)
 
     def _set_rows(self, rows: Int32s, keys: Ints) -> None:
@@ -285,10 +237,10 @@ class CountMatrix:
             self._add_rows((items * self._n_segments + segments)[:1])
 
     def _fade(self, factor: float) -> None:
-        arrays = self._arrays
-        clicks, skips = arrays.clicks * factor, arrays.skips * factor
-        clicks[:, PRIOR], skips[:, PRIOR] = arrays.clicks[:, PRIOR], arrays.skips[:, PRIOR]
-        restore(arrays, clicks, skips, arrays.displays[0] * factor)
+        for counts in (self._clicks, self._skips):
+            counts[:, :PRIOR] *= factor
+            counts[:, PRIOR + 1 :] *= factor
+        self._displays *= factor
 
     def _grow(self, n_items: int) -> None:
         before = self.rows
@@ -304,6 +256,17 @@ class CountMatrix:
         size = self._n_segments
         keys: Ints = np.arange(size) + item * size
         self._shift_cells(keys, np.full(size, PRIOR), np.full(size, clicks), np.full(size, skips), 0.0)
+
+
+@kernel
+def add_to_cells(
+    all_clicks: Floats, all_skips: Floats, rows: Ints, columns: Ints, clicks: Floats, skips: Floats
+) -> None:
+    """Add all amounts. This needs no memory, so it cannot fail halfway."""
+    for k in range(rows.size):
+        row, column = rows[k], columns[k]
+        all_clicks[row, column] = max(all_clicks[row, column] + clicks[k], 0.0)
+        all_skips[row, column] = max(all_skips[row, column] + skips[k], 0.0)
 
 
 def _numbered(size: int, folded: Sequence[int]) -> Ints:

@@ -2,31 +2,25 @@
 
 import asyncio
 import math
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from slotwise.checks import Floats
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.ensemble_refresher import Refresher
-from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, NotReady
-from slotwise.service.history import DEV, Author, differing
+from slotwise.service.errors import NotFound, NotReady
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.changes_of_nodes import add_counts, redefine, set_items
 from slotwise.service.pages.compiler import TRIAL, Compiler
-from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
-from slotwise.service.pages.page_checks import check_limits, most_items
-from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.folded import NOTHING_FOLDED
+from slotwise.service.pages.page_content import PageContent, begin_load, read_content
+from slotwise.service.pages.page_definition import PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.preconditions import Precondition
 from slotwise.service.store.changes_elsewhere import (
     BegunEpoch,
     ChangedDefinition,
@@ -37,14 +31,11 @@ from slotwise.service.store.changes_elsewhere import (
     ReplacedCounts,
 )
 from slotwise.service.store.interface import (
-    CountRows,
     DisplayChange,
-    Ledger,
     Operation,
     Reader,
     ResultT,
     Store,
-    StoredItem,
     StoredPage,
     Traffic,
     commit_and_apply,
@@ -52,21 +43,9 @@ from slotwise.service.store.interface import (
 from slotwise.service.templates.template_cache import TemplateCache
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
-STAGED_AT_ONCE = 1_000  # imported counts that one transaction writes
-BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
-
 FOLD_SECONDS, FOLD_PAGES = 3600.0, 10  # how often a page is checked for what is folded, and how many pages at a time
 
 PageChange = Callable[[PageModel], bool | None]  # returns False if the page must be loaded again
-
-
-class _PageContent(NamedTuple):
-    """The data that a page model is built from."""
-
-    page: StoredPage
-    items: list[tuple[str, ItemSpec]]
-    counts: CountRows
-    folded: Folded
 
 
 class _PageLoad:
@@ -103,7 +82,6 @@ class PageCache:
             PageModel, float
         ] = {}  # when each page was checked; the page that was first comes first
         self._templates = TemplateCache(self._read_template, refresher.request, refresher.forget)
-        self._one_import = asyncio.Lock()
         self.ready = False
 
     async def compile(self) -> None:
@@ -148,6 +126,10 @@ class PageCache:
             self._by_name.move_to_end(name)
         return model
 
+    def peek(self, name: str) -> PageModel | None:
+        """Like `by_name`, but this does not count as a use of the page."""
+        return self._by_name.get(name)
+
     def by_number(self, number: int) -> PageModel | None:
         """A page, or None if it is not in memory."""
         return self._by_number.get(number)
@@ -157,7 +139,7 @@ class PageCache:
         self._check_ready()
         model = self.by_name(name)
         if model is None:
-            model = await self._load(name)
+            model = await self.load(name)
         if model is None:
             raise NotFound(f"there is no page {name!r}; define it first")
         return model
@@ -197,7 +179,8 @@ class PageCache:
         if not self.ready:
             raise NotReady
 
-    async def _load(self, name: str) -> PageModel | None:
+    async def load(self, name: str) -> PageModel | None:
+        """Load a page. None if it does not exist."""
         loading = self._loading.get(name)
         if loading is None:
             loading = self._loading[name] = asyncio.ensure_future(self._load_once(name))
@@ -240,10 +223,10 @@ class PageCache:
         return self._publish(model)
 
     def _read_and_build(self, reader: Reader, name: str) -> PageModel | None:
-        content = reader.read(lambda ledger: _read_content(ledger, name))
+        content = reader.read(lambda ledger: read_content(ledger, name))
         return None if content is None else self._model(content)
 
-    def _model(self, content: _PageContent) -> PageModel:
+    def _model(self, content: PageContent) -> PageModel:
         page, items, counts, folded = content
         model = PageModel(page, items, counts, *self._shared_by_pages, folded)
         model.seen = counts.seen
@@ -262,6 +245,10 @@ class PageCache:
         self._refresher.request(model)
         if model.template is not None:
             self._refresher.request(model.template)
+
+    def templates_changed(self, names: set[str]) -> None:
+        """Note that pages have joined or left these templates, or that their counts were replaced."""
+        self._templates.pages_changed(names)
 
     def _read_template(self, name: str) -> TemplateCounts:
         """The counts of the pages of a template. A background thread calls this."""
@@ -290,7 +277,7 @@ class PageCache:
             self._metrics.evicted.inc()
         self._metrics.page_bytes.set(self._n_bytes + self._templates.n_bytes)
 
-    def _apply(self, page: int, change: PageChange) -> None:
+    def apply(self, page: int, change: PageChange) -> None:
         """Apply a committed change to a page, if the page is in memory or is being built."""
         model = self._by_number.get(page)
         if model is not None:
@@ -303,16 +290,16 @@ class PageCache:
             if load.number == page:
                 load.changes.append(change)
 
-    async def _read(self, name: str) -> "tuple[StoredPage, _PageContent | None] | None":
+    async def _read(self, name: str) -> "tuple[StoredPage, PageContent | None] | None":
         """A page, and its content if it is read at once."""
         now = self._clock()
         if not self._store.is_shared:
-            return await self._store.do(lambda ledger: _begin_load(ledger, name, now))
+            return await self._store.do(lambda ledger: begin_load(ledger, name, now))
         page = await self._store.read(lambda ledger: ledger.page(name))  # the other nodes need not wait
         if page is None or page.archived:
             return None
         if page.body.spec.epochs_since(page.epoch_began, now)[0] > 0:
-            await self._store.do(lambda ledger: _begin_load(ledger, name, now))
+            await self._store.do(lambda ledger: begin_load(ledger, name, now))
         return page, None  # a reader sees all tables at one moment, a group of a shared store does not
 
     # changes on other nodes
@@ -327,15 +314,15 @@ class PageCache:
                 self._follow_definition(definition, group, forget)
         for group in groups:
             for counts in group.counts:
-                self._apply(counts.page, _unless_seen(group, partial(add_counts, counts)))
+                self.apply(counts.page, _unless_seen(group, partial(add_counts, counts)))
 
     def _follow_definition(
         self, changed: ChangedDefinition, group: GroupElsewhere, forget: Callable[[int], None]
     ) -> None:
         if isinstance(changed, ChangedItems):
-            self._apply(changed.page, _unless_seen(group, partial(set_items, changed)))
+            self.apply(changed.page, _unless_seen(group, partial(set_items, changed)))
         elif isinstance(changed, BegunEpoch):
-            self._apply(changed.page, lambda model: model.begin_epoch(changed.epoch, changed.began))
+            self.apply(changed.page, lambda model: model.begin_epoch(changed.epoch, changed.began))
         elif isinstance(changed, ChangedPage):
             page = changed.page
             model = self._by_number.get(page.number)
@@ -343,13 +330,13 @@ class PageCache:
                 self.evict(page.name)
             for load in self._loads.values():
                 load.is_stale = load.is_stale or load.number == page.number
-            self._templates.pages_changed(_changed_template_names(changed))
+            self.templates_changed(_changed_template_names(changed))
         elif isinstance(changed, ReplacedCounts | PurgedPage):
             model = self._by_number.get(changed.page)
             if model is not None:
                 self.evict(model.page.name)
                 if model.template is not None:
-                    self._templates.pages_changed({model.template.name})
+                    self.templates_changed({model.template.name})
             for load in self._loads.values():
                 load.is_stale = load.is_stale or load.number == changed.page
             if isinstance(changed, PurgedPage):
@@ -357,219 +344,9 @@ class PageCache:
 
     # changes
 
-    async def save_page(
-        self,
-        name: str,
-        change: Callable[[StoredPage | None], PageBody],
-        expected: Precondition | None,
-        archived: bool = False,
-        author: Author = DEV,
-    ) -> tuple[StoredPage, bool]:
-        """Replace a page by the result of `change`. Returns the page, and whether it is new or was archived before."""
-        if name in self._by_name:
-            return await self._save_page(name, change, expected, archived, author)
-        try:
-            return await self._save_page(name, change, expected, archived, author)
-        except DoesNotFit:  # the limits do not apply to what is folded, and a page in memory knows what that is
-            if await self._load(name) is None:
-                raise
-            return await self._save_page(name, change, expected, archived, author)
-
-    async def _save_page(
-        self,
-        name: str,
-        change: Callable[[StoredPage | None], PageBody],
-        expected: Precondition | None,
-        archived: bool,
-        author: Author,
-    ) -> tuple[StoredPage, bool]:
-        now, templates = self._clock(), set[str]()
-        folded = self._by_name[name].folded if name in self._by_name else NOTHING_FOLDED
-
-        def operation(ledger: Ledger) -> tuple[StoredPage, bool]:
-            before = ledger.page(name)
-            exists = before is not None and not before.archived
-            if expected is not None:
-                expected.check(before.version if before is not None and exists else None)
-            body = change(before)
-            if before is not None and exists and body is before.body and not archived:
-                return before, False  # nothing changed, so the version stays
-            if before is None or (body.columns, body.segments) != (before.body.columns, before.body.segments):
-                items = [] if before is None else [spec for _, spec in ledger.items(before.number)]
-                line = check_limits(body, len(items), folded.still_unused(body, items))
-                if line is not None:
-                    raise DoesNotFit.at("", line)
-            if not archived:
-                _check_template(ledger, name, body.spec)
-            templates.update(_changed_templates(before, None if archived else body))
-            saved = ledger.save_page(name, body, before and before.version, now, archived)
-            sides = differing(_described(before.body) if before is not None and exists else None, _described(body))
-            ledger.record_change(saved.number, author, now, "archive" if archived else "page", name, sides)
-            return saved, not exists
-
-        def apply(result: tuple[StoredPage, bool]) -> None:
-            model = self._by_name.get(name)
-            if model is None or archived or not model.redefine(result[0]):
-                self.evict(name)
-            self._templates.pages_changed(templates)
-
-        return await self.commit(operation, apply)
-
-    async def purge_page(
-        self, name: str, expected: Precondition | None, author: Author, forget: Callable[[int], None]
-    ) -> None:
-        """Delete a page for good, even if it is archived; see `Ledger.begin_purge`. Raises NotFound if there is none.
-
-        `forget` is called with the number of the page when it is deleted.
-        """
-        now = self._clock()
-
-        def operation(ledger: Ledger) -> StoredPage:
-            page = ledger.page(name)
-            if page is None:
-                raise NotFound(f"there is no page {name!r}")
-            if expected is not None:
-                expected.check(page.version)
-            ledger.begin_purge(page.number, author, now)
-            return page
-
-        def apply(page: StoredPage) -> None:
-            self.evict(name)
-            self._templates.pages_changed(_changed_templates(page, None))
-            forget(page.number)
-
-        await commit_and_apply(self._store, operation, apply)
-
-    async def item(self, model: PageModel, item: str) -> StoredItem:
-        """An item as it is in the store, with its version."""
-        number = model.page.number
-        stored = await self._store.read(lambda ledger: ledger.item(number, item))
-        if stored is None:
-            raise _unknown_item(item)
-        return stored
-
-    async def save_items(
-        self, model: PageModel, items: list[tuple[str, ItemSpec]], author: Author = DEV
-    ) -> list[bool | str]:
-        """Add or change items. For each item, returns whether it is new, or the reason why the page cannot take it."""
-        name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
-
-        def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
-            body = _served_page(ledger, name, number).body
-            names = [item for item, _ in items]
-            before = ledger.specs(number, names)
-            saved = ledger.save_items(number, items, most_items(body, folded)), _why_full(body, folded)
-            sides = differing(before, ledger.specs(number, names))
-            if sides[0] != sides[1]:
-                ledger.record_change(number, author, now, "items", f"{len(sides[1]):,} items", sides)
-            return saved
-
-        def apply(result: tuple[list[tuple[int, bool] | None], str]) -> None:
-            saved = [(row[0], *item) for row, item in zip(result[0], items, strict=True) if row is not None]
-            self._apply(number, lambda model: model.set_items(saved))
-
-        rows, full = await self.commit(operation, apply)
-        return [full if row is None else row[1] for row in rows]
-
-    async def change_item(
-        self,
-        model: PageModel,
-        item: str,
-        change: Callable[[ItemSpec], ItemSpec],
-        expected: Precondition | None,
-        create: bool = False,
-        author: Author = DEV,
-    ) -> tuple[StoredItem, bool]:
-        """Replace the definition of an item by the result of `change`. Returns the item, and whether it is new.
-
-        `change` runs inside the transaction, because the definition in memory may be older than the one in the store.
-        If the item does not exist and `create` is set, `change` gets a default definition. If `create` is not set,
-        NotFound is raised.
-        """
-        name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
-
-        def operation(ledger: Ledger) -> tuple[StoredItem, bool]:
-            body = _served_page(ledger, name, number).body
-            before = ledger.item(number, item)
-            if before is None and not create:
-                raise _unknown_item(item)
-            if expected is not None:
-                expected.check(before and before.version)
-            spec = change(ItemSpec() if before is None else before.spec)
-            (row,) = ledger.save_items(number, [(item, spec)], most_items(body, folded))
-            if row is None:
-                raise DoesNotFit.at("", _why_full(body, folded))
-            saved = ledger.item(number, item)
-            assert saved is not None
-            if before is None or before.version != saved.version:
-                sides = differing(before and before.spec, saved.spec)
-                ledger.record_change(number, author, now, "item", item, sides)
-            return saved, before is None
-
-        def apply(result: tuple[StoredItem, bool]) -> None:
-            saved, _ = result
-            self._apply(number, lambda model: model.set_items([(saved.number, saved.name, saved.spec)]))
-
-        return await self.commit(operation, apply)
-
     def apply_changes(self, page: int, changes: list[DisplayChange]) -> None:
         """Apply changes of counts that the store has committed."""
-        self._apply(page, lambda model: model.apply_changes(changes))
-
-    async def import_counts(
-        self,
-        model: PageModel,
-        cells: Floats,
-        displays: float,
-        expected: Precondition | None,
-        author: Author = DEV,
-    ) -> int:
-        """Replace everything that a page has learnt. Returns the new revision.
-
-        `cells` has rows of (item, segment, column, clicks, skips). Many rows are written in many small transactions
-        first, so that other transactions need not wait for long. The counts change in one transaction.
-        """
-        async with self._one_import:  # so that imports together take no more memory and time than one
-            snapshot = await self._store.do(lambda ledger: ledger.begin_import())
-            try:
-                for first in range(0, len(cells), STAGED_AT_ONCE):
-                    began = time.monotonic()
-                    await self._stage(snapshot, cells[first : first + STAGED_AT_ONCE])
-                    if first + STAGED_AT_ONCE < len(cells):
-                        await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to other transactions
-                return await self._replace_counts(model, snapshot, len(cells), displays, expected, author)
-            except BaseException:
-                abandoned = self._store.do(lambda ledger: ledger.abandon_imports())
-                abandoned.add_done_callback(asyncio.Future.exception)  # if this fails, the next start does it
-                raise
-
-    def _stage(self, snapshot: int, cells: Floats) -> "asyncio.Future[None]":
-        return self._store.do(lambda ledger: ledger.stage_counts(snapshot, cells))
-
-    async def _replace_counts(
-        self,
-        model: PageModel,
-        snapshot: int,
-        n_cells: int,
-        displays: float,
-        expected: Precondition | None,
-        author: Author,
-    ) -> int:
-        name, number, now = model.page.name, model.page.number, self._clock()
-
-        def operation(ledger: Ledger) -> int:
-            _served_page(ledger, name, number)
-            revision = ledger.import_counts(number, snapshot, displays, expected)
-            after = {"revision": revision, "displays": displays, "counts": n_cells}
-            ledger.record_change(number, author, now, "state", name, ({"revision": revision - 1}, after))
-            return revision
-
-        def apply(_: int) -> None:
-            self.evict(name)
-            if model.template is not None:
-                self._templates.pages_changed({model.template.name})
-
-        return await self.commit(operation, apply)
+        self.apply(page, lambda model: model.apply_changes(changes))
 
     async def drop_folded(self, now: float) -> None:
         """Drop the counts of folded items, columns and segments from memory. One call checks a few pages."""
@@ -605,7 +382,7 @@ class PageCache:
         number = model.page.number
 
         def apply(_: None) -> None:
-            self._apply(number, lambda current: current.begin_epoch(epoch, began))
+            self.apply(number, lambda current: current.begin_epoch(epoch, began))
 
         await self.commit(lambda ledger: ledger.begin_epoch(number, epoch, began), apply)
 
@@ -618,73 +395,3 @@ def _unless_seen(group: GroupElsewhere, change: PageChange) -> PageChange:
 def _changed_template_names(changed: ChangedPage) -> set[str]:
     joined = None if changed.page.archived else changed.page.body.spec.template
     return {name for name in (changed.left, joined) if name is not None} if changed.left != joined else set()
-
-
-def _served_page(ledger: Ledger, name: str, number: int) -> StoredPage:
-    """A page whose model was loaded. Raises NotFound if the page has been archived or deleted since."""
-    page = ledger.page(name)
-    if page is None or page.archived or page.number != number:  # another page may have the name now
-        raise NotFound(PAGE_ARCHIVED)
-    return page
-
-
-def _described(body: PageBody) -> dict[str, object]:
-    """What the history keeps of a page: its settings and its pins."""
-    return {**msgspec.to_builtins(body.spec), "pins": msgspec.to_builtins(body.pins)}
-
-
-def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:
-    """Raise DoesNotFit if another page of the template has other layouts. The order of positions does not matter."""
-    other = None if spec.template is None else ledger.template_page(spec.template, other_than=name)
-    if other is None:
-        return
-    ours, theirs = spec.all_layouts(), other.body.spec.all_layouts()
-    if {layout: set(ours[layout]) for layout in ours} != {layout: set(theirs[layout]) for layout in theirs}:
-        line = (
-            f"the page {other.name!r} of this template has other layouts, {theirs}; pages of a template have the same "
-            "layouts with the same positions: use these, or another template"
-        )
-        raise DoesNotFit.at("/template", line)
-
-
-def _changed_templates(before: StoredPage | None, after: PageBody | None) -> set[str]:
-    """The templates that a page joins or leaves."""
-    left = None if before is None or before.archived else before.body.spec.template
-    joined = None if after is None else after.spec.template
-    return {name for name in (left, joined) if name is not None} if left != joined else set()
-
-
-def _unknown_item(name: str) -> NotFound:
-    return NotFound(f"there is no item {name!r} on this page")
-
-
-def _why_full(body: PageBody, folded: Folded) -> str:
-    """The reason why a page cannot have more than its `most_items`."""
-    return check_limits(body, most_items(body, folded) + 1, folded) or ""
-
-
-def _begin_load(ledger: Ledger, name: str, now: float) -> tuple[StoredPage, _PageContent | None] | None:
-    """Begin the epoch of a page that is due, and find the page. A small page is read at once.
-
-    To read a large page takes long. On the thread that commits, everything else would have to wait.
-    """
-    page = ledger.page(name)
-    if page is None or page.archived:
-        return None
-    passed, began = page.body.spec.epochs_since(page.epoch_began, now)
-    if passed > 0:
-        page = page._replace(epoch=page.epoch + passed, epoch_began=began)
-        ledger.begin_epoch(page.number, page.epoch, began)
-    size = ledger.n_items(page.number) * len(page.body.segments) * page.body.n_columns
-    return page, _read_content(ledger, name) if size <= BUILT_AT_ONCE else None
-
-
-def _read_content(ledger: Ledger, name: str) -> _PageContent | None:
-    page = ledger.page(name)
-    if page is None or page.archived:
-        return None
-    items, counts = ledger.items(page.number), ledger.count_rows(page.number)
-    counted = np.unique(counts.cells[:, 0].astype(np.int64)).tolist()
-    unused = find_unused(page.body, [spec for _, spec in items], counted)
-    folded = unused if unused == NOTHING_FOLDED else unused - ledger.logged(page.number)
-    return _PageContent(page, items, counts, folded)

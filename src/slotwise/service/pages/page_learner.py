@@ -236,9 +236,13 @@ class PageLearner:
         for number, old in before:
             self.matrix.append_prior(number, None if old is None else old.prior, self._specs[number].prior)
         self._growth.change()
-        self._priors = np.hstack([self._priors, _prior_counts(self._specs[size_before:])])
-        for number, _ in before:
-            self._priors[:, number : number + 1] = _prior_counts(self._specs[number : number + 1])
+        if self._priors.any() or any(self._specs[number].prior is not None for number, _ in before):
+            priors = np.hstack([self._priors, _prior_counts(self._specs[size_before:])])
+            for number, _ in before:
+                priors[:, number : number + 1] = _prior_counts(self._specs[number : number + 1])
+            self._priors = priors
+        else:
+            self._priors = _no_priors(len(self._specs))
         self._unshown = self._find_unshown()
 
     def drop(self, folded: Folded) -> None:
@@ -256,7 +260,7 @@ class PageLearner:
     def n_bytes(self) -> int:
         """About how much memory the counts and a complete ensemble take."""
         rows, potential_rows = self.matrix.n_rows, len(self._specs) * self._n_segments
-        return 24 * rows * self._n_columns + 4 * DRAWS * (rows + self._n_columns) + 8 * potential_rows
+        return 16 * rows * self._n_columns + 4 * DRAWS * (rows + self._n_columns) + 8 * potential_rows
 
     @property
     def growth(self) -> float:
@@ -392,6 +396,13 @@ def _thetas_of(displays: Ints, theta: Float32s, rows: Int32s) -> Floats:
 
 def _prior_counts(specs: Sequence[ItemSpec]) -> Floats:
     """The clicks and skips in the priors of items, as two rows."""
+    if all(spec.prior is None for spec in specs):
+        return _no_priors(len(specs))
     priors = [(0.0, 0.0) if spec.prior is None else (spec.prior.clicks, spec.prior.views) for spec in specs]
-    clicks, views = np.array(priors).reshape(-1, 2).T
+    clicks, views = np.array(priors).T
     return np.array([clicks, views - clicks])
+
+
+def _no_priors(n_items: int) -> Floats:
+    """Like `_prior_counts`, but without memory for the zeros. It cannot be written to."""
+    return np.broadcast_to(0.0, (2, n_items))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from secrets import token_bytes
 
 import msgspec
@@ -14,12 +15,18 @@ from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.change_history import ChangeHistory
 from slotwise.service.store.interface import StoredItem, StoredPage
 
-decode_body = msgspec.json.Decoder(PageBody).decode
+_decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
 SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+
+
+@lru_cache(64)
+def decode_body(text: str) -> PageBody:
+    """The definition of a page. Nothing changes it, so pages with equal definitions share one object."""
+    return _decode_body(text)
 
 
 class Definitions(ChangeHistory):

@@ -43,7 +43,7 @@ _WRITE_JOURNAL = (
     "INSERT INTO journal (node, number, previous, definition, at, body) "
     f"VALUES (%s, %s, %s, CASE WHEN %s THEN nextval('definitions') END, {_NOW}, %s)"
 )
-_READ_JOURNAL = (
+READ_JOURNAL = (
     "SELECT j.node, j.number, j.previous, j.definition, j.body FROM nodes n "
     "LEFT JOIN unnest(%s::bigint[], %s::bigint[]) AS c (node, number) ON c.node = n.node "
     "JOIN journal j ON j.node = n.node AND j.number > coalesce(c.number, 0) "
@@ -228,7 +228,7 @@ class PostgresTransactions:
         return True
 
     def _select_journal(self, connection: Connection[Any]) -> Any:
-        return connection.execute(_READ_JOURNAL, (list(self._cursor), list(self._cursor.values()), self.node))
+        return connection.execute(READ_JOURNAL, (list(self._cursor), list(self._cursor.values()), self.node))
 
     def _elsewhere(self, rows: list[Any]) -> ChangesElsewhere | None:
         """Move the cursor, and decode what other nodes have committed."""

@@ -27,12 +27,13 @@ def policies(as_json: options.Json = False) -> None:
 
 
 def _describe(name: str) -> dict[str, Any]:
-    from slotwise.policies._policy_module import find
+    from slotwise.policies._policy_module import GIVEN_TYPES, find, setting_types
 
     module = find(name)
+    kinds = setting_types(module)
     defaults = {
         key: value.name.lower() if hasattr(value, "name") else value
         for key, value in module.Params._field_defaults.items()
-        if key != "unused"
+        if key != "unused" and kinds[key] not in GIVEN_TYPES
     }
     return {"name": name, "summary": (module.__doc__ or "").partition("\n")[0], "params": defaults}

@@ -21,7 +21,7 @@ from slotwise.inference.sampling.regression.sampler import sample_with_features
 from slotwise.jit import kernel
 from tests.inference.sampling.distribution_checks import STANDARD_ERRORS, ks_distance, ks_limit, standard_errors
 
-N, L, D, DRAWS, SWEEPS = 5, 2, 2, 4000, 60
+N, L, D, DRAWS, SWEEPS = 5, 2, 2, 3000, 90
 DISPLAYS = np.array([[3.0, 5.0], [1.0, 4.0], [6.0, 0.0], [2.0, 2.0], [0.0, 0.0]])  # the last item is never shown
 FEATURES = np.array([[1.0, 0.2], [-1.0, 0.1], [0.5, -1.0], [0.0, 1.0], [2.0, 2.0]])
 
@@ -92,7 +92,7 @@ def disagreements(drawn: Floats) -> list[int]:
 
 
 def test_parameters_follow_the_prior() -> None:
-    """Law: the prior. 4,000 draws, 60 sweeps apart. 11 K-S tests at 1e-7, 77 means at six standard errors: 2e-6."""
+    """Law: the prior. 3,000 draws, 90 sweeps apart. 11 K-S tests at 1e-7, 77 means at six standard errors: 2e-6."""
     drawn = levels(False, DRAWS)
     correlations = [np.corrcoef(column[1:], column[:-1])[0, 1] for column in drawn.T]
     assert max(correlations) < 0.15

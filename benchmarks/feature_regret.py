@@ -3,7 +3,7 @@
 A page has learnt for 10,000 rounds with 100 items. Then 100 new items arrive, and the regret is counted over the next
 1,000 rounds. The logit of theta is Gaussian with mean -2.5 and variance 1. Five features explain half of this variance.
 Ten other features are noise. The kappas are those of the setting `standard`. All policies start from the same counts.
-One policy is told the true regression: no other way to learn it can be better, except by chance.
+One policy is given the true regression: no other way to learn it can be better, except by chance.
 """
 
 import json
@@ -121,6 +121,27 @@ def measure(runs: int, after_run: Callable[[int, dict[str, Any]], None] = lambda
         if run > 0:
             after_run(run + 1, summary(regrets))
     return summary(regrets)
+
+
+NAMES = {
+    "slot_ts": "slot_ts",
+    "no features": "feature_ts without features",
+    "noise": "feature_ts, 10 features of noise",
+    "features": "feature_ts, 5 useful features",
+    "features and noise": "feature_ts, 5 useful features and 10 of noise",
+    "true regression": "given the true regression",
+}
+
+
+def table(document: dict[str, Any]) -> str:
+    """The results as a table for docs/context.md."""
+    lines = ["| policy | regret | ratio to slot_ts | gain |", "| --- | --- | --- | --- |"]
+    for key, name in NAMES.items():
+        row = document["policies"][key]
+        regret = f"{row['mean']:.0f} ± {row['error']:.0f}"
+        ratio = f"{row['ratio']:.3f} ± {row['error of the ratio']:.3f}"
+        lines.append(f"| {name} | {regret} | {ratio} | {row['gain']:.2f} ± {row['error of the gain']:.2f} |")
+    return f"Means over {document['runs']} runs, with one standard error:\n\n" + "\n".join(lines)
 
 
 def save(runs: int, rows: dict[str, Any]) -> None:

@@ -68,6 +68,20 @@ def test_features_can_be_replaced() -> None:
     assert times_shown(page)["new"] > before + 50
 
 
+def test_effects_say_which_features_matter() -> None:
+    """Good items get ten times as many clicks as bad ones; the shelf is noise."""
+    page = learnt_page()
+    shelf = np.random.default_rng(3).random(len(page.items))
+    page.set_features(
+        {name: {"kind": page.features[name]["kind"], "shelf": shelf[k]} for k, name in enumerate(page.items)}
+    )
+    effects = page.feature_effects()
+    assert set(effects) == {"kind=good", "kind=bad", "shelf"}
+    assert 0.8 < effects["kind=good"].mean - effects["kind=bad"].mean < 3.2
+    assert effects["shelf"].low < 0 < effects["shelf"].high
+    assert effects == page.feature_effects()
+
+
 def test_numbers_are_scaled_and_categories_become_columns() -> None:
     features = {"a": {"price": 2.0, "kind": "x"}, "b": {"price": 4.0, "kind": "y"}, "c": {"kind": "x"}}
     expected = [[-1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 0]]

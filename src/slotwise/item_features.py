@@ -31,7 +31,13 @@ def feature_matrix(names: Iterable[str], features: Mapping[str, Mapping[str, Fea
     for each of its values. A feature that an item does not have is 0.
     """
     items = list(names)
-    columns: list[Floats] = []
+    columns = list(feature_columns(items, features).values())
+    return np.ascontiguousarray(np.array(columns).T) if columns else np.zeros((len(items), 0))
+
+
+def feature_columns(items: list[str], features: Mapping[str, Mapping[str, Feature]]) -> dict[str, Floats]:
+    """The columns of the matrix. A number has the name of its feature, and a category is `feature=value`."""
+    columns: dict[str, Floats] = {}
     for feature in dict.fromkeys(key for name in items for key in features.get(name, ())):
         values = [features.get(name, {}).get(feature) for name in items]
         known = [value for value in values if value is not None]
@@ -40,15 +46,16 @@ def feature_matrix(names: Iterable[str], features: Mapping[str, Mapping[str, Fea
             text = next(value for value in known if isinstance(value, str))
             raise BadInput(f"feature {feature!r} is a number for some items and {format_value(text)} for another one")
         if kinds == {True}:
-            columns += [np.array([float(value == level) for value in values]) for level in dict.fromkeys(known)]
+            for level in dict.fromkeys(known):
+                columns[f"{feature}={level}"] = np.array([float(value == level) for value in values])
         else:
-            columns.append(_scaled(np.array([np.nan if value is None else float(value) for value in values])))
+            columns[feature] = _scaled(np.array([np.nan if value is None else float(value) for value in values]))
         if len(columns) > MOST_COLUMNS:
             raise BadInput(
                 f"the features make more than {MOST_COLUMNS} columns, up to {feature!r}; "
                 "a number is one column, and a category is one for each of its values"
             )
-    return np.ascontiguousarray(np.array(columns).T) if columns else np.zeros((len(items), 0))
+    return columns
 
 
 def _scaled(values: Floats) -> Floats:

@@ -10,15 +10,25 @@ import msgspec
 import numpy as np
 
 from slotwise.arrange import EMPTY, NO_LIMIT, InvalidPin, ItemRules, allowed_items, arrange_among, valid_pins
-from slotwise.checks import BadInput, Ints, format_value, integer_at_least, one_of, string_list, string_mapping
+from slotwise.checks import (
+    BadInput,
+    Ints,
+    format_value,
+    integer_at_least,
+    one_of,
+    string_list,
+    string_mapping,
+)
 from slotwise.clickmodels._click_model import ItemFeatures
 from slotwise.counts import CountArrays, Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
+from slotwise.inference.estimation.fit import check_level
 from slotwise.inference.fit_files import Fits, select_fit
 from slotwise.inference.query_fit import QueryFit
 from slotwise.inference.sampling.posterior import Labels, Posterior, posterior
+from slotwise.inference.sampling.regression.feature_effects import Effect, feature_effects
 from slotwise.inference.visibility_rows import visibility_rows
-from slotwise.item_features import Feature, feature_matrix, item_features
+from slotwise.item_features import Feature, feature_columns, feature_matrix, item_features
 from slotwise.item_terms import ItemTerms, category_of, value_of
 from slotwise.jit import kernel
 from slotwise.notebook import html_block, html_table, plural
@@ -217,6 +227,17 @@ class Recommender:
     def features(self) -> dict[str, dict[str, Feature]]:
         """The features of each item that has some."""
         return {name: dict(features) for name, features in self._features.items()}
+
+    def feature_effects(self, level: float = 0.9) -> dict[str, Effect]:
+        """How much each feature changes attractiveness: the mean and an interval, which contains it with `level`.
+
+        An effect is a difference of logarithms: with an effect of 0.7, items with the feature are about twice as
+        attractive. For a number, it is the effect of one standard deviation. The column of a category is called
+        `feature=value`.
+        """
+        columns = feature_columns(list(self._items), self._features)
+        matrix = feature_matrix(self._items, self._features)
+        return dict(zip(columns, feature_effects(self.counts, matrix, check_level(level)), strict=True))
 
     def set_features(self, features: Mapping[str, Mapping[str, Feature]]) -> None:
         """Replace the features of some items. This takes effect at once."""

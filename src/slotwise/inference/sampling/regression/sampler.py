@@ -1,6 +1,6 @@
 """A sampler of the posterior of a PBM whose thetas follow a regression on features. It mixes like `mixing_sampler`.
 
-Given the regression, the prior Beta(1, b_i) acts like b_i - 1 skips at a position that everybody looks at. So the
+Given the regression, the prior Beta(1, b_i) acts like b_i - 1 skips at a position that all visitors look at. So the
 mixing sampler draws thetas and kappas on counts with one more position, whose kappa is fixed at 1. Then all thetas are
 rescaled together with the intercept, and the regression is learnt. The design is assumed to be connected.
 """

@@ -10,6 +10,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,10 @@ def watching(server: RunningServer) -> list[Row]:
     for k in range(TURNS + 1):
         for is_watched in (k % 2 == 0, k % 2 == 1):
             watchers = [Watcher(server.port) for _ in range(WATCHERS if is_watched else 0)]
+            while not all(
+                watcher.loads for watcher in watchers
+            ):  # an open page follows changes, it does not open again
+                time.sleep(0.05)
             rate = send_requests(server.port, repeat(request, REQUESTS), CONNECTIONS).rate
             loads += sum(watcher.loads for watcher in watchers)
             for watcher in watchers:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slotwise.logs.query import Query
     from slotwise.logs.read_log import read_log
     from slotwise.logs.read_sessions import read_sessions
-    from slotwise.logs.sessions import Sessions, make_sessions
+    from slotwise.logs.sessions import QuerySessions, make_sessions
     from slotwise.recommender import Recommender
     from slotwise.simulation.result import Result
     from slotwise.simulation.simulate import simulate
@@ -42,10 +42,10 @@ __all__ = [
     "Posterior",
     "Query",
     "QueryFit",
+    "QuerySessions",
     "Rank1",
     "Recommender",
     "Result",
-    "Sessions",
     "__version__",
     "click_model_chart",
     "clickmodels",
@@ -80,7 +80,7 @@ _MODULES = {
     "Rank1": "slotwise.clickmodels.rank1",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
-    "Sessions": "slotwise.logs.sessions",
+    "QuerySessions": "slotwise.logs.sessions",
     "click_model_chart": "slotwise.charts",
     "fit": "slotwise.inference.estimation.fit",
     "fit_chart": "slotwise.charts",

@@ -13,7 +13,7 @@ from slotwise.inference.click_models import fitted_models
 from slotwise.inference.click_models._parameters import Parameters
 from slotwise.inference.click_models._session_fit import SessionFit
 from slotwise.inference.click_verdict import verdict
-from slotwise.logs.sessions import FOLDS, Sessions
+from slotwise.logs.sessions import FOLDS, QuerySessions
 
 AUTO = "auto"
 PRIOR = 0.5  # of the fits to one half, so that what never happened there is not impossible in the other half
@@ -68,7 +68,7 @@ class _Held(NamedTuple):
     chances: Floats  # rows x positions
 
 
-def compare_click_models(sessions: Sessions, clicks: str = AUTO, level: float = 0.9) -> ClickModelComparison:
+def compare_click_models(sessions: QuerySessions, clicks: str = AUTO, level: float = 0.9) -> ClickModelComparison:
     """Fit one click model, or all of them and choose.
 
     A model is chosen if no other is clearly better. Two models are compared by the mean difference of their
@@ -109,7 +109,7 @@ def _module(model: str) -> Any:
     return importlib.import_module(f"slotwise.inference.click_models.{model}")
 
 
-def _held_out(model: str, sessions: Sessions) -> _Held:
+def _held_out(model: str, sessions: QuerySessions) -> _Held:
     """Fit the model to each half, and predict the other half."""
     held = _Held(np.empty(sessions.number.size), np.empty(sessions.displays.shape))
     for fold in range(FOLDS):
@@ -120,7 +120,7 @@ def _held_out(model: str, sessions: Sessions) -> _Held:
     return held
 
 
-def _scores(sessions: Sessions, held: dict[str, _Held]) -> list[ModelScore]:
+def _scores(sessions: QuerySessions, held: dict[str, _Held]) -> list[ModelScore]:
     """The scores of the models, the best first."""
     number = sessions.number
     possible = {model: np.isfinite(each.log_likelihood) for model, each in held.items()}
@@ -156,7 +156,7 @@ def _mean(values: Floats, number: Floats) -> tuple[float, float]:
     return mean, float(np.sqrt(number @ (values - mean) ** 2) / total)
 
 
-def _perplexity(sessions: Sessions, held: _Held) -> tuple[list[float], list[float]]:
+def _perplexity(sessions: QuerySessions, held: _Held) -> tuple[list[float], list[float]]:
     """2 to the power of the mean surprise (in bits) at each position, and its standard error by the delta method."""
     found, errors = [], []
     for position in range(len(sessions.positions)):

@@ -18,14 +18,14 @@ from slotwise.inference.query_fit import GoodnessOfFit, QueryFit
 from slotwise.inference.query_posteriors import Progress, QueryEstimate, SamplingSettings, posterior_estimates
 from slotwise.inference.template_fits import by_positions, joint_fit, templates
 from slotwise.logs.query import Query
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 METHODS = ("em", "svd", "bayes")
 _BATCH_SIZE = 20_000  # queries in one compiled call; an interrupt or a progress report waits until the call ends
 
 
 def fit_queries(
-    queries: Iterable[Query | Sessions],
+    queries: Iterable[Query | QuerySessions],
     method: str = "em",
     level: float = 0.9,
     *,
@@ -59,7 +59,7 @@ def fit_queries(
     ({'top': 'felt', 'side': 'straw'}, [[1.0, 1.0], [0.45, 0.55]], [])
     """
     given, checked_level = list(queries), check_level(level)
-    listed = _checked([query.query() if isinstance(query, Sessions) else query for query in given])
+    listed = _checked([query.query() if isinstance(query, QuerySessions) else query for query in given])
     sessions = None if clicks is None else _sessions(given, clicks)
     bayes = one_of("method", method, METHODS) == "bayes"
     if bayes and template:
@@ -92,15 +92,15 @@ def fit_queries(
     return [replace(fit, comparison=comparison) for fit, comparison in zip(fits, compared, strict=True)]
 
 
-def _sessions(queries: Sequence[object], clicks: str) -> list[Sessions]:
+def _sessions(queries: Sequence[object], clicks: str) -> list[QuerySessions]:
     check_clicks(clicks)
     for query in queries:
-        if not isinstance(query, Sessions):
+        if not isinstance(query, QuerySessions):
             raise BadInput(
                 f"clicks = {clicks!r} needs sessions, but query {format_value(getattr(query, 'name', query))} has only "
                 "counts; read the log with read_sessions"
             )
-    return [query for query in queries if isinstance(query, Sessions)]
+    return [query for query in queries if isinstance(query, QuerySessions)]
 
 
 def _query_fit(query: Query, method: str, level: float, estimate: QueryEstimate, assessment: Assessment) -> QueryFit:

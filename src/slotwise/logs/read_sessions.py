@@ -17,7 +17,7 @@ from slotwise.logs.opened_log import CountOptions, OpenedLog, number_of_lines, o
 from slotwise.logs.position_frequencies import MOST_POSITIONS, PositionFrequencies
 from slotwise.logs.position_order import page_orders
 from slotwise.logs.schema import natural_sort_key
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,7 @@ DEFAULT_COLUMN = "display"  # of generic formats and of the log of the service
 class SessionLog(NamedTuple):
     """The queries of a log with their sessions, and an account of the lines. The largest query comes first."""
 
-    queries: list[Sessions]
+    queries: list[QuerySessions]
     account: LineAccount
     left_out: int  # displays that have a position twice
 
@@ -172,7 +172,7 @@ def _check_displays(table: "pa.Table", account: LineAccount, max_bad: int | floa
 
 def _queries(
     table: "pa.Table", positions: list[Any], log: OpenedLog, orders: Mapping[str, list[str]]
-) -> list[Sessions]:
+) -> list[QuerySessions]:
     """The sessions of each query, the query with the most sessions first."""
     import pyarrow.compute as compute
 
@@ -200,7 +200,7 @@ def _queries(
         own_items, own_displays = _own_items(items, displays[np.ix_(rows, columns)])
         if len(own_items) >= log.schema.min_items:
             clicks = clicked[np.ix_(rows, columns)].astype(bool)
-            found.append(Sessions(name, own_items, ranked, own_displays, clicks, fold[rows], number[rows]))
+            found.append(QuerySessions(name, own_items, ranked, own_displays, clicks, fold[rows], number[rows]))
     return sorted(found, key=lambda query: (-query.total, natural_sort_key(query.name)))
 
 

@@ -1,4 +1,4 @@
-"""Sessions: the displays of one query with their clicks, ready to be compared with click models."""
+"""QuerySessions: the displays of one query with their clicks, ready to be compared with click models."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from slotwise.logs.query import Query
 FOLDS = 2  # sessions are split into halves: a model is fitted to one and tested on the other
 
 
-class Sessions(NamedTuple):
+class QuerySessions(NamedTuple):
     """The sessions of one query. A session is one display with its clicks. Equal sessions are one row.
 
     A row has the index of the item at every position, or -1 if the position is empty. The positions are in the order in
@@ -60,7 +60,7 @@ class Sessions(NamedTuple):
 
         return Counts(total(shown & self.clicks), total(shown & ~self.clicks), self.total)
 
-    def rows(self, chosen: NDArray[np.bool_]) -> "Sessions":
+    def rows(self, chosen: NDArray[np.bool_]) -> "QuerySessions":
         """Some of the rows."""
         return self._replace(
             displays=self.displays[chosen],
@@ -69,7 +69,7 @@ class Sessions(NamedTuple):
             number=self.number[chosen],
         )
 
-    def sorted(self) -> "Sessions":
+    def sorted(self) -> "QuerySessions":
         """Equal rows merged, and sorted. Sums over rows are then the same, whatever the order of the lines was."""
         keys = np.column_stack([self.displays, self.clicks, self.fold])
         order = np.lexsort(keys.T[::-1])
@@ -78,7 +78,7 @@ class Sessions(NamedTuple):
         first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
         number = np.bincount(np.cumsum(first) - 1, self.number[order], int(first.sum())).astype(np.float64)
         rows, n = ordered[first], len(self.positions)
-        return Sessions(
+        return QuerySessions(
             self.name, self.items, self.positions, rows[:, :n], rows[:, n : 2 * n].astype(bool), rows[:, -1], number
         )
 
@@ -90,7 +90,7 @@ def make_sessions(
     displays: ArrayLike,
     clicks: ArrayLike,
     fold: ArrayLike | None = None,
-) -> Sessions:
+) -> QuerySessions:
     """The sessions of a query from arrays of rows x positions. By default, every second row is in the other half.
 
     >>> make_sessions("hats", ["felt", "straw"], ["top", "side"], [[0, 1], [1, -1]], [[1, 0], [0, 0]]).total
@@ -109,7 +109,7 @@ def make_sessions(
     folds = np.arange(len(shown)) % FOLDS if fold is None else np.asarray(fold, np.int64)
     if folds.shape != (len(shown),) or not np.isin(folds, range(FOLDS)).all():
         raise BadInput(f"fold must have one number below {FOLDS} for each of the {len(shown)} sessions")
-    made = Sessions(
+    made = QuerySessions(
         name, list(items), list(positions), shown, clicked.astype(bool), folds.astype(np.int64), np.ones(len(shown))
     )
     return made.sorted()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from slotwise.checks import Floats, Ints
-from slotwise.logs.sessions import Sessions, make_sessions
+from slotwise.logs.sessions import QuerySessions, make_sessions
 
 Draw = Callable[[np.random.Generator, Ints], np.ndarray]
 
@@ -65,8 +65,8 @@ VISITORS: dict[str, Draw] = {
 }
 
 
-def simulated(draw: Draw, number: int, seed: int, n_items: int = ITEMS, different: int = 60) -> Sessions:
-    """Sessions on `different` random displays of the first `n_items` items."""
+def simulated(draw: Draw, number: int, seed: int, n_items: int = ITEMS, different: int = 60) -> QuerySessions:
+    """QuerySessions on `different` random displays of the first `n_items` items."""
     rng = np.random.default_rng(seed)
     pool = rng.random((different, n_items)).argsort(axis=1)[:, :POSITIONS]
     displays = pool[rng.integers(different, size=number)]

@@ -13,7 +13,7 @@ from slotwise.clickmodels.dcm import DCM
 from slotwise.inference.click_models import fitted_models
 from slotwise.inference.click_models._scan import ScanModel
 from slotwise.inference.click_models._scan_fit import ScanFit
-from slotwise.logs.sessions import Sessions, make_sessions
+from slotwise.logs.sessions import QuerySessions, make_sessions
 from tests.clickmodels.test_contract import law
 from tests.inference.click_models.simulated_sessions import (
     ATTRACTION,
@@ -41,7 +41,7 @@ def model(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def every_pattern(display: list[int]) -> Sessions:
+def every_pattern(display: list[int]) -> QuerySessions:
     """One session for each pattern of clicks that is possible on a display."""
     patterns = [row for row in PATTERNS if not row[np.array(display) == EMPTY].any()]
     rows = [display] * len(patterns)

@@ -11,7 +11,7 @@ import numpy as np
 from slotwise.checks import Floats, Ints
 from slotwise.inference.click_models._parameters import Parameters
 from slotwise.inference.estimation.fit import Fit, fit
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class CellFit:
     columns: list[str]
 
     @classmethod
-    def of(cls, sessions: Sessions, column: Ints, columns: list[str], prior: float) -> Self:
+    def of(cls, sessions: QuerySessions, column: Ints, columns: list[str], prior: float) -> Self:
         """Fit the counts of each item and column. `column` has the number of the column for every position."""
         return cls(fit(sessions.counts_by(column, len(columns)), prior=prior), sessions.items, columns)
 
-    def products(self, sessions: Sessions, column: Ints) -> Floats:
+    def products(self, sessions: QuerySessions, column: Ints) -> Floats:
         """The probability of a click in the column of each position, and 0 at empty positions: rows x positions."""
         theta, kappa = self.estimates.theta, self.estimates.kappa
         return np.where(sessions.shown, theta[sessions.displays] * kappa[column], 0.0)
 
-    def log_likelihood_by(self, sessions: Sessions, column: Ints) -> Floats:
+    def log_likelihood_by(self, sessions: QuerySessions, column: Ints) -> Floats:
         """The log-probability of the clicks of each row."""
         chance = self.products(sessions, column)
         with np.errstate(divide="ignore"):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from slotwise.checks import Floats
 from slotwise.inference.click_models._parameters import Parameters, log_odds_parameters
 from slotwise.inference.click_models._scan import ScanModel, click_chances, scan_likelihood
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 MOST_ERRORS = 500  # with more parameters, there are no standard errors
 _MOST_LOG_ODDS = 16.0  # estimates beyond are 0 or 1
@@ -29,10 +29,10 @@ class ScanFit:
     leave_kind: str | None  # what the probability to leave is called; None: all visitors leave after a click
     has_going_on: bool
 
-    def log_likelihood(self, sessions: Sessions) -> Floats:
+    def log_likelihood(self, sessions: QuerySessions) -> Floats:
         return _evaluate(self.scan, sessions)[0]
 
-    def click_probabilities(self, sessions: Sessions) -> Floats:
+    def click_probabilities(self, sessions: QuerySessions) -> Floats:
         return click_chances(self.scan, sessions.displays)
 
     def parameters(self, level: float) -> list[Parameters]:
@@ -48,7 +48,7 @@ class ScanFit:
         return found
 
 
-def fit_scan(sessions: Sessions, leave_kind: str, by_item: bool, going_on: bool, prior: float) -> ScanFit:
+def fit_scan(sessions: QuerySessions, leave_kind: str, by_item: bool, going_on: bool, prior: float) -> ScanFit:
     """The maximum of the likelihood times Beta(prior + 1, prior + 1) densities.
 
     Leaving depends on the item or on the position. Unless `going_on`, visitors always go on.
@@ -84,7 +84,7 @@ def fit_scan(sessions: Sessions, leave_kind: str, by_item: bool, going_on: bool,
 class _Counted:
     """Counts that decide which parameters the sessions determine, and from which the search starts."""
 
-    def __init__(self, sessions: Sessions, by_item: bool) -> None:
+    def __init__(self, sessions: QuerySessions, by_item: bool) -> None:
         self.n_items, self.by_item = len(sessions.items), by_item
         shown, clicks, number = sessions.shown, sessions.shown & sessions.clicks, sessions.number[:, None]
         places = np.arange(shown.shape[1])
@@ -98,7 +98,7 @@ class _Counted:
         self.chances = self._sum(sessions, informative * number, by_item)
         self.lasts = self._sum(sessions, (informative & (places == last)) * number, by_item)
 
-    def _sum(self, sessions: Sessions, weight: Floats, by_item: bool) -> Floats:
+    def _sum(self, sessions: QuerySessions, weight: Floats, by_item: bool) -> Floats:
         if not by_item:
             return np.asarray(weight.sum(axis=0), np.float64)
         shown = sessions.shown
@@ -123,7 +123,7 @@ class _Counted:
             part[~known] = part[known].mean() if known.any() else 0.5
 
 
-def fixed_scan(attraction: Floats, error: Floats, sessions: Sessions) -> ScanFit:
+def fixed_scan(attraction: Floats, error: Floats, sessions: QuerySessions) -> ScanFit:
     """A scan model whose visitors always leave after a click."""
     n = len(sessions.positions)
     scan = ScanModel(attraction, np.ones(n), 1.0, False)
@@ -131,7 +131,7 @@ def fixed_scan(attraction: Floats, error: Floats, sessions: Sessions) -> ScanFit
     return ScanFit(scan, errors, sessions.items, sessions.positions, None, False)
 
 
-def _evaluate(scan: ScanModel, sessions: Sessions) -> tuple[Floats, ScanModel]:
+def _evaluate(scan: ScanModel, sessions: QuerySessions) -> tuple[Floats, ScanModel]:
     """The log-likelihood of each row, and the gradient over all sessions."""
     rows = np.empty(len(sessions.number))
     by_attraction, by_leave = np.zeros(scan.attraction.size), np.zeros(scan.leave.size)
@@ -140,7 +140,7 @@ def _evaluate(scan: ScanModel, sessions: Sessions) -> tuple[Floats, ScanModel]:
     return rows, gradient._replace(going_on=by_going_on)
 
 
-def _objective(scan: ScanModel, sessions: Sessions, prior: float, free: Bools) -> tuple[float, Floats]:
+def _objective(scan: ScanModel, sessions: QuerySessions, prior: float, free: Bools) -> tuple[float, Floats]:
     """The log-density and its derivatives by the log-odds of the free parameters."""
     rows, gradient = _evaluate(scan, sessions)
     rate = _rates(scan)[free]

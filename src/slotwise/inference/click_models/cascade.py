@@ -6,12 +6,12 @@ Craswell et al. 2008. A session with two clicks has the probability 0.
 import numpy as np
 
 from slotwise.inference.click_models._scan_fit import ScanFit, fixed_scan
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 SPECIAL_CASES: tuple[str, ...] = ()
 
 
-def fit(sessions: Sessions, prior: float = 0.0) -> ScanFit:
+def fit(sessions: QuerySessions, prior: float = 0.0) -> ScanFit:
     """The attraction of each item. An item that no visitor looked at gets the mean of the others."""
     clicks = sessions.shown & sessions.clicks
     observed = sessions.shown & (np.cumsum(clicks, axis=1) - clicks == 0)

@@ -6,11 +6,11 @@ more, so that the estimates are right for large logs.
 """
 
 from slotwise.inference.click_models._scan_fit import ScanFit, fit_scan
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 SPECIAL_CASES = ("cascade",)
 
 
-def fit(sessions: Sessions, prior: float = 0.0) -> ScanFit:
+def fit(sessions: QuerySessions, prior: float = 0.0) -> ScanFit:
     """Maximise the likelihood times Beta(prior + 1, prior + 1) densities."""
     return fit_scan(sessions, "satisfaction", by_item=True, going_on=False, prior=prior)

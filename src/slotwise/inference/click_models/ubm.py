@@ -9,7 +9,7 @@ import numpy as np
 
 from slotwise.checks import Floats, Ints
 from slotwise.inference.click_models._cells import CellFit
-from slotwise.logs.sessions import Sessions
+from slotwise.logs.sessions import QuerySessions
 
 SPECIAL_CASES = ("pbm", "cascade")
 
@@ -17,10 +17,10 @@ SPECIAL_CASES = ("pbm", "cascade")
 class UBMFit(CellFit):
     """The theta of each item and the kappa of each pair of positions."""
 
-    def log_likelihood(self, sessions: Sessions) -> Floats:
+    def log_likelihood(self, sessions: QuerySessions) -> Floats:
         return self.log_likelihood_by(sessions, pairs(sessions))
 
-    def click_probabilities(self, sessions: Sessions) -> Floats:
+    def click_probabilities(self, sessions: QuerySessions) -> Floats:
         """These are sums over the position of the last click before."""
         rows, n_positions = sessions.displays.shape
         last = np.zeros((rows, n_positions + 1))  # the probability that the last click is there; column 0: no click yet
@@ -36,7 +36,7 @@ class UBMFit(CellFit):
         return chances
 
 
-def fit(sessions: Sessions, prior: float = 0.0) -> UBMFit:
+def fit(sessions: QuerySessions, prior: float = 0.0) -> UBMFit:
     """Maximise the likelihood times Beta(prior + 1, prior + 1) densities."""
     names = [
         f"{position} after {sessions.positions[last - 1]}" if last else f"{position}, no click before"
@@ -51,7 +51,7 @@ def _pair(position: int, last: int) -> int:
     return position * (position + 1) // 2 + last
 
 
-def pairs(sessions: Sessions) -> Ints:
+def pairs(sessions: QuerySessions) -> Ints:
     """The column of each position: rows x positions."""
     n_positions = len(sessions.positions)
     places = np.where(sessions.clicks, np.arange(1, n_positions + 1), 0)

@@ -10,7 +10,13 @@ ROOT = Path(__file__).parent.parent
 SOURCE, TESTS = ROOT / "src" / "slotwise", ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 CONTRACT_NAMES = {"Params", "State", "Model"}  # every policy has the first two, every click model the third
-OTHER_SUBJECTS = {"clients", "deploy", "docs", "statistics"}  # folders of tests about no folder of the package
+OTHER_SUBJECTS = {
+    "browser",
+    "clients",
+    "deploy",
+    "docs",
+    "statistics",
+}  # folders of tests about no such folder
 
 
 def class_names(source: str) -> list[str]:

@@ -23,7 +23,7 @@ from tests.service.running_service import ITEMS, POSITIONS, Client, open_client,
 PLENTY = 1 << 30  # pages of the database
 
 
-class Traffic:
+class TrafficRows:
     """Concurrent calls of a service, and the clicks that it accepted."""
 
     def __init__(self, service: Service, seed: int) -> None:
@@ -110,7 +110,7 @@ class Traffic:
                 return
 
 
-async def assert_agreement(client: Client, traffic: Traffic, pages: tuple[str, ...] = ("shop", "feed")) -> None:
+async def assert_agreement(client: Client, traffic: TrafficRows, pages: tuple[str, ...] = ("shop", "feed")) -> None:
     for name in pages:
         model = await client.service.model(name)
         number = model.page.number
@@ -132,7 +132,7 @@ def test_memory_store_and_log_agree_after_concurrent_operations(tmp_path: Path, 
         async with open_client(tmp_path, seed=None) as client:
             await client.page("shop", holdout=0.2)
             await client.page("feed", count="viewed")
-            traffic = Traffic(client.service, seed=5)
+            traffic = TrafficRows(client.service, seed=5)
             others = [asyncio.create_task(traffic.page_editor())]
             if full:
                 others.append(asyncio.create_task(traffic.disk_filler()))
@@ -286,7 +286,7 @@ def test_a_display_with_an_id_in_use_counts_nothing(tmp_path: Path) -> None:
         assert second.nonce != first.nonce
         click = Event(EventKind.CLICK, "view-1", first.nonce, None, "hero", None)
         assert [outcome.status for outcome in (await client.service.record_events([click])).outcomes] == ["accepted"]
-        await assert_agreement(client, Traffic(client.service, seed=0), ("shop",))
+        await assert_agreement(client, TrafficRows(client.service, seed=0), ("shop",))
         model, again, fresh = await client.service.recommend("shop", RecommendationRequest("view-1"))
         assert (again.nonce, fresh) == (first.nonce, False)
         assert model.counts().displays == 2.0

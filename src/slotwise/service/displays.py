@@ -16,7 +16,7 @@ from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import NOTHING, EventStatus, changes
-from slotwise.service.store.interface import Display, DisplayChange, Event, Ledger, RecordedEvents, Store, Traffic
+from slotwise.service.store.interface import Display, DisplayChange, Event, Ledger, RecordedEvents, Store, TrafficRows
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
@@ -75,7 +75,7 @@ class Displays:
         """The display that has the id of this one. The store decides, because other nodes may be asked for it, too."""
         totals = display.registers.totals()
         try:
-            winner = await self._store.do(lambda ledger: ledger.issue(display), Traffic(displays=[display]))
+            winner = await self._store.do(lambda ledger: ledger.issue(display), TrafficRows(displays=[display]))
         except StoreDown:  # it may be in the store all the same: the page is loaded again
             self._pages.evict(model.page.name)
             return msgspec.structs.replace(display, degraded=True)
@@ -121,7 +121,7 @@ class Displays:
                 ledger.check_writable()  # because nothing was written
             return recorded
 
-        return await self._pages.commit(operation, partial(self._learn, is_last), Traffic(events))
+        return await self._pages.commit(operation, partial(self._learn, is_last), TrafficRows(events))
 
     async def find(self, id: str) -> Display | None:
         """The display that has this id, or None if there is none in the log. Raises StoreDown if that is not known."""

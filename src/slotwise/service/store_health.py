@@ -5,7 +5,7 @@ import time
 
 from slotwise.service.errors import StoreDown
 from slotwise.service.metrics import Metrics
-from slotwise.service.store.interface import Store, Traffic
+from slotwise.service.store.interface import Store, TrafficRows
 
 CHECK_SECONDS = 1.0  # the least time between two test writes
 
@@ -34,4 +34,4 @@ class StoreHealth:
             raise StoreDown
         if self.is_check_due():
             self._checked_at = time.monotonic()  # set before the write, so that concurrent checks do not write too
-            await store.do(lambda ledger: ledger.check_writable(), Traffic())
+            await store.do(lambda ledger: ledger.check_writable(), TrafficRows())

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import slotwise as sw
+from slotwise.client.demo.shop_traffic import MOST_POINTS, ShopTraffic
 from slotwise.client.demo.shop_visitors import ShopVisitors
-from slotwise.client.demo.traffic import MOST_POINTS, Traffic
 
 THETA, KAPPA = [0.1, 0.9, 0.5, 0.3], [0.4, 1.0]
 ITEMS, POSITIONS = ["hat", "tie", "bag", "belt"], ["left", "hero"]
@@ -47,7 +47,7 @@ def test_another_taste_moves_the_best_items_and_changes_no_total() -> None:
 
 def test_traffic_counts_the_learnt_variant_in_bounded_memory() -> None:
     visitors = make_visitors()
-    traffic = Traffic(visitors)
+    traffic = ShopTraffic(visitors)
     clicks = best = 0
     for number in range(20_000):
         display = BEST if number % 2 else [("left", "tie"), ("hero", "hat")]

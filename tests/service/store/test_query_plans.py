@@ -12,7 +12,7 @@ import pytest
 from slotwise.service.history import DEV
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.registers import Counting, EventKind, Registers
-from slotwise.service.store.interface import Display, DisplayEntry, Event, Traffic
+from slotwise.service.store.interface import Display, DisplayEntry, Event, TrafficRows
 from slotwise.service.store.postgres import PostgresStore
 from slotwise.service.store.postgres_connection import PostgresConnection
 from slotwise.service.store.postgres_transactions import READ_JOURNAL
@@ -51,9 +51,9 @@ async def use_everything(store: PostgresStore) -> None:
         store.add(display(f"new{k}", 1 + k % 3))
     clicks = [Event(EventKind.CLICK, f"new{k}", None, None, "hero", f"id{k}") for k in range(20)]
     clicks += [Event(EventKind.CLICK, f"old{k}", None, None, "hero", f"x{k}") for k in range(20)]
-    await store.do(lambda ledger: ledger.record_events(clicks, 1e6), Traffic(clicks))
+    await store.do(lambda ledger: ledger.record_events(clicks, 1e6), TrafficRows(clicks))
     issued = display("chosen")
-    await store.do(lambda ledger: ledger.issue(issued), Traffic(displays=[issued]))
+    await store.do(lambda ledger: ledger.issue(issued), TrafficRows(displays=[issued]))
     for operation in (
         lambda ledger: ledger.page("page3"),
         lambda ledger: ledger.items(3),
@@ -69,8 +69,8 @@ async def use_everything(store: PostgresStore) -> None:
         lambda ledger: ledger.history(3, 10, 10),
     ):
         await store.read(operation)
-    await store.do(lambda ledger: ledger.prune(1.5e6, 100), Traffic())
-    await store.do(lambda ledger: ledger.prune(2.5e6, 100), Traffic())
+    await store.do(lambda ledger: ledger.prune(1.5e6, 100), TrafficRows())
+    await store.do(lambda ledger: ledger.prune(2.5e6, 100), TrafficRows())
     await store.do(lambda ledger: ledger.save_items(3, [("hat", ItemSpec("paused"))]))
     await store.do(lambda ledger: ledger.begin_epoch(3, 1, 1e6))
     number = await store.do(lambda ledger: ledger.begin_import())

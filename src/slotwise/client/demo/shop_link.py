@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from slotwise.client.demo.traffic import Traffic
+from slotwise.client.demo.shop_traffic import ShopTraffic
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.generator import LoadGenerator
 from slotwise.service.web.demo.reports import REPORT_PATH, Controls
@@ -17,7 +17,7 @@ _decode = msgspec.json.Decoder(Controls).decode
 class ShopLink:
     """Sends a report several times a second. The answer to each has the controls of the page."""
 
-    def __init__(self, generator: LoadGenerator, traffic: Traffic, connection: FastConnection) -> None:
+    def __init__(self, generator: LoadGenerator, traffic: ShopTraffic, connection: FastConnection) -> None:
         self._generator, self._traffic, self._connection = generator, traffic, connection
         self._taste = 0
 

@@ -8,8 +8,8 @@ from slotwise.clickmodels.pbm import PBM
 from slotwise.client import pages
 from slotwise.client.apply import apply
 from slotwise.client.demo.shop_link import ShopLink
+from slotwise.client.demo.shop_traffic import ShopTraffic
 from slotwise.client.demo.shop_visitors import ShopVisitors
-from slotwise.client.demo.traffic import Traffic
 from slotwise.client.http_client import HttpClient
 from slotwise.client.load.fast_connection import FastConnection
 from slotwise.client.load.generator import LoadGenerator, LoadPlan
@@ -39,6 +39,6 @@ def open_shop(
         outline = pages.outline(pages.fetch_existing_page(client, shop.page))
         visitors = ShopVisitors.of_page(truth, outline, seed)
         generator = LoadGenerator(client.address, visitors, LoadPlan(shop.page, **schedule), key)
-        traffic = Traffic(visitors)
+        traffic = ShopTraffic(visitors)
         generator.on_visit = traffic.add
         return generator, ShopLink(generator, traffic, FastConnection(client.address, key))

@@ -23,7 +23,7 @@ from slotwise.client.load.click_queue import ClickQueue
 from slotwise.client.load.fast_connection import ConnectionLost, FastConnection
 from slotwise.client.load.latency import Latency, RecentLatency
 from slotwise.client.load.learning_curve import LearningCurve
-from slotwise.client.load.schedule import LONGEST_WAIT, Schedule
+from slotwise.client.load.round_schedule import LONGEST_WAIT, RoundSchedule
 from slotwise.client.load.visitors import Visitors
 
 PROGRESS_INTERVAL = 0.5  # seconds between two progress reports
@@ -79,7 +79,7 @@ class LoadGenerator:
         self.clicks = ClickQueue(self._connections[0], plan.delay)
         self._path = path_of("pages", plan.page, "recommendations")
         self._started_rounds, self._start, self._last_response = 0, 0.0, 0.0
-        self.schedule = Schedule(plan.rate, 0.0)
+        self.schedule = RoundSchedule(plan.rate, 0.0)
 
     @property
     def seconds(self) -> float:

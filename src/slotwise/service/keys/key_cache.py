@@ -9,7 +9,7 @@ from slotwise.service.clock import Clock
 from slotwise.service.errors import StoreDown
 from slotwise.service.keys.api_keys import SCOPES, ApiKey, Scope, digest_of
 from slotwise.service.keys.rate_limits import AddressLimits, RateLimit
-from slotwise.service.store.interface import KeyLedger, Store, Traffic
+from slotwise.service.store.interface import KeyLedger, Store, TrafficRows
 
 POLL_SECONDS = 0.5
 HOUR = 3600.0
@@ -105,7 +105,7 @@ class KeyCache:
         """Write which keys were used since the last call."""
         used = list(self._used.items())
         if used:
-            await self._store.do(lambda ledger: ledger.mark_keys_used(used), Traffic())
+            await self._store.do(lambda ledger: ledger.mark_keys_used(used), TrafficRows())
             for id, hour in used:
                 if self._used.get(id) == hour:
                     del self._used[id]

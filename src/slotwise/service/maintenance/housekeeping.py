@@ -9,7 +9,7 @@ from slotwise.service.displays import Displays
 from slotwise.service.errors import StoreDown
 from slotwise.service.keys.sessions import Sessions
 from slotwise.service.pages.page_cache import PageCache
-from slotwise.service.store.interface import Ledger, Store, Traffic
+from slotwise.service.store.interface import Ledger, Store, TrafficRows
 from slotwise.service.tokens import Secrets, Tokens, rotate
 
 TICK_SECONDS = 1.0
@@ -50,7 +50,7 @@ class Housekeeping:
         await self._pages.apply_pending()
         for model in self._pages.loaded():
             await self._pages.begin_due_epoch(model, now)
-        while dropped := await self._store.do(lambda ledger: ledger.prune(now, PRUNE_MOST), Traffic()):
+        while dropped := await self._store.do(lambda ledger: ledger.prune(now, PRUNE_MOST), TrafficRows()):
             self._displays.forget_expired(now)
             if dropped < PRUNE_MOST:
                 break

@@ -37,7 +37,7 @@ from slotwise.service.store.interface import (
     ResultT,
     Store,
     StoredPage,
-    Traffic,
+    TrafficRows,
     commit_and_apply,
 )
 from slotwise.service.templates.template_cache import TemplateCache
@@ -100,7 +100,7 @@ class PageCache:
             await self._refresher.finish()
 
     async def commit(
-        self, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: Traffic | None = None
+        self, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: TrafficRows | None = None
     ) -> ResultT:
         """Commit an operation that changes pages, then apply its result to memory."""
         await self.settle()  # so that no ensemble is made from some of its changes

@@ -15,7 +15,16 @@ from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
-from slotwise.service.store.interface import Display, Event, Ledger, Operation, Reader, ResultT, StoreCallbacks, Traffic
+from slotwise.service.store.interface import (
+    Display,
+    Event,
+    Ledger,
+    Operation,
+    Reader,
+    ResultT,
+    StoreCallbacks,
+    TrafficRows,
+)
 from slotwise.service.store.transactions import Committed, Failure, GroupLedger, Transactions
 
 MOST_IN_GROUP = 2_000
@@ -31,14 +40,14 @@ Complete = Callable[[Any, Exception | None], None]  # called with the result of 
 class _WaitingOperation(NamedTuple):
     operation: Callable[[Ledger], Any]
     complete: Complete
-    traffic: Traffic | None
+    traffic: TrafficRows | None
 
 
 class _WaitingReader(NamedTuple):
     complete: Complete
 
 
-_PROBE = _WaitingOperation(lambda ledger: ledger.check_writable(), lambda _, __: None, Traffic())
+_PROBE = _WaitingOperation(lambda ledger: ledger.check_writable(), lambda _, __: None, TrafficRows())
 _Waiting = Display | _WaitingOperation | _WaitingReader
 
 
@@ -79,7 +88,7 @@ class GroupCommit:
         if self._timer is None:
             self._timer = self._loop.call_later(LINGER_SECONDS, self._wake_writer)
 
-    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+    def do(self, operation: Operation[ResultT], traffic: TrafficRows | None = None) -> "asyncio.Future[ResultT]":
         future: asyncio.Future[ResultT] = self._loop.create_future()
 
         def complete(result: ResultT, error: Exception | None) -> None:
@@ -252,7 +261,7 @@ class GroupCommit:
             else:
                 events += queued.traffic.events
                 issued += queued.traffic.displays
-        return self._transactions.begin(first, Traffic(events, issued))
+        return self._transactions.begin(first, TrafficRows(events, issued))
 
     def _apply(self, ledger: GroupLedger, group: list[Display | _WaitingOperation]) -> list[_Completion]:
         """Run everything in order.

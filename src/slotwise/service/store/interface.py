@@ -385,7 +385,7 @@ class Ledger(KeyLedger, Protocol):
 Operation = Callable[[Ledger], ResultT]
 
 
-class Traffic(NamedTuple):
+class TrafficRows(NamedTuple):
     """What an operation needs that changes nothing but displays, events and the counts that follow from them.
 
     Operations of traffic do not wait for each other when several nodes share a store.
@@ -424,7 +424,7 @@ class Store(Protocol):
     def add(self, display: Display) -> None:
         """Commit a display with the next group. The caller gets no result."""
 
-    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+    def do(self, operation: Operation[ResultT], traffic: TrafficRows | None = None) -> "asyncio.Future[ResultT]":
         """Run an operation in the next group. The future completes after the commit, or fails with StoreDown.
 
         Without `traffic`, the operation may change anything, and no other node commits meanwhile.
@@ -466,7 +466,7 @@ class Store(Protocol):
 
 
 async def commit_and_apply(
-    store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: Traffic | None = None
+    store: Store, operation: Operation[ResultT], apply: Callable[[ResultT], None], traffic: TrafficRows | None = None
 ) -> ResultT:
     """Commit an operation, then apply its result to memory. Results are applied in the order of the commits.
 

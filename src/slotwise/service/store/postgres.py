@@ -22,7 +22,7 @@ from slotwise.service.store.interface import (
     Reader,
     ResultT,
     StoreCallbacks,
-    Traffic,
+    TrafficRows,
 )
 from slotwise.service.store.postgres_connection import PostgresConnection
 from slotwise.service.store.postgres_ledger import PostgresLedger
@@ -90,7 +90,7 @@ class PostgresStore:
     def add(self, display: Display) -> None:
         self._writer.add(display)
 
-    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+    def do(self, operation: Operation[ResultT], traffic: TrafficRows | None = None) -> "asyncio.Future[ResultT]":
         return self._writer.do(operation, traffic)
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:

@@ -21,7 +21,7 @@ from slotwise.service.store.changes_elsewhere import (
 from slotwise.service.store.checksums import DISPLAY
 from slotwise.service.store.count_deltas import Deltas
 from slotwise.service.store.display_log import display_row, displays_of
-from slotwise.service.store.interface import Display, NodeState, StoredPage, Traffic
+from slotwise.service.store.interface import Display, NodeState, StoredPage, TrafficRows
 from slotwise.service.store.no_checksums import NoChecksums
 from slotwise.service.store.postgres_connection import PostgresConnection
 from slotwise.service.store.postgres_schema import JANITOR_LOCK
@@ -124,7 +124,7 @@ class PostgresLedger(SqlLedger):
 
     # displays and events
 
-    def prepare(self, traffic: Traffic) -> Callable[[], None]:
+    def prepare(self, traffic: TrafficRows) -> Callable[[], None]:
         """Lock the displays that events are about, in the order of their ids, and load them with their registers.
 
         What other nodes have done with them is committed then. The statements run in the caller's pipeline. After it,

@@ -23,7 +23,7 @@ from slotwise.service.store.changes_elsewhere import (
     ChangesElsewhere,
     GroupElsewhere,
 )
-from slotwise.service.store.interface import Display, Reader, Traffic
+from slotwise.service.store.interface import Display, Reader, TrafficRows
 from slotwise.service.store.postgres_connection import PostgresConnection
 from slotwise.service.store.postgres_ledger import NO_NODE, PostgresLedger
 from slotwise.service.store.postgres_schema import TRAFFIC_LOCK, migrate
@@ -82,7 +82,7 @@ class PostgresTransactions:
         migrate(connection, self._where)
         self._register(connection)
 
-    def begin(self, _displays: Sequence[Display], traffic: Traffic | None) -> PostgresLedger:
+    def begin(self, _displays: Sequence[Display], traffic: TrafficRows | None) -> PostgresLedger:
         connection = self._connected()
         if self.node is None:
             self._register(connection)
@@ -96,7 +96,7 @@ class PostgresTransactions:
             connection.execute(LIMITS)
             connection.execute(lock, (TRAFFIC_LOCK,))
             moved = connection.execute(_MOVE, (self._number + 1, self.node, self._number))
-            receive = ledger.prepare(traffic or Traffic())
+            receive = ledger.prepare(traffic or TrafficRows())
         row = moved.fetchone()
         if row is None:
             raise NodeForgotten

@@ -18,7 +18,7 @@ from slotwise.service.store.interface import (
     Reader,
     ResultT,
     StoreCallbacks,
-    Traffic,
+    TrafficRows,
 )
 from slotwise.service.store.migrations import check_current, check_ours, migrate, version_of
 from slotwise.service.store.sqlite_ledger import SqliteLedger
@@ -70,7 +70,7 @@ class SqliteStore:
     def add(self, display: Display) -> None:
         self._writer.add(display)
 
-    def do(self, operation: Operation[ResultT], traffic: Traffic | None = None) -> "asyncio.Future[ResultT]":
+    def do(self, operation: Operation[ResultT], traffic: TrafficRows | None = None) -> "asyncio.Future[ResultT]":
         return self._writer.do(operation, traffic)
 
     async def read(self, operation: Operation[ResultT]) -> ResultT:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from slotwise.service.store.interface import Display, Reader, Traffic
+from slotwise.service.store.interface import Display, Reader, TrafficRows
 from slotwise.service.store.sqlite_ledger import SqliteLedger
 from slotwise.service.store.transactions import Committed, Failure
 
@@ -25,7 +25,7 @@ class SqliteTransactions:
     def open(self) -> None:
         self._connection, self._ledger = self._connect()
 
-    def begin(self, _displays: Sequence[Display], _traffic: Traffic | None) -> SqliteLedger:
+    def begin(self, _displays: Sequence[Display], _traffic: TrafficRows | None) -> SqliteLedger:
         self._changes = self._connection.total_changes
         self._connection.execute("BEGIN IMMEDIATE")
         return self._ledger

@@ -5,7 +5,7 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from slotwise.service.store.changes_elsewhere import ChangesElsewhere
-from slotwise.service.store.interface import Display, Ledger, Reader, Traffic
+from slotwise.service.store.interface import Display, Ledger, Reader, TrafficRows
 
 
 class Failure(Enum):
@@ -42,7 +42,7 @@ class Transactions(Protocol):
     def open(self) -> None:
         """Connect to the store. Raises an exception if it cannot be used."""
 
-    def begin(self, displays: Sequence[Display], traffic: Traffic | None) -> GroupLedger:
+    def begin(self, displays: Sequence[Display], traffic: TrafficRows | None) -> GroupLedger:
         """Begin a transaction for a group that adds these displays first.
 
         `traffic` is what its operations need, or None if they may need anything.

@@ -1,9 +1,9 @@
-"""Schedule: when each round is due. Its rate may change while a load runs."""
+"""The schedule of rounds: when each is due. Its rate may change while a load runs."""
 
 LONGEST_WAIT = 0.25  # seconds after which a waiting round looks at the rate again
 
 
-class Schedule:
+class RoundSchedule:
     """Rounds at a rate per second. Without a rate they are due at once, and at rate 0 none is due."""
 
     def __init__(self, rate: float | None, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Traffic: what happened in the shop so far, as its page shows it."""
+"""The traffic of the shop: what happened so far, as its page shows it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Totals(NamedTuple):
     best: int = 0
 
 
-class Traffic:
+class ShopTraffic:
     """Adds up the visits that saw what slotwise had learnt. It keeps a bounded number of points."""
 
     def __init__(self, visitors: ShopVisitors) -> None:

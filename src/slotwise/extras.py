@@ -6,7 +6,7 @@ from slotwise.checks import BadInput
 
 # the packages of each extra that slotwise imports itself; a test compares them with pyproject.toml
 EXTRAS = {
-    "service": ("starlette", "uvicorn", "httptools", "prometheus_client", "itsdangerous", "jinja2"),
+    "service": ("starlette", "uvicorn", "httptools", "prometheus_client", "itsdangerous", "jinja2", "markupsafe"),
     "otel": ("opentelemetry",),
     "logs": ("ibis", "duckdb", "pyarrow"),
     "charts": ("altair", "vl_convert", "jinja2"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from slotwise.service.errors import Refused
 from slotwise.service.history import Author, author_of
 from slotwise.service.keys.api_keys import ApiKey, Scope
-from slotwise.service.keys.sessions import Session
+from slotwise.service.keys.session import Session
 from slotwise.service.pages.limits import Identifier, ItemName, Name
 from slotwise.service.preconditions import EXISTS, Precondition
 

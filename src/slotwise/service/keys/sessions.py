@@ -7,24 +7,16 @@ so it ends with the key.
 import hmac
 import secrets
 from hashlib import sha256
-from typing import NamedTuple
 
 from itsdangerous import BadData, URLSafeSerializer
 
+from slotwise.service.keys.session import Session
 from slotwise.service.tokens import Secrets
 
 LIFETIME = 12 * 3600.0
 SECURE_COOKIE, LOOPBACK_COOKIE = "__Host-slotwise", "slotwise"  # browsers keep the first one over HTTPS only
 CSRF_HEADER = b"x-slotwise-session"
 _SALT = "slotwise.session"  # so that no other signature of the same secrets is a session
-
-
-class Session(NamedTuple):
-    """Who has signed in, and until when. A request that changes something must repeat `proof` in a header."""
-
-    key: str  # the id of the key
-    proof: str
-    until: float
 
 
 class Sessions:

@@ -10,7 +10,7 @@ from slotwise.service.errors import Refused
 from slotwise.service.http.access.forwarding import forwarding_header
 from slotwise.service.http.problems import Problem
 from slotwise.service.keys.api_keys import ApiKey
-from slotwise.service.keys.sessions import Session
+from slotwise.service.keys.session import Session
 from slotwise.service.loopback import LOOPBACK, names_loopback
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")

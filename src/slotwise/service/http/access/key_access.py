@@ -16,7 +16,8 @@ from slotwise.service.http.access.access import SAFE_METHODS, Caller, check_same
 from slotwise.service.keys.api_keys import is_well_formed
 from slotwise.service.keys.key_cache import KeyCache, LoadedKey
 from slotwise.service.keys.rate_limits import AddressLimits, network_of
-from slotwise.service.keys.sessions import CSRF_HEADER, Session, Sessions, cookie_value, proves
+from slotwise.service.keys.session import Session
+from slotwise.service.keys.sessions import CSRF_HEADER, Sessions, cookie_value, proves
 from slotwise.service.service import Service
 
 PREFLIGHT_SECONDS = 600  # how long browsers may keep the answer to a preflight request

@@ -7,7 +7,7 @@ import pytest
     ("arguments", "named"),
     [
         (["--dev", "--host", "0.0.0.0"], ["keys", "127.0.0.1"]),
-        (["--dev", "--store", "postgres://shop"], ["postgres://shop", "sqlite:///PATH"]),
+        (["--dev", "--store", "mysql://shop"], ["mysql://shop", "sqlite:///PATH"]),
         (["--dev", "--store", "sqlite:///nowhere/at/all/shop.db"], ["nowhere/at/all"]),
     ],
 )

@@ -20,10 +20,11 @@ def test_every_format_is_read_back_completely(tmp_path: Path, format: str) -> No
     path = tmp_path / "log"
     assert synth(path, traffic, format, seed=1) == 5_000
     result = read_log(str(path), format, EVERYTHING.get(format))
-    (lines,) = traffic.lines(np.random.default_rng([1, 2]), 10_000)
+    ((*columns, display),) = traffic.lines(np.random.default_rng([1, 2]), 10_000)
+    assert display is None
     single_query = format == "open-bandit"
     wanted: dict[tuple[str, str, str], tuple[int, int]] = {}
-    for query, item, position, clicked in zip(*(column.tolist() for column in lines), strict=True):
+    for query, item, position, clicked in zip(*(column.tolist() for column in columns), strict=True):
         cell = ("all" if single_query else str(query), str(item), str(position))
         shown, clicks = wanted.get(cell, (0, 0))
         wanted[cell] = (shown + 1, clicks + clicked)

@@ -64,7 +64,7 @@ INVALID_PAGES: dict[str, tuple[str, str]] = {  # the body -> the pointer and an 
     '{"position": ["a"]}': ("", "did you mean `positions`?"),
     '{"positions": ["a"], "xyz": 1}': ("", "known: click_window, count, "),
     '{"positions": ["a"], "mode": "lern"}': ("/mode", "'lern'; allowed: learn, off, shadow"),
-    '{"positions": ["a"], "policy": "magic"}': ("/policy", "'magic'; those that can: bc_mpts, greedy, pb_mhb, pbm_ts"),
+    '{"positions": ["a"], "policy": "magic"}': ("/policy", "'magic'; those that can: bc_mpts, feature_ts, greedy, pb"),
     '{"positions": ["a"], "policy": "pmed"}': ("/policy", "policy pmed cannot serve a page; those that can: bc_mpts, "),
     '{"positions": ["a"], "params": {"sweeps": 1000}}': ("/params", "sweeps = 1000 take too long"),
     '{"positions": ["a"], "click_window": 2592000, "retention": 1814400}': ("/retention", "1814400 is shorter than "),

@@ -1,5 +1,5 @@
 // Keep the page up to date: the server says that something changed, and the HTML is loaded again and merged.
-import { morph } from "../shared/morph.js";
+import { morph, keepingFocus } from "../shared/morph.js";
 import { localize } from "../shared/numbers.js";
 import { parsePage } from "../shared/trusted.js";
 import { arrangeTable } from "./item_table.js";
@@ -25,7 +25,7 @@ export function merge(html) {
   if (fresh && content()) {
     localize(fresh);
     arrangeTable(fresh);
-    morph(content(), fresh);
+    keepingFocus(() => morph(content(), fresh));
   }
   performance.measure("slotwise-update", { start: started, end: performance.now() });
 }
@@ -42,6 +42,13 @@ export function refresh() {
     .catch(() => (isStale = true))
     .finally(() => (loading = null));
   return loading;
+}
+
+/** Show this page at another address, for example with all its items. */
+export async function visit(address) {
+  await loading;
+  history.replaceState(null, "", address);
+  await refresh();
 }
 
 function changed() {

@@ -8,6 +8,7 @@ import { content } from "./page_data.js";
 const RETRY = 3000; // milliseconds
 const TEXTS = { live: "Live", connecting: "Connecting", lost: "Connection lost, trying again" };
 let loading = null;
+let following = null;
 let isStale = false;
 
 function show(state) {
@@ -36,19 +37,25 @@ async function load() {
   if (answer.ok) merge(await answer.text());
 }
 
-/** Load the page again, now. Several calls at the same time load it once. */
+/** Load the page again. What is under way may be older than this call, so calls meanwhile share one load that follows it. */
 export function refresh() {
-  loading ??= load()
+  if (loading) {
+    following ??= loading.then(() => {
+      following = null;
+      return refresh();
+    });
+    return following;
+  }
+  loading = load()
     .catch(() => (isStale = true))
     .finally(() => (loading = null));
   return loading;
 }
 
 /** Show this page at another address, for example with all its items. */
-export async function visit(address) {
-  await loading;
+export function visit(address) {
   history.replaceState(null, "", address);
-  await refresh();
+  return refresh();
 }
 
 function changed() {

@@ -1,15 +1,13 @@
 """`Recommender`: a policy with named items and positions. Each call recommends or learns one display."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-import msgspec
 import numpy as np
 
-from slotwise.arrange import EMPTY, NO_LIMIT, InvalidPin, ItemRules, allowed_items, arrange_among, valid_pins
+from slotwise.arrange import EMPTY, NO_LIMIT, InvalidPin, ItemRules, allowed_items, valid_pins
 from slotwise.checks import (
     BadInput,
     Ints,
@@ -20,7 +18,7 @@ from slotwise.checks import (
     string_mapping,
 )
 from slotwise.clickmodels._click_model import ItemFeatures
-from slotwise.counts import CountArrays, Counts, restore, skip_to_click
+from slotwise.counts import Counts, restore, skip_to_click
 from slotwise.files import load_document, save_document
 from slotwise.inference.estimation.fit import check_level
 from slotwise.inference.fit_files import Fits, select_fit
@@ -30,10 +28,9 @@ from slotwise.inference.sampling.regression.feature_effects import Effect, featu
 from slotwise.inference.visibility_rows import visibility_rows
 from slotwise.item_features import Feature, feature_columns, feature_matrix, item_features
 from slotwise.item_terms import ItemTerms, category_of, value_of
-from slotwise.jit import kernel
 from slotwise.notebook import html_block, html_table, plural
-from slotwise.policies._output_checks import check_scores, check_state_shapes
-from slotwise.policies._policy_errors import is_outside, name_of, reporting
+from slotwise.policies._output_checks import check_state_shapes
+from slotwise.policies._policy_errors import name_of, reporting
 from slotwise.policies._policy_module import (
     can_serve,
     find,
@@ -43,8 +40,17 @@ from slotwise.policies._policy_module import (
     problem_found,
     serving_params,
 )
+from slotwise.policies._serve_kernel import serve_kernel
+from slotwise.saved_recommender import (
+    FORMAT_VERSION,
+    SavedRecommender,
+    loaded_rng,
+    plain_rng,
+    plain_state,
+    recount,
+    refilled_state,
+)
 
-FORMAT_VERSION = 1
 SETTLING = 500  # displays drawn and discarded after a fit, because chains start at an arbitrary point
 Display = dict[str, str]
 
@@ -117,7 +123,7 @@ class Recommender:
         self._terms = ItemTerms(len(self._items))
         self.most_per_category = most_per_category
         self._state = self._new_state("init", self._params, len(self._items), len(self._positions), self._rng)
-        self._serve = reporting(self._module, "score", _serve_kernel(self._module))
+        self._serve = reporting(self._module, "score", serve_kernel(self._module))
         self._update = reporting(self._module, "update", self._module.update)
         self._allocate()
         if visibility is not None:
@@ -392,7 +398,7 @@ class Recommender:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything as versioned JSON. A loaded copy continues with exactly the same displays."""
-        body = _SavedRecommender(
+        body = SavedRecommender(
             policy=self._module.__name__,
             policy_file=getattr(self._module, "__file__", None) or "",
             params=plain_params(self._module, self._params),
@@ -400,8 +406,8 @@ class Recommender:
             retired=self.retired + self.visibility_rows,  # older versions do not know the field `visibility_rows`
             visibility_rows=self.visibility_rows,
             positions=list(self._positions),
-            state=_plain(self._state),
-            rng=_rng_state(self._rng),
+            state=plain_state(self._state),
+            rng=plain_rng(self._rng),
             values={name: value for name, value in self.values.items() if value != 1.0},
             categories=self.categories,
             most_per_category=self.most_per_category,
@@ -412,24 +418,26 @@ class Recommender:
     @classmethod
     def load(cls, path: str | os.PathLike[str], policy: ModuleType | None = None) -> "Recommender":
         """Load what `save` wrote. If the policy comes from outside slotwise, pass its module as `policy`."""
-        saved = load_document(path, "recommender", FORMAT_VERSION, _SavedRecommender)
+        saved = load_document(path, "recommender", FORMAT_VERSION, SavedRecommender)
         damaged = f"{str(path)!r} is a damaged slotwise recommender"
         package, _, name = saved.policy.rpartition(".")
         if policy is None and package != "slotwise.policies":
             raise BadInput(f"{str(path)!r} was saved with the policy module {saved.policy!r}; pass it as policy=")
         try:
             known = saved.features or None
-            page = cls(saved.items, saved.positions, policy or name, saved.params, _rng(saved.rng), features=known)
+            page = cls(
+                saved.items, saved.positions, policy or name, saved.params, loaded_rng(saved.rng), features=known
+            )
             page.most_per_category = saved.most_per_category
             page._set_terms(saved.values, saved.categories)
-            page._state = _refill(page._state, saved.state)
-            _recount(page._state.counts)
+            page._state = refilled_state(page._state, saved.state)
+            recount(page._state.counts)
             problem = problem_found(page._module, "check_state", page._state)
             if problem:
                 raise BadInput(problem)
             page.retire(*saved.retired)
             page._hide(saved.visibility_rows)
-            page._rng = _rng(saved.rng)
+            page._rng = loaded_rng(saved.rng)
         except (BadInput, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise BadInput(f"{damaged}: {error}") from None
         return page
@@ -554,49 +562,6 @@ class Recommender:
         return pins
 
 
-class _SavedRecommender(msgspec.Struct):
-    policy: str
-    policy_file: str
-    params: dict[str, Any]
-    items: list[str]
-    retired: list[str]
-    positions: list[str]
-    state: dict[str, Any]
-    rng: dict[str, Any]
-    visibility_rows: list[str] = []
-    values: dict[str, float] = {}
-    categories: dict[str, str] = {}
-    most_per_category: int | None = None
-    features: dict[str, dict[str, float | str]] = {}
-
-
-def _serve_kernel(module: ModuleType) -> Callable[..., None]:
-    return _build_serve(module, module.score)
-
-
-@cache
-def _build_serve(policy: ModuleType, *loaded: Callable[..., Any]) -> Callable[..., None]:
-    # numba removes what the policy does not need before it compiles the kernel
-    checked, plans = is_outside(policy), hasattr(policy, "score_values")
-
-    @kernel(depends=(policy,))
-    def serve(params, state, rng, theta, kappa, allowed, pinned, rules, display):  # type: ignore[no-untyped-def]
-        if checked:
-            theta[:] = np.nan
-            kappa[:] = np.nan
-        if plans:
-            policy.score_values(params, state, rng, rules, theta, kappa)
-        else:
-            policy.score(params, state, rng, theta, kappa)
-        if checked:
-            check_scores(theta, kappa)
-        if plans:  # the scores are those of value x theta
-            rules = ItemRules(np.empty(0), rules.categories, rules.most_per_category)
-        arrange_among(theta, kappa, allowed, pinned, rules, display)
-
-    return serve
-
-
 def _names(what: str, values: Iterable[str]) -> dict[str, int]:
     """The names and their indices, in the given order."""
     listed = string_list(f"{what}s", values)
@@ -609,50 +574,3 @@ def _names(what: str, values: Iterable[str]) -> dict[str, int]:
     if not indices:
         raise BadInput(f"no {what}s given; at least one is needed")
     return indices
-
-
-def _plain(state: Any) -> dict[str, Any]:
-    return {
-        name: _plain(value) if hasattr(value, "_asdict") else np.asarray(value).tolist()
-        for name, value in state._asdict().items()
-    }
-
-
-def _refill(state: Any, saved: Mapping[str, Any]) -> Any:
-    """The state with every array replaced by the saved array. Both must have the same shape."""
-    filled = {}
-    for name, value in state._asdict().items():
-        if hasattr(value, "_asdict"):
-            filled[name] = _refill(value, saved[name])
-        else:
-            array = np.array(saved[name], dtype=value.dtype)
-            if array.shape != value.shape:
-                raise BadInput(f"{name} has shape {array.shape} where {value.shape} is needed")
-            if not np.isfinite(array).all():
-                raise BadInput(f"{name} contains a value that is not a finite number")
-            filled[name] = array
-    return type(state)(**filled)
-
-
-def _recount(arrays: CountArrays) -> None:
-    """Validate loaded counts, and recompute the sums that are stored with them."""
-    counts = Counts.of(arrays)
-    loaded = [array.copy() for array in arrays]
-    restore(arrays, counts.clicks, counts.skips, counts.displays)
-    if not all(np.allclose(before, after) for before, after in zip(loaded, arrays, strict=True)):
-        raise BadInput("the sums do not match the counts")
-
-
-def _rng_state(rng: np.random.Generator) -> dict[str, Any]:
-    state = rng.bit_generator.state
-    if state["bit_generator"] != "PCG64":
-        raise BadInput(f"a Recommender with a {state['bit_generator']} generator cannot be saved; use PCG64")
-    inner = {key: str(value) for key, value in state["state"].items()}  # 128 bits do not fit into JSON numbers
-    return {**state, "state": inner}
-
-
-def _rng(saved: Mapping[str, Any]) -> np.random.Generator:
-    bits = np.random.PCG64()
-    state: Any = dict(saved) | {"state": {key: int(value) for key, value in saved["state"].items()}}
-    bits.state = state
-    return np.random.Generator(bits)

@@ -254,6 +254,7 @@ def test_a_lost_connection_is_shown_and_recovers(tmp_path: Path, tab: Page, mess
         second.http.put("/v1/pages/shop/items/hat", json={}).raise_for_status()
         expect(tab.locator("#live")).to_have_attribute("data-state", "live")
         expect(tab.locator("#item-table tbody tr")).to_have_count(1)
+        tab.goto("about:blank")  # nothing follows the second one when it stops
     messages.clear()  # Chromium reports every failed request
 
 
@@ -263,11 +264,32 @@ def test_500_items_at_20_positions(watched: WatchedService, tab: Page, messages:
     watched.visits("large", 30, "item 3")
     watched.open(tab, "/dashboard/pages/large")
     messages.clear()
-    expect(tab.locator("#item-table tbody tr")).to_have_count(500)
+    rows = tab.locator("#item-table tbody tr")
+    expect(rows).to_have_count(50)
     expect(tab.locator("#grid > li")).to_have_count(20)
     watched.call("PUT", "/v1/pages/large/pins/default/place-0", {"item": "item 7"})
     expect(tab.locator("#place-default-place-0")).to_contain_text("Pinned: item 7")
     assert tab.evaluate("performance.getEntriesByName('slotwise-update').length") > 0
+    tab.fill("#item-search", "item 49")  # a search finds all items
+    expect(tab.locator("#item-table tbody tr:visible")).to_have_count(11)
+    expect(tab.locator("#item-search")).to_be_focused()
+    tab.click("[data-items=first]")
+    expect(rows).to_have_count(50)
+    expect(tab.locator("#item-search")).to_have_value("")
+    tab.click("[data-items=all] >> nth=0")
+    expect(rows).to_have_count(500)
+
+
+def test_the_focus_stays_in_a_row_that_moves(watched: WatchedService, page: Page) -> None:
+    button = page.locator(f'#item-table tr[data-name="{GOODS[3]}"] button')
+    page.click("th[data-sort=value]")
+    button.focus()
+    last = len(watched.call("GET", "/v1/pages/shop")["items"])
+    for value, place in ((0.5, last), (9.0, 1)):  # a row that goes up is moved, one that goes down is passed by others
+        watched.call("PATCH", f"/v1/pages/shop/items/{GOODS[3]}", {"value": value})
+        page.wait_for_function("place => document.activeElement.closest('tr')?.rowIndex === place", arg=place)
+        expect(button).to_be_focused()
+    watched.call("PATCH", f"/v1/pages/shop/items/{GOODS[3]}", {"value": 1.0})
 
 
 def test_numbers_are_in_the_locale_of_the_reader(watched: WatchedService, browser: Browser) -> None:

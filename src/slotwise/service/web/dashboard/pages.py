@@ -1,7 +1,8 @@
 """One page, and one item of it."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
 from msgspec import Meta
 
@@ -14,15 +15,19 @@ from slotwise.service.insights.insights import Insights
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.web.dashboard.change_lines import added_at
 from slotwise.service.web.dashboard.live import SHARE, page_events
-from slotwise.service.web.dashboard.page_report import PageData, page_report, script_data
+from slotwise.service.web.dashboard.page_report import PageData, PageReport, page_report, script_data
 from slotwise.service.web.dashboard.visitor import visitor_of
 from slotwise.service.web.html import HTML, SECURITY_HEADERS, render
 
 WAIT_SECONDS = 0.4  # for insights; a page is shown without them rather than late
+MOST_LISTED = 50  # items; a browser takes long to update more rows, so readers ask for them
 _Text = Annotated[str, Meta(max_length=64)]
 _CHOICE = (
     Parameter("layout", "query", _Text, "the layout to show; the first one by default"),
     Parameter("segment", "query", _Text, "the segment to show; requests without a segment by default"),
+)
+_ITEMS = Parameter(
+    "items", "query", Literal["all"], f"list all items; the {MOST_LISTED} that are worth most by default"
 )
 
 
@@ -45,11 +50,23 @@ async def _respond(call: Call[None], template: str, item: str | None = None) -> 
     def make() -> bytes:
         report = page_report(data, call.query.get("layout"), call.query.get("segment"))
         values: dict[str, Any] = {"visitor": visitor, "report": report, "script_data": script_data(report)}
-        if item is not None:
+        if item is None:
+            values |= _listed(call, report)
+        else:
             values |= {"row": report.item(item), "since": added_at(data.changes, item)}
         return render(template, **values)
 
     return Response(200, await run_in_background(make), SECURITY_HEADERS, HTML)
+
+
+def _listed(call: Call[None], report: PageReport) -> dict[str, Any]:
+    """The items that the table lists, and the addresses of this page with all of them and with the first ones."""
+    choice = {name: value for name, value in call.query.items() if name in ("layout", "segment")}
+    listed = report.items if "items" in call.query else report.items[:MOST_LISTED]
+    return {
+        "listed": listed, "most_listed": MOST_LISTED, "address_of_first": "?" + urlencode(choice),
+        "address_of_all": "?" + urlencode({**choice, "items": "all"}),
+    }  # fmt: skip
 
 
 async def _page_data(call: Call[None]) -> PageData:
@@ -73,8 +90,8 @@ _PAGE: dict[int, tuple[str, Any]] = {200: ("the page", "text/html")}
 _PATH = "/dashboard/pages/{page}"
 ROUTES: list[Route[None]] = [
     Route(
-        "GET", _PATH, "dashboard_page", "One page.", get, _PAGE, NOT_FOUND, parameters=_CHOICE, tag=OPERATIONS,
-        needs="read", accepts_session=True, web=True,
+        "GET", _PATH, "dashboard_page", "One page.", get, _PAGE, NOT_FOUND, parameters=(*_CHOICE, _ITEMS),
+        tag=OPERATIONS, needs="read", accepts_session=True, web=True,
     ),
     Route(
         "GET", f"{_PATH}/events", "dashboard_page_events", "Says when a page has changed.", page_events,

@@ -8,14 +8,15 @@ import { findChange, undoChange } from "./undo.js";
 
 /** Undo a change, and say so. */
 export async function undoAndSay(page, change) {
+  let text = "Undone.";
   try {
     await undoChange(page, change);
-    toast("Undone.");
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    toast(`Not undone: ${error.message}.`);
+    text = `Not undone: ${error.message}.`;
   }
-  await refresh();
+  await refresh(); // first, so that who reads the message sees what holds now
+  toast(text);
 }
 
 async function sayDone(text, page, newest, subject) {

@@ -38,20 +38,41 @@ export function arrangeTable(root) {
   if (count) count.textContent = state.words ? `${found} found` : "";
 }
 
-/** Follow clicks on headings, and what is typed into the search. */
-export function startTable() {
+/** The first items are shown in the order of the server, and without a search. */
+function forget() {
+  Object.assign(state, { column: null, words: "" });
+  document.getElementById("item-search").value = "";
+}
+
+/** Follow clicks on headings, and what is typed into the search. `visit` shows this page at another address. */
+export function startTable(visit) {
+  // The table lists the first items only, until the reader searches or sorts. The new address keeps all of them.
+  const arrangeAll = () => {
+    const rest = document.querySelector("[data-items=all]");
+    if (rest) visit(rest.href);
+    arrangeTable(document);
+  };
   arrangeTable(document);
-  document.addEventListener("click", (event) => {
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest("[data-items]");
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      if (link.dataset.items === "first") forget();
+      const top = scrollY;
+      await visit(link.href);
+      scrollTo({ top, behavior: "instant" });
+      return;
+    }
     const heading = event.target.closest("th[data-sort]");
     if (!heading) return;
     const column = heading.dataset.sort;
     state.ascending = state.column === column ? !state.ascending : column === "name";
     state.column = column;
-    arrangeTable(document);
+    arrangeAll();
   });
   document.addEventListener("input", (event) => {
     if (event.target.id !== "item-search") return;
     state.words = event.target.value.trim().toLowerCase();
-    arrangeTable(document);
+    arrangeAll();
   });
 }

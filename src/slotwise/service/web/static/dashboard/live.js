@@ -1,5 +1,5 @@
 // Keep the page up to date: the server says that something changed, and the HTML is loaded again and merged.
-import { morph } from "../shared/morph.js";
+import { morph, keepingFocus } from "../shared/morph.js";
 import { localize } from "../shared/numbers.js";
 import { parsePage } from "../shared/trusted.js";
 import { arrangeTable } from "./item_table.js";
@@ -8,6 +8,7 @@ import { content } from "./page_data.js";
 const RETRY = 3000; // milliseconds
 const TEXTS = { live: "Live", connecting: "Connecting", lost: "Connection lost, trying again" };
 let loading = null;
+let following = null;
 let isStale = false;
 
 function show(state) {
@@ -25,7 +26,7 @@ export function merge(html) {
   if (fresh && content()) {
     localize(fresh);
     arrangeTable(fresh);
-    morph(content(), fresh);
+    keepingFocus(() => morph(content(), fresh));
   }
   performance.measure("slotwise-update", { start: started, end: performance.now() });
 }
@@ -36,12 +37,25 @@ async function load() {
   if (answer.ok) merge(await answer.text());
 }
 
-/** Load the page again, now. Several calls at the same time load it once. */
+/** Load the page again. What is under way may be older than this call, so calls meanwhile share one load that follows it. */
 export function refresh() {
-  loading ??= load()
+  if (loading) {
+    following ??= loading.then(() => {
+      following = null;
+      return refresh();
+    });
+    return following;
+  }
+  loading = load()
     .catch(() => (isStale = true))
     .finally(() => (loading = null));
   return loading;
+}
+
+/** Show this page at another address, for example with all its items. */
+export function visit(address) {
+  history.replaceState(null, "", address);
+  return refresh();
 }
 
 function changed() {

@@ -14,6 +14,16 @@ function matches(from, to) {
   return from.nodeType === to.nodeType && from.nodeName === to.nodeName && keyOf(from) === keyOf(to);
 }
 
+/** Change the document, and put the focus back: an element that moves loses it. If it is gone, what was around it gets it. */
+export function keepingFocus(change) {
+  const around = [];
+  for (let element = document.activeElement; element; element = element.parentElement) around.push(element);
+  change();
+  if (document.activeElement === around[0]) return;
+  const next = around.find((element) => element.isConnected && element.tabIndex >= 0);
+  next?.focus({ preventScroll: true });
+}
+
 /** Change the children and attributes of `from` into those of `to`, an element of the same kind. */
 export function morph(from, to) {
   if (from.isEqualNode(to)) return;

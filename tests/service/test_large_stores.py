@@ -132,8 +132,9 @@ def test_ten_thousand_pages_fit_into_memory(tmp_path: Path, pages: int) -> None:
 
 
 def metric(server: Process, name: str) -> float:
-    found = re.search(rf"^slotwise_{name} ([0-9.e+]+)$", server.http.get("/metrics").text, re.MULTILINE)
-    assert found is not None
+    metrics = server.http.get("/metrics").text
+    found = re.search(rf"^slotwise_{name} ([0-9.e+]+)$", metrics, re.MULTILINE)
+    assert found is not None, metrics
     return float(found[1])
 
 

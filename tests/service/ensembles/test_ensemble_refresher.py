@@ -38,6 +38,21 @@ class PageStub:
         self.urgency = -1
 
 
+class JoinedPage(PageStub):
+    """A page during whose look at the growth another page joins the queue, as the event loop may do on its thread."""
+
+    queue: Any = None
+
+    @property
+    def growth(self) -> float:
+        if self.queue is not None:
+            self.queue.request(PageStub("joined", self.urgency, self.log))
+        return 2.0
+
+    @growth.setter
+    def growth(self, _: float) -> None: ...
+
+
 def refresher(seed: int | None = None, share: float = 1.0) -> Any:
     return Refresher(Metrics(), seed, share)
 
@@ -57,6 +72,20 @@ def test_the_most_urgent_page_comes_first() -> None:
 
     asyncio.run(scenario())
     assert log == [f"level {k}" for k in (ITEMS_ADDED, NO_DRAWS, 0, 5, 2)]
+
+
+def test_metrics_can_be_read_while_the_queue_changes() -> None:
+    async def scenario() -> None:
+        queue = refresher()
+        page = JoinedPage("first", 3, [])
+        queue.request(page)
+        page.queue = queue
+        metric = queue._metrics.registry.get_sample_value
+        assert metric("slotwise_refresh_growth") == 2.0
+        assert metric("slotwise_refresh_waiting") == 2.0
+        await queue.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_long_queue_is_served_in_batches_and_visible_in_the_metrics() -> None:

@@ -154,8 +154,11 @@ class Refresher:
         self._metrics.refresh_seconds.inc(result.seconds)
 
     def _largest_growth(self) -> float:
-        """The growth of the most urgent page, relative to the growth at which an ensemble is due."""
-        urgent = next((level for level in reversed(self._waiting) if level), {})
+        """The growth of the most urgent page, relative to the growth at which an ensemble is due.
+
+        Metrics are written on a background thread, while the event loop changes the queue, so this works on a copy.
+        """
+        urgent = next((list(level) for level in reversed(self._waiting) if level), [])
         return max((model.growth for model in urgent), default=0.0)
 
 

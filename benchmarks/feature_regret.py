@@ -55,13 +55,13 @@ class World:
         return Counts(clicks, skips, known.displays)
 
 
-def regret_of(world: World, module: Any, params: Any, told: bool, run: int) -> float:
+def regret_of(world: World, module: Any, params: Any, knows_regression: bool, run: int) -> float:
     """The regret of a policy over the rounds after the new items came."""
     rng, visitors = np.random.default_rng([SEED, run, 1]), np.random.default_rng([SEED, run, 2])
     model = sw.PBM(world.theta, world.kappa)
     state = module.init(params, model.n_items, model.n_positions, rng)
     restore(state.counts, world.counts.clicks, world.counts.skips, world.counts.displays)
-    if told:
+    if knows_regression:
         state.regression.parameters[:] = 0.0, 1.0  # eta is the only feature
     theta, kappa = np.empty(model.n_items), np.empty(model.n_positions)
     for _ in range(SETTLING):
@@ -89,17 +89,17 @@ def one_run(run: int) -> dict[str, float]:
         "noise": (feature_ts, with_features(world.noise), False),
         "true regression": (feature_ts, with_features(world.etas[:, None], learn=False), True),
     }
-    return {name: regret_of(world, module, params, told, run) for name, (module, params, told) in policies.items()}
+    return {name: regret_of(world, *policy, run) for name, policy in policies.items()}
 
 
 def summary(regrets: dict[str, list[float]]) -> dict[str, Any]:
     """Means with standard errors, ratios to slot_ts, and the share of the possible gain."""
     values = {name: np.array(listed) for name, listed in regrets.items()}
-    plain, told = values["slot_ts"], values["true regression"]
+    plain, informed = values["slot_ts"], values["true regression"]
     rows: dict[str, Any] = {}
     for name, regret in values.items():
         ratio = regret.mean() / plain.mean()
-        gain = (plain.mean() - regret.mean()) / (plain.mean() - told.mean())
+        gain = (plain.mean() - regret.mean()) / (plain.mean() - informed.mean())
         root = len(regret) ** 0.5
         rows[name] = {
             "mean": regret.mean(),
@@ -107,7 +107,9 @@ def summary(regrets: dict[str, list[float]]) -> dict[str, Any]:
             "ratio": ratio,
             "error of the ratio": (regret - ratio * plain).std(ddof=1) / root / plain.mean(),
             "gain": gain,
-            "error of the gain": (plain - regret - gain * (plain - told)).std(ddof=1) / root / (plain - told).mean(),
+            "error of the gain": (plain - regret - gain * (plain - informed)).std(ddof=1)
+            / root
+            / (plain - informed).mean(),
         }
     return rows
 

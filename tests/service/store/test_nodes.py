@@ -16,8 +16,8 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageBody, 
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service, running
-from slotwise.service.store.interface import Display, Event
-from slotwise.service.store.postgres import PostgresStore
+from slotwise.service.store.postgres.postgres_store import PostgresStore
+from slotwise.service.store.records import Display, Event
 from tests.postgres_server import PostgresServer
 from tests.tcp_proxy import Fault, TcpProxy
 from tests.waiting import HANG

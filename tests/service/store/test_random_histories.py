@@ -26,7 +26,7 @@ from slotwise.service.pages.page_model import DROP_MARGIN
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
-from slotwise.service.store.interface import CellCounts, Event, StoredPage
+from slotwise.service.store.records import CellCounts, Event, StoredPage
 from tests.service.reference_model import PlainDisplay, PlainModel, PlainPage
 from tests.service.running_service import ITEMS, POSITIONS, ManualClock
 

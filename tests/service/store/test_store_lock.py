@@ -12,8 +12,8 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.file_lock import NETWORK_FILE_SYSTEMS, file_system_of
-from slotwise.service.store.sqlite import SqliteStore, path_of
+from slotwise.service.store.sqlite.file_lock import NETWORK_FILE_SYSTEMS, file_system_of
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore, path_of
 from tests.service.running_service import ITEMS, POSITIONS, Client, process, run_scenario
 from tests.waiting import wait_until
 

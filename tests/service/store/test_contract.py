@@ -290,7 +290,7 @@ def test_an_older_store_is_migrated_step_by_step(tmp_path: Path, monkeypatch: py
 
     asyncio.run(first())
     steps = ["CREATE TABLE added (n INTEGER); INSERT INTO added VALUES (0);", "UPDATE added SET n = n + 1;"]
-    monkeypatch.setattr("slotwise.service.store.migrations.MIGRATIONS", [*MIGRATIONS, *steps])
+    monkeypatch.setattr("slotwise.service.store.sqlite.sqlite_schema.MIGRATIONS", [*MIGRATIONS, *steps])
     asyncio.run(second())
     asyncio.run(second())
 

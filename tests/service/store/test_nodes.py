@@ -205,7 +205,9 @@ def test_without_the_database_displays_come_from_memory_and_events_fail(
     proxied: tuple[str, str, TcpProxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     direct, address, proxy = proxied
-    monkeypatch.setattr("slotwise.service.store.postgres_transactions.PostgresTransactions.repeat_seconds", 0.3)
+    monkeypatch.setattr(
+        "slotwise.service.store.postgres.postgres_transactions.PostgresTransactions.repeat_seconds", 0.3
+    )
 
     async def scenario() -> None:
         async with nodes(direct, address) as (other, node):

@@ -362,7 +362,9 @@ def near(wanted: dict[Any, list[float]]) -> dict[Any, list[float]]:
 
 @pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.soak)])
 def test_any_history(examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.service.store.display_log.IDS_PER_EVENT", 1)  # few ids are enough to reach the limit
+    monkeypatch.setattr(
+        "slotwise.service.store.tables.display_log.IDS_PER_EVENT", 1
+    )  # few ids are enough to reach the limit
     health = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.large_base_example]
     run_state_machine_as_test(
         History,

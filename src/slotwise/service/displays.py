@@ -21,7 +21,7 @@ from slotwise.service.store.ledger import Ledger
 from slotwise.service.store.records import Display, DisplayChange, Event, RecordedEvents
 from slotwise.service.store_health import StoreHealth
 
-MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once
+MOST_RECENT = 5_000  # displays kept in memory besides those that wait, more than are in one group of the store
 OTHER_NODES_SECONDS = (0.15, 0.3, 0.6)  # after which an unknown display is looked up again: another node may commit it
 MOST_WAITING = 10_000  # displays that wait to be committed; if more wait, new displays are not learnt from
 
@@ -41,6 +41,7 @@ class Displays:
         self._store, self._pages, self._health = store, pages, health
         self._clock, self._metrics = clock, metrics
         self._ids = RandomIds()
+        # for requests with an id that is known: the store finds only what is committed, and takes longer
         self._recent: OrderedDict[str, Display] = OrderedDict()
 
     async def recommend(self, page: str, request: RecommendationRequest, fill_all: bool = False) -> IssuedDisplay:
@@ -69,7 +70,7 @@ class Displays:
         else:
             self._store.add(display)
         self._recent[display.id] = display
-        if len(self._recent) > MOST_RECENT:
+        for _ in range(min(len(self._recent) - MOST_RECENT - self._store.waiting, 2)):  # few at once take little time
             self._recent.popitem(last=False)
         return IssuedDisplay(model, display, is_new=True)
 

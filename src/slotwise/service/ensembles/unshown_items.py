@@ -19,8 +19,10 @@ from slotwise.service.pages.count_matrix import NO_ROW
 
 MOST_COMPARED = 2_000  # items without a row that take part in one display, if they are not exchangeable
 MOST_VALUABLE = 1_000  # of them, those that take part because of their value
-NO_EXTRA_ITEMS = ExtraItems(np.empty(0, np.int64), np.empty(0))
 Bools = NDArray[np.bool_]
+_NO_ITEMS: Ints = np.empty(0, np.int64)
+_NO_PRIORS, _NOT_USED = np.empty((2, 0)), np.empty(0, np.bool_)
+NO_EXTRA_ITEMS = ExtraItems(_NO_ITEMS, np.empty(0))
 
 
 class UnshownItems:
@@ -33,12 +35,17 @@ class UnshownItems:
         self._values = values
         n_drawn, n_items = rows.shape[1], priors.shape[1]
         self._rows = rows
-        without_row: Bools = np.asarray(priors.any(axis=0))
-        self._shares_prior: Bools = ~without_row
+        has_prior: Bools = np.asarray(priors.any(axis=0))
+        without_row = has_prior.copy()
         without_row[:n_drawn] &= rows[0] == NO_ROW  # a prior gives an item its rows for all segments at once
-        self.with_prior = np.flatnonzero(without_row)  # these compete with draws from the law and their own prior
-        self._priors = priors[:, self.with_prior]
+        with_prior = np.flatnonzero(without_row)
         self._any_shared = n_items > n_drawn or bool((rows == NO_ROW).any())
+        self.with_prior, self._priors = _NO_ITEMS, _NO_PRIORS  # most pages keep nothing, and there may be very many
+        self._shares_prior: Bools = _NOT_USED
+        if with_prior.size:  # these compete with draws from the law and their own prior
+            self.with_prior, self._priors = with_prior, priors[:, with_prior]
+        if self._any_shared:
+            self._shares_prior = ~has_prior
         self._masks: dict[int, Bools] = {}  # segment -> the exchangeable items
         self._listed: dict[int, tuple[Bools, Ints]] = {}  # segment -> the active items, and those that are exchangeable
 

@@ -11,7 +11,6 @@ kernels need are made for them and not kept, because there may be very many page
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -51,8 +50,8 @@ class CountMatrix:
     ) -> None:
         self._n_segments, self._all_rows, self.folded = n_segments, all_rows, folded
         self._lock = threading.Lock()
-        self._pending: deque[Display | CommittedChanges | Callable[[], None]] = deque()
-        self._skipped, self._changed = EqualDisplays(), CellAmounts()  # taken from the queue, but not yet added
+        # a list takes less memory than a deque, and there may be very many pages
+        self._pending: list[Display | CommittedChanges | Callable[[], None]] = []
         self.rows = np.full((n_segments, len(specs)), NO_ROW, np.int32)  # of each segment and item
         self.columns = _numbered(n_columns, [column + 1 for column in folded.columns])  # of each column of the page
         self.rows[:, list(folded.items)] = DROPPED
@@ -181,29 +180,33 @@ class CountMatrix:
 
     def _apply_pending(self) -> None:
         while self._pending:  # a change leaves the queue only when it is applied, as there may be too little memory
-            change = self._pending[0]
-            if isinstance(change, Display):
-                self._skipped.add(change)
-            elif isinstance(change, CommittedChanges):
-                self._changed.add_changes(change, self._n_segments)
+            first, taken = self._pending[0], 1
+            if isinstance(first, Display | CommittedChanges):
+                taken = self._add_amounts()
             else:
-                self._shift()
-                change()
-            self._pending.popleft()
-        self._shift()
+                first()
+            del self._pending[:taken]
 
-    def _shift(self) -> None:
-        """Add the skips first: a click takes back a skip of its display, and no count is ever below zero."""
-        self._add(self._skipped.cells(self._n_segments))
-        self._skipped = EqualDisplays()
-        self._add(self._changed)
-        self._changed = CellAmounts()
+    def _add_amounts(self) -> int:
+        """Add the changes of counts with which the queue begins, all or none of them. Returns how many they are.
 
-    def _add(self, cells: CellAmounts) -> None:
-        if cells.rows or cells.displays:
-            keys, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
-            clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
-            self._shift_cells(keys, columns, clicks, skips, cells.displays)
+        The skips come first: a click takes back a skip of its display, and no count is ever below zero.
+        """
+        skipped, changed, taken = EqualDisplays(), CellAmounts(), 0
+        for change in self._pending:
+            if isinstance(change, Display):
+                skipped.add(change)
+            elif isinstance(change, CommittedChanges):
+                changed.add_changes(change, self._n_segments)
+            else:
+                break
+            taken += 1
+        cells = skipped.cells(self._n_segments)
+        cells.extend(changed)
+        keys, columns = np.array(cells.rows, np.int64), np.array(cells.columns, np.int64)
+        clicks, skips = np.array(cells.clicks, np.float64), np.array(cells.skips, np.float64)
+        self._shift_cells(keys, columns, clicks, skips, cells.displays)
+        return taken
 
     def _shift_cells(self, keys: Ints, columns: Ints, clicks: Floats, skips: Floats, displays: float) -> None:
         """Add amounts to cells that are not left out. Rounding errors never make a count negative."""

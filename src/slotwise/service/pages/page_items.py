@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -73,15 +74,24 @@ class PageItems:
     def default_scores(self, order: Sequence[str]) -> Floats:
         """The default order as scores. Items that it does not name follow in the order in which they were added."""
         if self._default_scores is None:
-            self._default_scores = -np.arange(len(self.specs), dtype=np.float64)
-            for rank, name in enumerate(reversed(order)):
-                if name in self.numbers:
-                    self._default_scores[self.numbers[name]] = 1.0 + rank
+            scores = _scores_in_order(len(self.specs))
+            if order:
+                scores = scores.copy()
+                for rank, name in enumerate(reversed(order)):
+                    if name in self.numbers:
+                        scores[self.numbers[name]] = 1.0 + rank
+            self._default_scores = scores
         return self._default_scores
 
     def forget_default_order(self) -> None:
         """Call this when the page has got another default order."""
         self._default_scores = None
+
+
+@lru_cache
+def _scores_in_order(n_items: int) -> Floats:
+    """Decreasing scores. Pages with equally many items share them."""
+    return -np.arange(n_items, dtype=np.float64)
 
 
 def unknown(what: str, name: object, names: Iterable[str]) -> str:

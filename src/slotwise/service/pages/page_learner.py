@@ -1,6 +1,7 @@
 """What a page learns: its counts, the policy that draws from them, and the ensemble that displays are chosen from."""
 
 import math
+from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -91,7 +92,8 @@ class PageLearner:
         self._unshown = self._find_unshown()
         self._arrange = direct(arrange_draw)
         self._not_due_before = -math.inf  # the number of displays below which `urgency` need not be asked for again
-        self._uniforms: list[float] = []  # random numbers, drawn in blocks because a single one takes as long as ten
+        # random numbers, drawn in blocks because a single one takes as long as ten; an array takes less than a list
+        self._uniforms = array("d")
 
     def _where(self) -> RowsAndColumns:
         return RowsAndColumns(self.matrix.rows, self.matrix.columns, self.matrix.keys)
@@ -191,7 +193,7 @@ class PageLearner:
 
     def _random(self) -> float:
         if not self._uniforms:
-            self._uniforms = self._rng.random(_BLOCK).tolist()
+            self._uniforms.frombytes(self._rng.random(_BLOCK).tobytes())
         return self._uniforms.pop()
 
     def _find_unshown(self) -> UnshownItems:

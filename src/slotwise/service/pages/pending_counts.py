@@ -33,6 +33,14 @@ class CellAmounts:
         self.skips += [float(number)] * len(entries)
         self.displays += number
 
+    def extend(self, other: "CellAmounts") -> None:
+        """Append the amounts of another table."""
+        self.rows += other.rows
+        self.columns += other.columns
+        self.clicks += other.clicks
+        self.skips += other.skips
+        self.displays += other.displays
+
     def add_changes(self, batch: CommittedChanges, n_segments: int) -> None:
         for display, changes, counted in batch.changes:
             faded = weight(batch.epoch - display.epoch)

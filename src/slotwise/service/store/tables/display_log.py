@@ -182,6 +182,7 @@ class DisplayLog(SnapshotTable):
         return status
 
     def _cache(self, display: Display) -> None:
+        display.arrangement = None  # its texts take more memory than the rest of a display, and are not needed again
         self._cached[display.id] = display
         if len(self._cached) > MOST_CACHED:
             self._cached.popitem(last=False)

@@ -20,6 +20,7 @@ _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
+COPYING = "copying"  # the key in `meta` of the progress of a copy of a store that is not complete
 SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 

@@ -14,13 +14,13 @@ from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.change_history import ChangeHistory
 from slotwise.service.store.interface import StoredItem, StoredPage
+from slotwise.service.store.key_table import SAVE_META
 
 _decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
-SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
 @lru_cache(64)

@@ -49,6 +49,13 @@ def _age(seconds: float) -> str:
     return "just now"
 
 
+def seconds_ago(seconds: float) -> Markup:
+    """A short time, such as `0.4 seconds ago`, or a long one in minutes and hours."""
+    if seconds >= 60.0:
+        return Markup("{}").format(_age(seconds))
+    return Markup('<data value="{}" data-number="seconds">{:.1f} seconds ago</data>').format(f"{seconds:.1f}", seconds)
+
+
 def short_time(seconds: float) -> str:
     """A time on the axis of a chart."""
     return f"{datetime.fromtimestamp(seconds, UTC):%m-%d %H:%M}"
@@ -56,6 +63,7 @@ def short_time(seconds: float) -> str:
 
 FILTERS = {
     "short_time": short_time,
+    "seconds_ago": seconds_ago,
     "integer": integer,
     "percent": percent,
     "gain": signed_percent,

@@ -6,6 +6,7 @@ from slotwise.service.pages.limits import Name
 from slotwise.service.web.dashboard.live import overview_events
 from slotwise.service.web.dashboard.rate_chart import spark_path
 from slotwise.service.web.dashboard.visitor import visitor_of
+from slotwise.service.web.event_stream import EVENT_STREAM
 from slotwise.service.web.html import html_response
 
 _AFTER = Parameter("after", "query", Name, "only pages after this name")
@@ -31,7 +32,7 @@ ROUTES: list[Route[None]] = [
     ),
     Route(
         "GET", "/dashboard/events", "dashboard_events", "Says when the overview has changed.", overview_events,
-        {200: ("events", "text/event-stream")}, tag="dashboard", needs="read", checks_pages=True, accepts_session=True,
+        {200: ("events", EVENT_STREAM)}, tag="dashboard", needs="read", checks_pages=True, accepts_session=True,
         web=True,
     ),
 ]  # fmt: skip

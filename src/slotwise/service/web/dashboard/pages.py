@@ -17,6 +17,7 @@ from slotwise.service.web.dashboard.change_lines import added_at
 from slotwise.service.web.dashboard.live import SHARE, page_events
 from slotwise.service.web.dashboard.page_report import PageData, PageReport, page_report, script_data
 from slotwise.service.web.dashboard.visitor import visitor_of
+from slotwise.service.web.event_stream import EVENT_STREAM
 from slotwise.service.web.html import HTML, SECURITY_HEADERS, render
 
 WAIT_SECONDS = 0.4  # for insights; a page is shown without them rather than late
@@ -95,7 +96,7 @@ ROUTES: list[Route[None]] = [
     ),
     Route(
         "GET", f"{_PATH}/events", "dashboard_page_events", "Says when a page has changed.", page_events,
-        {200: ("events", "text/event-stream")}, NOT_FOUND, tag="dashboard",
+        {200: ("events", EVENT_STREAM)}, NOT_FOUND, tag="dashboard",
         needs="read", accepts_session=True, web=True,
     ),
     Route(

@@ -12,9 +12,9 @@ from slotwise.service.history import STORE, Author
 from slotwise.service.pages.page_definition import NO_PAGE
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.checksums import QUERIES
-from slotwise.service.store.definitions import SAVE_META
 from slotwise.service.store.display_log import DisplayLog
 from slotwise.service.store.interface import Purge
+from slotwise.service.store.key_table import SAVE_META
 
 SCANNED = 4_000  # displays of all pages that one step reads
 DELETED = 250  # displays of the page, or rows of another table, that one step deletes

@@ -12,7 +12,8 @@ import msgspec
 from slotwise.checks import Floats
 from slotwise.service.store.bulk_insert import insert
 from slotwise.service.store.checksums import QUERIES
-from slotwise.service.store.definitions import SAVE_META, Definitions
+from slotwise.service.store.definitions import Definitions
+from slotwise.service.store.key_table import SAVE_META
 from slotwise.service.store.sql_connection import SqlConnection
 
 REMOVED = 1_000  # rows that one step deletes

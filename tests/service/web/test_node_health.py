@@ -12,6 +12,7 @@ from slotwise.service.http.app import make_app
 from slotwise.service.service import running
 from tests.postgres_server import PostgresServer
 from tests.service.running_service import Client, run_scenario
+from tests.waiting import HANG
 
 NODE = re.compile(r'data-key="node-(\d+)".*?</tr>', re.DOTALL)
 
@@ -37,6 +38,7 @@ def test_the_overview_lists_the_nodes_and_says_which_one_is_behind(postgres: Pos
                 rows = {int(row[1]): row[0] for row in NODE.finditer(page)}
                 assert ["stopped" in rows[node] for node in (1, 2)] == [False, True]
                 assert "10 minutes ago" in rows[2]
+                await asyncio.wait_for(first.compiled.wait(), HANG)
                 ready = (await http.get("/readyz")).json()
                 assert [node["name"] for node in ready["nodes"]] == [node["name"] for node in health["nodes"]]
 

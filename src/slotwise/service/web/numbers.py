@@ -17,9 +17,11 @@ def percent(value: float, digits: int = 1) -> Markup:
     )
 
 
-def signed_percent(value: float) -> Markup:
+def signed_percent(value: float, digits: int = 1) -> Markup:
     """A gain as percent, with its sign."""
-    return Markup('<data value="{}" data-number="gain">{:+.1f} %</data>').format(f"{value:.6g}", 100.0 * value)
+    return Markup('<data value="{}" data-number="gain-{}">{:+.{}f} %</data>').format(
+        f"{value:.6g}", digits, 100.0 * value, digits
+    )
 
 
 def decimal(value: float) -> Markup:
@@ -66,7 +68,6 @@ FILTERS = {
     "seconds_ago": seconds_ago,
     "integer": integer,
     "percent": percent,
-    "gain": signed_percent,
     "decimal": decimal,
     "moment": moment,
     "ago": ago,

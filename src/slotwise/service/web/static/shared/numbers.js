@@ -7,7 +7,8 @@ const percent = [0, 1, 2].map((digits) =>
 const formats = {
   integer: number({ maximumFractionDigits: 0 }),
   decimal: number({ maximumSignificantDigits: 4 }),
-  gain: number({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }),
+  "gain-0": number({ style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" }),
+  "gain-1": number({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }),
   seconds: { format: (value) => secondsAgo.format(-value, "second") },
   "percent-0": percent[0],
   "percent-1": percent[1],

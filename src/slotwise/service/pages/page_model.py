@@ -18,7 +18,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_items import PageItems
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
+from slotwise.service.pages.units import N_BUCKETS, HashedUnit, UnitHash, allocate
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.interface import (
     CellCounts,
@@ -59,6 +59,7 @@ class PageModel:
         self.revision = counts.revision
         self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._define(page)
+        self._hash_unit = UnitHash(page.unit_secret)
         self._learner = PageLearner(page.body, self.specs, self._constraints.rules, counts, rng, folded)
         kept = ArrangementCache() if arrangements is None else arrangements
         self._chooser = DisplayChooser(page.body.spec, self._items, self._learner, rng, kept)
@@ -113,7 +114,7 @@ class PageModel:
         known = self._constraints
         layout, segment = known.layout(request.layout), known.segment(request.segment)
         constraints = known.of(layout, request, now)
-        unit = None if request.unit is None else request.unit.encode()
+        unit = None if request.unit is None else self._hash_unit(request.unit.encode())
         variant = self._variant(unit)
         arrangement = self._chooser.choose(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
@@ -135,7 +136,7 @@ class PageModel:
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
             allocation=self.page.allocation,
-            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
+            bucket=nonce % N_BUCKETS if unit is None else unit.bucket,  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -177,7 +178,7 @@ class PageModel:
         layout = self._constraints.layout(None)
         return self._chooser.likely_displays(layout, self._constraints.of(layout, _ANY_DISPLAY, now))
 
-    def _variant(self, unit: bytes | None) -> str:
+    def _variant(self, unit: HashedUnit | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec
         if spec.mode != "learn":
@@ -186,7 +187,7 @@ class PageModel:
             return "learnt"
         if unit is None:
             return allocate(spec, self._rng.random(), self._rng.random())
-        return variant_of(unit, self.page.unit_secret, spec)
+        return allocate(spec, unit.first, unit.second)
 
     # counts
 

@@ -11,6 +11,7 @@ import msgspec
 from slotwise.service.history import STORE, Author
 from slotwise.service.pages.page_definition import NO_PAGE
 from slotwise.service.registers import NOTHING, changes
+from slotwise.service.store.bulk_insert import among
 from slotwise.service.store.checksums import QUERIES
 from slotwise.service.store.definitions import SAVE_META
 from slotwise.service.store.display_log import DisplayLog
@@ -93,8 +94,7 @@ class PagePurge(DisplayLog):
         rows = self._run(f"SELECT {columns} FROM {table} WHERE page = ? LIMIT ?", (page, most)).fetchall()
         if not rows:
             return False
-        marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
-        where = f"page = ? AND ({columns}) IN (VALUES {marks})"
+        where = f"page = ? AND {among(columns, rows)}"
         arguments = (page, *(value for row in rows for value in row))
         if table in QUERIES:
             self._checksums.remove(table, where, arguments)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.interface import DailyRate
+from slotwise.service.store.records import DailyRate
 from tests.service.running_service import Client, open_client, run_scenario
 
 UNIT = "visitor-4711@example.org"

@@ -15,7 +15,7 @@ from slotwise.service.errors import TooFewItems
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import CellCounts, Display, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, Display, PageCounts, StoredPage
 
 NAMES, POSITIONS = "abcdef", ["one", "two", "three"]
 VALUES = {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0, "e": 1.0, "f": 0.5}

@@ -15,7 +15,7 @@ from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_features import FeatureScaling, FeatureTable, feature_problems
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, PageCounts, StoredPage
 from tests.service.pages.test_page_learner import choose, refresh
 
 DECLARED: Any = {"kind": ["good", "bad", "other"], "price": "number"}

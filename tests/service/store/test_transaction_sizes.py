@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store import snapshot_table
-from slotwise.service.store.interface import Operation, ResultT
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.ledger import Operation, ResultT
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore
+from slotwise.service.store.tables import snapshot_table
 from tests.service.store.test_contract import NOW, cells, click, defined, display, statuses
 
 CELLS, BUCKETS = 4_000, 700

@@ -24,7 +24,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch,
 from slotwise.service.pages.page_features import Declared
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.page_pins import check_pin, overlap, page_pin, pinned_item
-from slotwise.service.store.interface import StoredPage
+from slotwise.service.store.records import StoredPage
 
 
 class PageView(Struct):

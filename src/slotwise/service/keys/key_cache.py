@@ -9,7 +9,8 @@ from slotwise.service.clock import Clock
 from slotwise.service.errors import StoreDown
 from slotwise.service.keys.api_keys import SCOPES, ApiKey, Scope, digest_of
 from slotwise.service.keys.rate_limits import AddressLimits, RateLimit
-from slotwise.service.store.interface import KeyLedger, Store, TrafficRows
+from slotwise.service.store.interface import Store, TrafficRows
+from slotwise.service.store.ledger import KeyLedger
 
 POLL_SECONDS = 0.5
 HOUR = 3600.0

@@ -21,7 +21,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec,
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.page_policy import policy_name, serving_policy
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import PageCounts, StoredPage
+from slotwise.service.store.records import PageCounts, StoredPage
 from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import TemplateCounts
 

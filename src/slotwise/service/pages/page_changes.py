@@ -17,7 +17,9 @@ from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_features import feature_problems
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
-from slotwise.service.store.interface import Ledger, Store, StoredItem, StoredPage, commit_and_apply
+from slotwise.service.store.interface import Store, commit_and_apply
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import StoredItem, StoredPage
 
 STAGED_AT_ONCE = 1_000  # imported counts that one transaction writes
 

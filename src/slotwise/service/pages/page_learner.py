@@ -53,7 +53,7 @@ from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.page_features import FeatureScaling
 from slotwise.service.pages.page_items import PageItems
 from slotwise.service.pages.page_policy import serving_policy
-from slotwise.service.store.interface import CountRows, Display, DisplayChange, PageCounts
+from slotwise.service.store.records import CountRows, Display, DisplayChange, PageCounts
 from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 
 MOST_PENDING = 1_000  # changes that wait to be applied to the counts; usually housekeeping applies them earlier

@@ -20,14 +20,7 @@ from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
 from slotwise.service.registers import Counting, Registers
-from slotwise.service.store.interface import (
-    CellCounts,
-    CountRows,
-    Display,
-    DisplayChange,
-    PageCounts,
-    StoredPage,
-)
+from slotwise.service.store.records import CellCounts, CountRows, Display, DisplayChange, PageCounts, StoredPage
 from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import PageBlock, page_block
 

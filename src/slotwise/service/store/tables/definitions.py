@@ -11,9 +11,9 @@ import msgspec
 from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
-from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.change_history import ChangeHistory
-from slotwise.service.store.interface import StoredItem, StoredPage
+from slotwise.service.store.records import StoredItem, StoredPage
+from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.change_history import ChangeHistory
 
 _decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)

@@ -11,10 +11,10 @@ import msgspec
 from slotwise.service.history import STORE, Author
 from slotwise.service.pages.page_definition import NO_PAGE
 from slotwise.service.registers import NOTHING, changes
-from slotwise.service.store.checksums import QUERIES
-from slotwise.service.store.definitions import SAVE_META
-from slotwise.service.store.display_log import DisplayLog
-from slotwise.service.store.interface import Purge
+from slotwise.service.store.records import Purge
+from slotwise.service.store.tables.checksums import QUERIES
+from slotwise.service.store.tables.definitions import SAVE_META
+from slotwise.service.store.tables.display_log import DisplayLog
 
 SCANNED = 4_000  # displays of all pages that one step reads
 DELETED = 250  # displays of the page, or rows of another table, that one step deletes

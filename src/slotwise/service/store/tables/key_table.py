@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from slotwise.service.keys.api_keys import ApiKey
-from slotwise.service.store.checksums import Checksums
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.tables.checksums import Checksums
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 _COLUMNS = ("id", "digest", "name", "scopes", "pages", "origins", "rate", "created", "expires", "revoked", "last_used")
 _LISTS = ("scopes", "pages", "origins")

@@ -8,10 +8,7 @@ from slotwise.service.pages.fading import weight, weights
 from slotwise.service.pages.folded import Folded
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import NOTHING, changes
-from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.checksums import QUERIES
-from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.interface import (
+from slotwise.service.store.records import (
     CellCounts,
     CountRows,
     DailyRate,
@@ -20,8 +17,11 @@ from slotwise.service.store.interface import (
     PageCounts,
     StoredPage,
 )
-from slotwise.service.store.page_purge import PagePurge
-from slotwise.service.store.rate_deltas import HOUR, VALUES
+from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.checksums import QUERIES
+from slotwise.service.store.tables.count_deltas import Deltas
+from slotwise.service.store.tables.page_purge import PagePurge
+from slotwise.service.store.tables.rate_deltas import HOUR, VALUES
 
 HOURS_PER_DAY = 24
 KEEP_RATES = 90 * HOURS_PER_DAY  # hours

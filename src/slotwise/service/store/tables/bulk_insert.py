@@ -7,7 +7,7 @@ One statement for many rows waits only once, and runs in parallel with the loop.
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 _CHUNK_SIZES = tuple(2**k for k in reversed(range(11)))  # few statements to run, and few to compile, for any number
 

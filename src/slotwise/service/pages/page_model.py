@@ -47,13 +47,13 @@ class PageModel:
         folded: Folded = NOTHING_FOLDED,
     ) -> None:
         self._rng = rng
-        self._items = PageItems(items)
+        self._items = PageItems(items, page.body.spec.features)
         self.names, self.specs, self.items = self._items.names, self._items.specs, self._items.numbers
         self.revision = counts.revision
         self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._define(page)
         self._hash_unit = UnitHash(page.unit_secret)
-        self._learner = PageLearner(page.body, self.specs, self._constraints.rules, counts, rng, folded)
+        self._learner = PageLearner(page.body, self._items, self._constraints.rules, counts, rng, folded)
         kept = ArrangementCache() if arrangements is None else arrangements
         self._chooser = DisplayChooser(page.body.spec, self._items, self._learner, rng, kept)
         self._on_change = on_change
@@ -70,8 +70,8 @@ class PageModel:
     def redefine(self, page: StoredPage) -> bool:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
 
-        That is the case if the new definition has another policy or template, or other columns or segments of the count
-        matrix, or uses what is folded.
+        That is the case if the new definition has another policy, other features or another template, or other columns
+        or segments of the count matrix, or uses what is folded.
         """
         before, after = self.page.body, page.body
         if before.spec.template != after.spec.template:
@@ -79,6 +79,8 @@ class PageModel:
         if (before.columns, before.segments) != (after.columns, after.segments):
             return False
         if (before.spec.policy, before.spec.params) != (after.spec.policy, after.spec.params):
+            return False
+        if before.spec.features != after.spec.features:
             return False
         if self.folded.still_unused(after, self.specs) != self.folded:
             return False
@@ -251,7 +253,7 @@ class PageModel:
     @property
     def n_bytes(self) -> int:
         """About how much memory the page takes, with its ensemble."""
-        return _BYTES_OF_PAGE + _BYTES_OF_ITEM * len(self.specs) + self._learner.n_bytes
+        return _BYTES_OF_PAGE + _BYTES_OF_ITEM * len(self.specs) + self._items.features.n_bytes + self._learner.n_bytes
 
     # the template
 

@@ -16,7 +16,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service, running
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 from tests.postgres_server import running_server
 
 BATCH, BATCHES, SENDERS, TURNS = 100, 60, 8, 5

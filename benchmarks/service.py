@@ -24,8 +24,8 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import running
 from slotwise.service.settings import Settings
-from slotwise.service.store.interface import Event, RecordedEvents
-from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.records import Event, RecordedEvents
+from slotwise.service.store.sqlite.sqlite_ledger import SqliteLedger
 
 CONNECTIONS = 8
 REQUESTS = 4_000  # in a turn

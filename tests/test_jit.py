@@ -174,6 +174,14 @@ def helper_two_imports_away(folder: Path) -> list[Output]:
     return [*outputs, workspace.run(CALL)]
 
 
+def two_copies(folder: Path) -> list[Output]:
+    """The same source in two folders, as in two checkouts or two environments, with one cache."""
+    folder.mkdir()
+    copies = [Workspace(folder / name, near=NEAR, middle=MIDDLE, far=FAR, outside=POLICY) for name in ("one", "two")]
+    copies[1].cache = copies[0].cache
+    return [copy.run(program) for copy in copies for program in (CALL, SIMULATE)]
+
+
 def outside_policy(folder: Path) -> list[Output]:
     workspace = Workspace(folder, outside=POLICY)
     outputs = [workspace.run(SIMULATE_BOTH), workspace.run(SIMULATE_BOTH)]
@@ -370,6 +378,14 @@ def test_the_second_process_finds_what_the_first_compiled(results: Results) -> N
 def test_editing_a_helper_two_imports_away_gives_the_new_answer(results: Results) -> None:
     *_, edited = results(helper_two_imports_away)
     assert (edited["answer"], edited["hits"], edited["misses"]) == (5001.0, 0, 1)
+
+
+def test_copies_of_the_same_source_share_what_is_compiled(results: Results) -> None:
+    first_call, first_run, second_call, second_run = results(two_copies)
+    assert (first_call["answer"], first_call["hits"], first_call["misses"]) == (21.0, 0, 1)
+    assert (second_call["answer"], second_call["hits"], second_call["misses"]) == (21.0, 1, 0)
+    assert (first_run["module"]["hits"], first_run["module"]["misses"]) == (0, 1)
+    assert second_run["module"] == {"regret": first_run["module"]["regret"], "hits": 1, "misses": 0}
 
 
 @pytest.mark.parametrize("given", ["module", "path"])

@@ -45,8 +45,15 @@ class _CacheFiles(CompileResultCacheImpl):
 
 
 class _CacheLocator(UserProvidedCacheLocator):
-    """Names the subfolder for the source of a function. numba's own locator also writes a file to try the folder."""
+    """Names the subfolder by the module. So copies of the same source in several places share their compiled kernels.
+
+    numba's own locator names it by the path of the source, keeps the time of its last edit, and writes a file to try
+    the folder. Neither path nor time matters here, because the name of `folder` is a digest of all sources.
+    """
 
     def __init__(self, folder: Path, function: Callable[..., Any], source: str) -> None:
         self._py_file, self._lineno = source, function.__code__.co_firstlineno
-        self._cache_path = str(folder / self.get_suitable_cache_subpath(source))
+        self._cache_path = str(folder / function.__module__)
+
+    def get_source_stamp(self) -> int:
+        return 0  # numba ignores what is cached if the stamp differs

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from slotwise.service.registers import EventKind
-from slotwise.service.store import display_log
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
+from slotwise.service.store.tables import display_log
 
 STEPS = 8  # epochs in a half-life
 HOUR, DAY = 3600, 86400

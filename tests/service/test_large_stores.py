@@ -14,8 +14,9 @@ import pytest
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.registers import Counting, EventKind, Registers
-from slotwise.service.store.interface import Display, DisplayEntry, Event, Ledger
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import Display, DisplayEntry, Event
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore
 from tests.service.running_service import Process, process
 from tests.waiting import wait_until
 

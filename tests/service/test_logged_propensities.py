@@ -9,7 +9,7 @@ import pytest
 import slotwise as sw
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 
 MODEL = sw.PBM(theta=[0.5, 0.4, 0.3, 0.2, 0.1], kappa=[1.0, 0.6, 0.3])

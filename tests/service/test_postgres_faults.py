@@ -18,8 +18,8 @@ import psycopg
 import pytest
 
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.interface import Ledger
-from slotwise.service.store.postgres import read_postgres
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.postgres.postgres_store import read_postgres
 from tests.postgres_server import PostgresServer, running_server
 from tests.service.running_service import ITEMS, POSITIONS, Process
 from tests.tcp_proxy import Fault, TcpProxy

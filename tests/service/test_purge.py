@@ -15,9 +15,10 @@ from slotwise.service.errors import NotFound
 from slotwise.service.history import DEV
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_model import DROP_MARGIN
-from slotwise.service.store import page_purge
-from slotwise.service.store.interface import Ledger, Purge
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import Purge
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore
+from slotwise.service.store.tables import page_purge
 from tests.service.running_service import START, Client, ManualClock, Process, open_client, run_scenario
 from tests.waiting import until
 

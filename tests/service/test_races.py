@@ -17,7 +17,7 @@ from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
-from slotwise.service.store.interface import Event, StoredPage
+from slotwise.service.store.records import Event, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, Client, open_client, run_scenario
 
 PLENTY = 1 << 30  # pages of the database

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 from tests.service.running_service import Client, run_scenario
 
 CLICK = {"type": "click", "position": "hero"}

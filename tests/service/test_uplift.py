@@ -14,7 +14,7 @@ from slotwise.logs.count_variants import count_variants
 from slotwise.service.insights.uplift_insight import page_uplift
 from slotwise.service.log_export import LogFilter, export_log
 from slotwise.service.pages.page_definition import PageSpec
-from slotwise.service.store.interface import DailyRate
+from slotwise.service.store.records import DailyRate
 from tests.service.running_service import Client, ManualClock, run_scenario
 
 DAY = 86400.0

@@ -19,7 +19,7 @@ import pytest
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 from tests.service.running_service import POSITIONS, START, Client, ManualClock, open_client
 
 HOUR = 3600.0

@@ -117,7 +117,7 @@ def _wait_for_interrupt(url: str) -> None:
 
 @contextmanager
 def _open_store(url: str | None) -> Iterator[Path]:
-    from slotwise.service.store.sqlite import path_of
+    from slotwise.service.store.sqlite.sqlite_store import path_of
 
     if url is not None:
         yield path_of(url)

@@ -18,7 +18,7 @@ from slotwise.service.history import STORE, Author
 from slotwise.service.keys.api_keys import NewKey
 from slotwise.service.keys.key_changes import KeySpec, create_key, revoke_key, rotate_key
 from slotwise.service.store.direct_keys import change_any_keys, create_any_store
-from slotwise.service.store.interface import KeyLedger
+from slotwise.service.store.ledger import KeyLedger
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec,
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service, running
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 
 POSITIONS = ["first", "second"]
 ITEMS = {"a": ItemSpec(), "b": ItemSpec(prior=ItemPrior(1.0, 2.0)), "c": ItemSpec()}

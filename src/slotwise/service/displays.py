@@ -16,7 +16,9 @@ from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import NOTHING, EventStatus, changes
-from slotwise.service.store.interface import Display, DisplayChange, Event, Ledger, RecordedEvents, Store, TrafficRows
+from slotwise.service.store.interface import Store, TrafficRows
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import Display, DisplayChange, Event, RecordedEvents
 from slotwise.service.store_health import StoreHealth
 
 MOST_RECENT = 20_000  # displays kept in memory, so that a request with a known id is answered at once

@@ -13,7 +13,7 @@ from slotwise.checks import BadInput, one_of
 from slotwise.extras import require
 from slotwise.files import beside
 from slotwise.service.log_lines import LogLine, log_line, parquet_schema
-from slotwise.service.store.interface import Ledger
+from slotwise.service.store.ledger import Ledger
 from slotwise.service.store.open_store import read_committed
 
 CHUNK = 1_000  # displays read at a time, so that memory does not grow with the log

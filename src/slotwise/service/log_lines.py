@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slotwise.service.store.interface import LogRow
+from slotwise.service.store.records import LogRow
 
 
 class LogLine(Struct):

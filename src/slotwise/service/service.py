@@ -37,17 +37,10 @@ from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import EventStatus
 from slotwise.service.store.changes_elsewhere import ChangedSecrets, ChangesElsewhere
-from slotwise.service.store.interface import (
-    Display,
-    Event,
-    Operation,
-    RecordedEvents,
-    ResultT,
-    StoreCallbacks,
-    StoredItem,
-    StoredPage,
-)
+from slotwise.service.store.interface import StoreCallbacks
+from slotwise.service.store.ledger import Operation, ResultT
 from slotwise.service.store.open_store import open_store
+from slotwise.service.store.records import Display, Event, RecordedEvents, StoredItem, StoredPage
 from slotwise.service.store_health import StoreHealth
 from slotwise.service.tokens import TokenClaims, Tokens
 

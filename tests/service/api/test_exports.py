@@ -23,7 +23,7 @@ from slotwise.service.api.state_cells import StateCell
 from slotwise.service.errors import DoesNotFit, NotFound
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.sqlite.sqlite_ledger import SqliteLedger
 from tests.service.running_service import ITEMS, POSITIONS, Client, ManualClock, open_client, run_scenario
 
 

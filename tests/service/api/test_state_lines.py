@@ -20,8 +20,8 @@ from slotwise.service.http.bodies import body_file
 from slotwise.service.http.bodies.body_file import BODIES
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages import page_changes
-from slotwise.service.store import snapshot_table
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore
+from slotwise.service.store.tables import snapshot_table
 from tests.service.running_service import ITEMS, POSITIONS, Client, Process, process, run_scenario
 from tests.waiting import HANG, until
 

@@ -10,7 +10,7 @@ from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import Arrangement, CellCounts, Display, PageCounts, StoredPage
+from slotwise.service.store.records import Arrangement, CellCounts, Display, PageCounts, StoredPage
 
 NAMES = "abcdef"
 MANY = 1_000  # displays; each of the 64 draws is picked

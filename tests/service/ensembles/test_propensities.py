@@ -15,7 +15,7 @@ from slotwise.service.ensembles.propensities import MOST_LIMITED, limited_shares
 from slotwise.service.pages import display_chooser
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, PageCounts
+from slotwise.service.store.records import CellCounts, PageCounts
 from tests.service.pages.test_item_values import POSITIONS, choose, items_of, make_model, most_of_one, page, refresh
 
 PLAIN = [ItemSpec() for _ in range(6)]

@@ -18,7 +18,7 @@ from slotwise.service.ensembles.largest_draws import largest_draws
 from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, PageCounts, StoredPage
 from tests.service.pages.test_page_learner import FALSE_ALARM, choose, homogeneity, refresh
 
 SHOWN = [(40, 60), (35, 65), (25, 75)]  # clicks and skips of the first three items at each position

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.sqlite import read_store
+from slotwise.service.store.sqlite.sqlite_store import read_store
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import HANG, wait_until
 

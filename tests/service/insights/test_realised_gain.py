@@ -12,7 +12,7 @@ from slotwise.service.insights.insights import _sample
 from slotwise.service.insights.realised_gain import realised_gain
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, PageCounts, StoredPage
 
 THETA, KAPPA = np.array([0.4, 0.3, 0.2, 0.1]), np.array([1.0, 0.5])
 

@@ -13,7 +13,7 @@ import pytest
 from slotwise.checks import BadInput
 from slotwise.service.keys.api_keys import make_key
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.migrations import MIGRATIONS
+from slotwise.service.store.sqlite.sqlite_schema import MIGRATIONS
 from tests.service.running_service import START, Client, ManualClock, open_client
 
 FLIPS = 100  # copies of the store, each with one flipped bit

@@ -16,7 +16,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 from tests.waiting import HANG
 

@@ -11,7 +11,7 @@ from slotwise.service.pages.count_matrix import PRIOR, CountMatrix
 from slotwise.service.pages.fading import weight
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.registers import Counting, EntryChange, Registers
-from slotwise.service.store.interface import CellCounts, Display, DisplayChange, DisplayEntry, PageCounts
+from slotwise.service.store.records import CellCounts, Display, DisplayChange, DisplayEntry, PageCounts
 from tests.waiting import HANG
 
 SEGMENTS, COLUMNS = 2, 4  # one of the columns is for the priors

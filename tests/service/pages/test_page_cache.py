@@ -12,7 +12,7 @@ from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 from tests.service.running_service import ITEMS, POSITIONS, START, Client, run_scenario
 from tests.waiting import HANG
 

@@ -22,7 +22,7 @@ from slotwise.policies._policy_module import can_serve, find, learns, make_param
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, PageCounts, StoredPage
 
 CLICKS, SKIPS = np.array([[12, 5], [9, 6], [6, 5]]), np.array([[28, 25], [31, 34], [34, 35]])
 FALSE_ALARM = 1e-4

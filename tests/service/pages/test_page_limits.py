@@ -15,7 +15,7 @@ from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS,
 from slotwise.service.pages.page_checks import check_limits, check_page, most_items
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import PageCounts, StoredPage
+from slotwise.service.store.records import PageCounts, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, Client, run_scenario
 
 LIMIT = 30  # counts: the page of these tests has 5 items x 1 segment x 4 columns

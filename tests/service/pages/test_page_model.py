@@ -10,7 +10,7 @@ from slotwise.service.errors import DoesNotFit, TooFewItems
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageBody, PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import Display, PageCounts, StoredPage
+from slotwise.service.store.records import Display, PageCounts, StoredPage
 from tests.service.running_service import ITEMS, POSITIONS, START
 
 PAUSED = "sock"

@@ -10,7 +10,7 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec, 
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.page_pins import PinsInEffect, check_pin, overlap, page_pin
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import PageCounts, StoredPage
+from slotwise.service.store.records import PageCounts, StoredPage
 
 
 def in_effect(pins: dict[str, Any], now: float) -> dict[str, str]:

@@ -18,17 +18,12 @@ from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.preconditions import Precondition
 from slotwise.service.registers import Counting, EventKind, Registers
-from slotwise.service.store.interface import (
-    Display,
-    DisplayEntry,
-    Event,
-    Ledger,
-    Store,
-    StoreCallbacks,
-)
-from slotwise.service.store.migrations import MIGRATIONS
-from slotwise.service.store.postgres import PostgresStore
-from slotwise.service.store.sqlite import SqliteStore, path_of
+from slotwise.service.store.interface import Store, StoreCallbacks
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.postgres.postgres_store import PostgresStore
+from slotwise.service.store.records import Display, DisplayEntry, Event
+from slotwise.service.store.sqlite.sqlite_schema import MIGRATIONS
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore, path_of
 
 STORES: dict[str, Callable[[str], Store]] = {
     "sqlite": lambda address: SqliteStore(path_of(address)),
@@ -295,7 +290,7 @@ def test_an_older_store_is_migrated_step_by_step(tmp_path: Path, monkeypatch: py
 
     asyncio.run(first())
     steps = ["CREATE TABLE added (n INTEGER); INSERT INTO added VALUES (0);", "UPDATE added SET n = n + 1;"]
-    monkeypatch.setattr("slotwise.service.store.migrations.MIGRATIONS", [*MIGRATIONS, *steps])
+    monkeypatch.setattr("slotwise.service.store.sqlite.sqlite_schema.MIGRATIONS", [*MIGRATIONS, *steps])
     asyncio.run(second())
     asyncio.run(second())
 

@@ -16,10 +16,10 @@ from slotwise.service.keys.key_changes import KeySpec, create_key
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.store import direct_keys
 from slotwise.service.store.direct_keys import change_keys, create_store
-from slotwise.service.store.file_lock import FileLock
-from slotwise.service.store.interface import KeyLedger
-from slotwise.service.store.migrations import MIGRATIONS
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.ledger import KeyLedger
+from slotwise.service.store.sqlite.file_lock import FileLock
+from slotwise.service.store.sqlite.sqlite_schema import MIGRATIONS
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore
 from tests.command_line import COMMAND
 from tests.waiting import HANG
 

@@ -15,9 +15,9 @@ from slotwise.service.maintenance.backup import restore
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.page_definition import NO_PAGE, PageSpec
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import DailyRate, Event, HourlyRate
-from slotwise.service.store.migrations import APPLICATION, MIGRATIONS, migrate
-from slotwise.service.store.sqlite import SqliteStore
+from slotwise.service.store.records import DailyRate, Event, HourlyRate
+from slotwise.service.store.sqlite.sqlite_schema import APPLICATION, MIGRATIONS, migrate
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore
 from tests.service.running_service import START, Client, run_scenario
 
 WRITTEN_BY = Path(__file__).parent / "written_by"

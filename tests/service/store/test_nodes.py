@@ -16,8 +16,8 @@ from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageBody, 
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service, running
-from slotwise.service.store.interface import Display, Event
-from slotwise.service.store.postgres import PostgresStore
+from slotwise.service.store.postgres.postgres_store import PostgresStore
+from slotwise.service.store.records import Display, Event
 from tests.postgres_server import PostgresServer
 from tests.tcp_proxy import Fault, TcpProxy
 from tests.waiting import HANG
@@ -205,7 +205,9 @@ def test_without_the_database_displays_come_from_memory_and_events_fail(
     proxied: tuple[str, str, TcpProxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     direct, address, proxy = proxied
-    monkeypatch.setattr("slotwise.service.store.postgres_transactions.PostgresTransactions.repeat_seconds", 0.3)
+    monkeypatch.setattr(
+        "slotwise.service.store.postgres.postgres_transactions.PostgresTransactions.repeat_seconds", 0.3
+    )
 
     async def scenario() -> None:
         async with nodes(direct, address) as (other, node):

@@ -12,10 +12,11 @@ import pytest
 from slotwise.service.history import DEV
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.registers import Counting, EventKind, Registers
-from slotwise.service.store.interface import Display, DisplayEntry, Event, TrafficRows
-from slotwise.service.store.postgres import PostgresStore
-from slotwise.service.store.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres_transactions import READ_JOURNAL
+from slotwise.service.store.interface import TrafficRows
+from slotwise.service.store.postgres.postgres_connection import PostgresConnection
+from slotwise.service.store.postgres.postgres_store import PostgresStore
+from slotwise.service.store.postgres.postgres_transactions import READ_JOURNAL
+from slotwise.service.store.records import Display, DisplayEntry, Event
 from tests.postgres_server import PostgresServer
 
 LARGE = ("displays", "events", "event_ids", "node_counts", "node_rates", "node_daily_rates", "base", "items", "journal")

@@ -26,7 +26,7 @@ from slotwise.service.pages.page_model import DROP_MARGIN
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
 from slotwise.service.service import Service
-from slotwise.service.store.interface import CellCounts, Event, StoredPage
+from slotwise.service.store.records import CellCounts, Event, StoredPage
 from tests.service.reference_model import PlainDisplay, PlainModel, PlainPage
 from tests.service.running_service import ITEMS, POSITIONS, ManualClock
 
@@ -362,7 +362,9 @@ def near(wanted: dict[Any, list[float]]) -> dict[Any, list[float]]:
 
 @pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.soak)])
 def test_any_history(examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slotwise.service.store.display_log.IDS_PER_EVENT", 1)  # few ids are enough to reach the limit
+    monkeypatch.setattr(
+        "slotwise.service.store.tables.display_log.IDS_PER_EVENT", 1
+    )  # few ids are enough to reach the limit
     health = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.large_base_example]
     run_state_machine_as_test(
         History,

@@ -12,8 +12,8 @@ import pytest
 
 from slotwise.checks import BadInput
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.file_lock import NETWORK_FILE_SYSTEMS, file_system_of
-from slotwise.service.store.sqlite import SqliteStore, path_of
+from slotwise.service.store.sqlite.file_lock import NETWORK_FILE_SYSTEMS, file_system_of
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore, path_of
 from tests.service.running_service import ITEMS, POSITIONS, Client, process, run_scenario
 from tests.waiting import wait_until
 
@@ -148,7 +148,7 @@ def test_the_file_system_of_a_path(path: str, kind: str) -> None:
 def test_a_network_file_system_is_refused(tmp_path: Path, slotwise, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"40 22 0:40 / {tmp_path} rw - nfs4 server:/export rw\n")
-    monkeypatch.setattr("slotwise.service.store.file_lock._MOUNTS", mounts)
+    monkeypatch.setattr("slotwise.service.store.sqlite.file_lock._MOUNTS", mounts)
     slotwise(*SERVE, f"sqlite:///{tmp_path}/store.db").assert_refused("network file system (nfs4)", "local disk")
     assert not (tmp_path / "store.db").exists()
 
@@ -170,7 +170,7 @@ def test_a_store_in_memory_is_refused(address: str) -> None:
 
 def test_a_store_that_another_process_writes_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process holds the lock for longer than SQLite waits: no display is dropped, and nothing is degraded."""
-    monkeypatch.setattr("slotwise.service.store.sqlite.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("slotwise.service.store.sqlite.sqlite_store.BUSY_SECONDS", 0.05)
 
     async def scenario(client: Client) -> None:
         await client.page()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from slotwise.service.store.migrations import MIGRATIONS
+from slotwise.service.store.sqlite.sqlite_schema import MIGRATIONS
 from tests.service.running_service import Process, process
 
 WRITTEN_BY = Path(__file__).parent / "written_by"

@@ -6,7 +6,7 @@ import numpy as np
 from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, PageCounts, StoredPage
 from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts
 from tests.service.pages.test_page_learner import choose, refresh

@@ -13,7 +13,7 @@ import numpy as np
 import slotwise as sw
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CellCounts, PageCounts, StoredPage
+from slotwise.service.store.records import CellCounts, PageCounts, StoredPage
 from slotwise.service.templates.page_template import PageTemplate
 from slotwise.service.templates.template_counts import TemplateCounts
 from tests.service.pages.test_page_learner import FALSE_ALARM, choose, homogeneity

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from slotwise.service.api.route import JSON, Call, Response, Route
 from slotwise.service.pages.limits import MOST_EVENTS, Identifier, Name
 from slotwise.service.registers import EventKind, EventStatus
-from slotwise.service.store.interface import Event
+from slotwise.service.store.records import Event
 
 _KINDS = {"view": EventKind.VIEW, "click": EventKind.CLICK, "discard": EventKind.DISCARD}
 

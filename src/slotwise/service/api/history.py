@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.history import STORE, Change
-from slotwise.service.store.interface import KeyLedger
+from slotwise.service.store.ledger import KeyLedger
 
 PAGE_SIZE = 100
 _Number = Annotated[str, Meta(pattern=r"^[0-9]{1,18}$(?!\n)", description="a whole number")]

@@ -10,7 +10,7 @@ from slotwise.service.errors import raise_field_errors
 from slotwise.service.pages.limits import MOST_ROWS, ItemName
 from slotwise.service.pages.page_checks import check_item
 from slotwise.service.pages.page_definition import ItemPatch, ItemSpec, given_fields
-from slotwise.service.store.interface import StoredItem
+from slotwise.service.store.records import StoredItem
 
 
 class PageItem(ItemSpec, omit_defaults=False, kw_only=True):

@@ -13,7 +13,7 @@ from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Rou
 from slotwise.service.errors import FormatNotAvailable, StoreDown
 from slotwise.service.log_lines import LogLine, log_line, parquet_schema
 from slotwise.service.service import Service
-from slotwise.service.store.interface import Ledger
+from slotwise.service.store.ledger import Ledger
 from slotwise.service.temporary_files import BudgetedFile, FileBudget
 
 CHUNK = 200  # displays read at a time, so that memory does not grow with the log

@@ -19,7 +19,7 @@ from slotwise.service.pages.limits import MOST_POSITIONS, Identifier, ItemName, 
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
-from slotwise.service.store.interface import Display, Event
+from slotwise.service.store.records import Display, Event
 
 _PATH = "/personalizer/{version}"
 _OF_PAGE = "/v1/pages/{page}"

@@ -6,7 +6,7 @@ from msgspec import Raw, Struct, json
 
 from slotwise.service.api.route import NOT_FOUND, Call, Parameter, Response, Route
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import Arrangement
+from slotwise.service.store.records import Arrangement
 
 _encode = json.Encoder().encode
 

@@ -11,7 +11,8 @@ from slotwise.checks import Floats
 from slotwise.service.errors import DoesNotFit, FieldError
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import CountRows, Ledger, StoredPage
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import CountRows, StoredPage
 
 Count = Annotated[float, Meta(ge=0.0, le=1e12)]
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from slotwise.service.store.interface import Arrangement
+from slotwise.service.store.records import Arrangement
 
 MOST_KEPT = 20_000  # arrangements of all pages; with 5 positions, each takes about 1 kB
 

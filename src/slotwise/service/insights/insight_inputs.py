@@ -6,7 +6,7 @@ from typing import NamedTuple
 from slotwise.counts import Counts
 from slotwise.service.pages.page_definition import ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import StoredPage
+from slotwise.service.store.records import StoredPage
 from slotwise.service.templates.template_counts import TemplateCounts
 from slotwise.service.templates.template_insight import MOST_CELLS
 

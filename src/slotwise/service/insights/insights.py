@@ -26,7 +26,7 @@ from slotwise.service.insights.realised_gain import realised_gain
 from slotwise.service.insights.shadow_insight import ONLY_PRODUCTS, ShadowInsight, shadow_insight
 from slotwise.service.insights.uplift_insight import page_uplift
 from slotwise.service.pages.count_matrix import PRIOR
-from slotwise.service.store.interface import DailyRate, HourlyRate
+from slotwise.service.store.records import DailyRate, HourlyRate
 from slotwise.service.templates.template_insight import TemplateInsight, template_insight, with_other_pages
 
 DRAWS, LEAST_DRAWS = 1000, 20

@@ -10,7 +10,8 @@ from slotwise.service.insights.insight_inputs import insight_inputs
 from slotwise.service.insights.insights import Insights, compute_insights
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_model import PageModel
-from slotwise.service.store.interface import Store, StoredPage
+from slotwise.service.store.interface import Store
+from slotwise.service.store.records import StoredPage
 
 KEEP_SECONDS, MOST_CACHED = 5.0, 100
 LONGEST_KEPT = 30.0  # seconds, however long a computation takes

@@ -5,7 +5,7 @@ from msgspec import Struct
 from slotwise.inference.uplift.uplift import Uplift
 from slotwise.service.ensembles.picked_displays import PickedDisplays
 from slotwise.service.insights.insights import VariantHour, VariantTotals, variant_totals
-from slotwise.service.store.interface import HourlyRate
+from slotwise.service.store.records import HourlyRate
 
 WINDOW_HOURS, RECENT_HOURS = 7 * 24, 24
 CERTAIN = 0.9  # a position is settled from this probability on

@@ -6,7 +6,7 @@ from slotwise.inference.uplift.compare_variants import compare_variants
 from slotwise.inference.uplift.uplift import Uplift
 from slotwise.logs.variant_days import VariantDay, days_of_variants
 from slotwise.service.pages.page_definition import PageSpec
-from slotwise.service.store.interface import DailyRate
+from slotwise.service.store.records import DailyRate
 
 
 def page_uplift(spec: PageSpec, days: Sequence[DailyRate]) -> Uplift:

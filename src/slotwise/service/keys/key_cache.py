@@ -14,7 +14,8 @@ from slotwise.service.keys.api_keys import SCOPES, ApiKey, Scope, digest_of
 from slotwise.service.keys.ended_sessions import EndedSession, has_ended, index_of
 from slotwise.service.keys.rate_limits import AddressLimits, RateLimit
 from slotwise.service.keys.session import Session
-from slotwise.service.store.interface import KeyLedger, Store, TrafficRows
+from slotwise.service.store.interface import Store, TrafficRows
+from slotwise.service.store.ledger import KeyLedger
 
 POLL_SECONDS = 0.5
 HOUR = 3600.0

@@ -8,7 +8,7 @@ from slotwise.service.errors import Conflict, FieldError, NotFound, raise_field_
 from slotwise.service.history import DEV, STORE, Author
 from slotwise.service.keys.api_keys import DAY, ApiKey, NewKey, Scope, make_key, revoked, rotated
 from slotwise.service.pages.limits import Name
-from slotwise.service.store.interface import KeyLedger
+from slotwise.service.store.ledger import KeyLedger
 
 BROWSER_RATE = 100.0  # requests per second of a browser key for which no rate is given
 OVERLAP = 7 * DAY  # how long a rotated key stays valid by default

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from slotwise.checks import BadInput
 from slotwise.files import beside
 from slotwise.service.maintenance.verify import verify
-from slotwise.service.store.file_lock import FileLock, check_file
-from slotwise.service.store.migrations import check_current, check_ours, migrate
-from slotwise.service.store.sqlite import connect_to_read
+from slotwise.service.store.sqlite.file_lock import FileLock, check_file
+from slotwise.service.store.sqlite.sqlite_schema import check_current, check_ours, migrate
+from slotwise.service.store.sqlite.sqlite_store import connect_to_read
 
 STEP = 1_000  # pages of the database that are copied between two reports of the progress
 Report = Callable[[int, int], None]  # called with the number of pages that are copied, and of all pages

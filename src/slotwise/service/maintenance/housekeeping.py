@@ -9,7 +9,8 @@ from slotwise.service.displays import Displays
 from slotwise.service.errors import StoreDown
 from slotwise.service.keys.sessions import Sessions
 from slotwise.service.pages.page_cache import PageCache
-from slotwise.service.store.interface import Ledger, Store, TrafficRows
+from slotwise.service.store.interface import Store, TrafficRows
+from slotwise.service.store.ledger import Ledger
 from slotwise.service.tokens import Secrets, Tokens, rotate
 
 TICK_SECONDS = 1.0

@@ -6,7 +6,9 @@ import time
 
 from slotwise.service.clock import Clock
 from slotwise.service.errors import StoreDown
-from slotwise.service.store.interface import Operation, Purge, ResultT, Store
+from slotwise.service.store.interface import Store
+from slotwise.service.store.ledger import Operation, ResultT
+from slotwise.service.store.records import Purge
 
 RETRY_SECONDS = 1.0
 _log = logging.getLogger("slotwise.service")

@@ -11,16 +11,16 @@ from slotwise.checks import BadInput
 from slotwise.extras import require
 from slotwise.service.pages.limits import MOST_POSITIONS
 from slotwise.service.registers import NOTHING, changes
-from slotwise.service.store.checksums import QUERIES, compute_checksum
-from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.file_lock import check_file
-from slotwise.service.store.migrations import check_current, check_ours, current_schema, schema
 from slotwise.service.store.open_store import is_postgres
-from slotwise.service.store.rate_deltas import KEYS
-from slotwise.service.store.sql_connection import SqlConnection
-from slotwise.service.store.sql_ledger import HOURS_PER_DAY, SqlLedger
-from slotwise.service.store.sqlite import connect_to_read, path_of
-from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.sqlite.file_lock import check_file
+from slotwise.service.store.sqlite.sqlite_ledger import SqliteLedger
+from slotwise.service.store.sqlite.sqlite_schema import check_current, check_ours, current_schema, schema
+from slotwise.service.store.sqlite.sqlite_store import connect_to_read, path_of
+from slotwise.service.store.tables.checksums import QUERIES, compute_checksum
+from slotwise.service.store.tables.count_deltas import Deltas
+from slotwise.service.store.tables.rate_deltas import KEYS
+from slotwise.service.store.tables.sql_connection import SqlConnection
+from slotwise.service.store.tables.sql_ledger import HOURS_PER_DAY, SqlLedger
 
 CHUNK = 5_000  # displays read at a time, so that memory does not grow with the log
 _MOST_LISTED = 20
@@ -54,7 +54,7 @@ def verify(store: Path | str) -> Verification:
     """
     if isinstance(store, str) and is_postgres(store):
         require("postgres", "a PostgreSQL store")
-        from slotwise.service.store.postgres import read_postgres
+        from slotwise.service.store.postgres.postgres_store import read_postgres
 
         return read_postgres(store, lambda ledger: _verify(ledger, [], _INVALID_EVENTS))
     return _verify_file(store if isinstance(store, Path) else path_of(store))

@@ -3,7 +3,7 @@
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.registers import Counting, EntryChange, Registers
 from slotwise.service.store.changes_elsewhere import ChangedCounts, ChangedItems, ChangedPage
-from slotwise.service.store.interface import Display, DisplayChange, DisplayEntry
+from slotwise.service.store.records import Display, DisplayChange, DisplayEntry
 
 
 def add_counts(changed: ChangedCounts, model: PageModel) -> bool:

@@ -25,7 +25,7 @@ from slotwise.service.pages.fading import weight
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
 from slotwise.service.pages.pending_counts import CellAmounts, CommittedChanges, EqualDisplays
-from slotwise.service.store.interface import CellCounts, CountRows, Display, DisplayChange, PageCounts
+from slotwise.service.store.records import CellCounts, CountRows, Display, DisplayChange, PageCounts
 
 PRIOR = 0  # the column of the priors
 NO_ROW, DROPPED = -1, -2  # instead of the number of a row or column

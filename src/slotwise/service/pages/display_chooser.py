@@ -15,7 +15,7 @@ from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import PageSpec
 from slotwise.service.pages.page_items import PageItems
 from slotwise.service.pages.page_learner import PageLearner
-from slotwise.service.store.interface import Arrangement, DisplayEntry
+from slotwise.service.store.records import Arrangement, DisplayEntry
 
 MOST_PICKED = 8  # constraints of a page whose displays are kept for propensities; with 64 draws, each takes 3 kB
 

@@ -14,7 +14,7 @@ from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_items import PageItems, unknown
 from slotwise.service.pages.page_pins import PinnedItems, PinsInEffect
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.store.interface import StoredPage
+from slotwise.service.store.records import StoredPage
 
 
 class Constraints(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from slotwise.arrange import EMPTY
 from slotwise.checks import Floats, Ints
-from slotwise.service.store.interface import DisplayEntry, StoredPage
+from slotwise.service.store.records import DisplayEntry, StoredPage
 
 
 class Layout(NamedTuple):

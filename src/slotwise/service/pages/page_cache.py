@@ -30,16 +30,9 @@ from slotwise.service.store.changes_elsewhere import (
     PurgedPage,
     ReplacedCounts,
 )
-from slotwise.service.store.interface import (
-    DisplayChange,
-    Operation,
-    Reader,
-    ResultT,
-    Store,
-    StoredPage,
-    TrafficRows,
-    commit_and_apply,
-)
+from slotwise.service.store.interface import Reader, Store, TrafficRows, commit_and_apply
+from slotwise.service.store.ledger import Operation, ResultT
+from slotwise.service.store.records import DisplayChange, StoredPage
 from slotwise.service.templates.template_cache import TemplateCache
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded, find_unused
 from slotwise.service.pages.page_definition import ItemSpec
-from slotwise.service.store.interface import CountRows, Ledger, StoredPage
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import CountRows, StoredPage
 
 BUILT_AT_ONCE = 2_000  # counts; a larger page is read and built on a background thread
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slotwise.service.pages.fading import weight
-from slotwise.service.store.interface import Display, DisplayChange
+from slotwise.service.store.records import Display, DisplayChange
 
 
 class CommittedChanges(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from slotwise.service.pages.page_definition import ItemSpec
-from slotwise.service.store.interface import StoredPage
+from slotwise.service.store.records import StoredPage
 
 ChangedCell = tuple[int, int, int, int, int, int]  # epoch, item, segment, column, change of clicks, change of skips
 

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from slotwise.checks import BadInput
 from slotwise.extras import require
-from slotwise.service.store.change_history import ChangeHistory
-from slotwise.service.store.file_lock import StoreInUse, check_file
-from slotwise.service.store.interface import KeyLedger
-from slotwise.service.store.migrations import check_current, check_ours
+from slotwise.service.store.ledger import KeyLedger
 from slotwise.service.store.open_store import is_postgres
-from slotwise.service.store.sqlite import SqliteStore, connect_to_read, path_of
+from slotwise.service.store.sqlite.file_lock import StoreInUse, check_file
+from slotwise.service.store.sqlite.sqlite_schema import check_current, check_ours
+from slotwise.service.store.sqlite.sqlite_store import SqliteStore, connect_to_read, path_of
+from slotwise.service.store.tables.change_history import ChangeHistory
 
 _HEADER_BYTES, _MAGIC, _WRITE_VERSION, _WAL, _USER_VERSION = 64, b"SQLite format 3\0", 18, 2, slice(60, 64)
 _RETRY_SECONDS = 0.05
@@ -32,7 +32,7 @@ def create_any_store(store: Path | str) -> None:
         create_store(store if isinstance(store, Path) else path_of(store))
         return
     require("postgres", "a PostgreSQL store")
-    from slotwise.service.store.postgres import create_postgres
+    from slotwise.service.store.postgres.postgres_store import create_postgres
 
     create_postgres(store)
 
@@ -42,7 +42,7 @@ def change_any_keys(store: Path | str, operation: Callable[[KeyLedger], KeyResul
     if isinstance(store, Path) or not is_postgres(store):
         return change_keys(store if isinstance(store, Path) else path_of(store), operation)
     require("postgres", "a PostgreSQL store")
-    from slotwise.service.store.postgres import change_postgres
+    from slotwise.service.store.postgres.postgres_store import change_postgres
 
     return change_postgres(store, operation)
 

@@ -15,16 +15,9 @@ from typing import Any, NamedTuple
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import ServiceError, StoreDown
-from slotwise.service.store.interface import (
-    Display,
-    Event,
-    Ledger,
-    Operation,
-    Reader,
-    ResultT,
-    StoreCallbacks,
-    TrafficRows,
-)
+from slotwise.service.store.interface import Reader, StoreCallbacks, TrafficRows
+from slotwise.service.store.ledger import Ledger, Operation, ResultT
+from slotwise.service.store.records import Display, Event
 from slotwise.service.store.transactions import Committed, Failure, GroupLedger, Transactions
 
 MOST_IN_GROUP = 2_000

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from slotwise.checks import BadInput
 from slotwise.extras import require
-from slotwise.service.store.interface import NO_CALLBACKS, Operation, ResultT, Store, StoreCallbacks
-from slotwise.service.store.sqlite import PREFIX, SqliteStore, path_of, read_file
+from slotwise.service.store.interface import NO_CALLBACKS, Store, StoreCallbacks
+from slotwise.service.store.ledger import Operation, ResultT
+from slotwise.service.store.sqlite.sqlite_store import PREFIX, SqliteStore, path_of, read_file
 
 POSTGRES_PREFIXES = ("postgresql://", "postgres://")
 SCHEMES = f"{PREFIX}PATH or postgresql://USER@HOST/DATABASE"
@@ -23,7 +24,7 @@ def open_store(store: Path | str, callbacks: StoreCallbacks = NO_CALLBACKS) -> S
     if not is_postgres(store):
         return SqliteStore(path_of(store), callbacks)
     require("postgres", "a PostgreSQL store")
-    from slotwise.service.store.postgres import PostgresStore
+    from slotwise.service.store.postgres.postgres_store import PostgresStore
 
     return PostgresStore(store, callbacks)
 
@@ -39,7 +40,7 @@ def read_committed(store: Path | str, operation: Operation[ResultT]) -> ResultT:
     """Run a read-only operation on a store, while services may run on it. Raises BadInput if this fails."""
     if isinstance(store, str) and is_postgres(store):
         require("postgres", "a PostgreSQL store")
-        from slotwise.service.store.postgres import read_postgres
+        from slotwise.service.store.postgres.postgres_store import read_postgres
 
         return read_postgres(store, operation)
     return read_file(store if isinstance(store, Path) else path_of(store), operation)

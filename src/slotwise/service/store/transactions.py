@@ -5,7 +5,9 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from slotwise.service.store.changes_elsewhere import ChangesElsewhere
-from slotwise.service.store.interface import Display, Ledger, Reader, TrafficRows
+from slotwise.service.store.interface import Reader, TrafficRows
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import Display
 
 
 class Failure(Enum):

@@ -13,7 +13,8 @@ from slotwise.checks import Floats
 from slotwise.counts import CountArrays, empty, restore
 from slotwise.service.pages.fading import weight
 from slotwise.service.pages.page_definition import ItemSpec
-from slotwise.service.store.interface import Ledger, PageCounts, StoredPage
+from slotwise.service.store.ledger import Ledger
+from slotwise.service.store.records import PageCounts, StoredPage
 
 MOST_PAGES = 200
 MOST_CELLS = 1_000_000  # rows x columns of all pages: 40 MB, while draws are made

@@ -4,8 +4,9 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from slotwise.service.store.interface import Display, Reader, TrafficRows
-from slotwise.service.store.sqlite_ledger import SqliteLedger
+from slotwise.service.store.interface import Reader, TrafficRows
+from slotwise.service.store.records import Display
+from slotwise.service.store.sqlite.sqlite_ledger import SqliteLedger
 from slotwise.service.store.transactions import Committed, Failure
 
 

@@ -15,19 +15,13 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import (
-    NO_CALLBACKS,
-    Display,
-    Operation,
-    Reader,
-    ResultT,
-    StoreCallbacks,
-    TrafficRows,
-)
-from slotwise.service.store.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres_ledger import PostgresLedger
-from slotwise.service.store.postgres_schema import TRAFFIC_LOCK, check_current, migrate
-from slotwise.service.store.postgres_transactions import CONNECT_SECONDS, PostgresTransactions
+from slotwise.service.store.interface import NO_CALLBACKS, Reader, StoreCallbacks, TrafficRows
+from slotwise.service.store.ledger import Operation, ResultT
+from slotwise.service.store.postgres.postgres_connection import PostgresConnection
+from slotwise.service.store.postgres.postgres_ledger import PostgresLedger
+from slotwise.service.store.postgres.postgres_schema import TRAFFIC_LOCK, check_current, migrate
+from slotwise.service.store.postgres.postgres_transactions import CONNECT_SECONDS, PostgresTransactions
+from slotwise.service.store.records import Display
 
 MOST_READERS = 4  # connections of a node beside the one that writes
 READER_SECONDS = 3.0  # how long a read waits for a connection

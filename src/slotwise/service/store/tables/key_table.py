@@ -7,8 +7,8 @@ import msgspec
 
 from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.keys.ended_sessions import EndedSession
-from slotwise.service.store.checksums import Checksums
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.tables.checksums import Checksums
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _COLUMNS = ("id", "digest", "name", "scopes", "pages", "origins", "rate", "created", "expires", "revoked", "last_used")

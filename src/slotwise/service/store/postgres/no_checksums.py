@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from slotwise.service.store.checksums import Checksums
+from slotwise.service.store.tables.checksums import Checksums
 
 
 class NoChecksums(Checksums):

@@ -23,10 +23,11 @@ from slotwise.service.store.changes_elsewhere import (
     ChangesElsewhere,
     GroupElsewhere,
 )
-from slotwise.service.store.interface import Display, Reader, TrafficRows
-from slotwise.service.store.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres_ledger import NO_NODE, PostgresLedger
-from slotwise.service.store.postgres_schema import TRAFFIC_LOCK, migrate
+from slotwise.service.store.interface import Reader, TrafficRows
+from slotwise.service.store.postgres.postgres_connection import PostgresConnection
+from slotwise.service.store.postgres.postgres_ledger import NO_NODE, PostgresLedger
+from slotwise.service.store.postgres.postgres_schema import TRAFFIC_LOCK, migrate
+from slotwise.service.store.records import Display
 from slotwise.service.store.transactions import Committed, Failure
 
 REFRESH_SECONDS = 0.5

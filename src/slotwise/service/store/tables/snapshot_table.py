@@ -10,11 +10,11 @@ The counts of the log that are added to a snapshot have the same number, so an i
 import msgspec
 
 from slotwise.checks import Floats
-from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.checksums import QUERIES
-from slotwise.service.store.definitions import Definitions
-from slotwise.service.store.key_table import SAVE_META
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.checksums import QUERIES
+from slotwise.service.store.tables.definitions import Definitions
+from slotwise.service.store.tables.key_table import SAVE_META
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 REMOVED = 1_000  # rows that one step deletes
 _KEY = 'item, segment, "column"'

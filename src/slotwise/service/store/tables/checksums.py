@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from slotwise.service.store.sql_connection import Rows, SqlConnection
+from slotwise.service.store.tables.sql_connection import Rows, SqlConnection
 
 MODULUS = 1 << 61  # the sum of two checksums is still an integer for SQLite
 DISPLAY = (

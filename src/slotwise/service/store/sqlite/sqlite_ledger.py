@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.checksums import DISPLAY
-from slotwise.service.store.display_log import display_row
-from slotwise.service.store.interface import Display
-from slotwise.service.store.sql_ledger import SqlLedger
+from slotwise.service.store.records import Display
+from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.checksums import DISPLAY
+from slotwise.service.store.tables.display_log import display_row
+from slotwise.service.store.tables.sql_ledger import SqlLedger
 
 
 class SqliteLedger(SqlLedger):

@@ -9,20 +9,14 @@ from weakref import WeakSet
 
 from slotwise.checks import BadInput
 from slotwise.service.errors import StoreDown
-from slotwise.service.store.file_lock import FileLock, check_file
 from slotwise.service.store.group_commit import GroupCommit
-from slotwise.service.store.interface import (
-    NO_CALLBACKS,
-    Display,
-    Operation,
-    Reader,
-    ResultT,
-    StoreCallbacks,
-    TrafficRows,
-)
-from slotwise.service.store.migrations import check_current, check_ours, migrate, version_of
-from slotwise.service.store.sqlite_ledger import SqliteLedger
-from slotwise.service.store.sqlite_transactions import SqliteTransactions
+from slotwise.service.store.interface import NO_CALLBACKS, Reader, StoreCallbacks, TrafficRows
+from slotwise.service.store.ledger import Operation, ResultT
+from slotwise.service.store.records import Display
+from slotwise.service.store.sqlite.file_lock import FileLock, check_file
+from slotwise.service.store.sqlite.sqlite_ledger import SqliteLedger
+from slotwise.service.store.sqlite.sqlite_schema import check_current, check_ours, migrate, version_of
+from slotwise.service.store.sqlite.sqlite_transactions import SqliteTransactions
 
 PREFIX = "sqlite:///"
 LONGEST_READ = 10.0  # seconds that closing a store waits for a reader

@@ -7,7 +7,7 @@ One statement for many rows waits only once, and runs in parallel with the loop.
 from collections.abc import Sequence
 from typing import Any
 
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 _CHUNK_SIZES = tuple(2**k for k in reversed(range(11)))  # few statements to run, and few to compile, for any number
 
@@ -16,6 +16,15 @@ def add_on_conflict(table: str, keys: Sequence[str], sums: Sequence[str]) -> str
     """The clause with which rows whose keys are in the table already are added to those."""
     added = ", ".join(f"{column} = {table}.{column} + excluded.{column}" for column in sums)
     return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {added}"
+
+
+def among(columns: str, rows: Sequence[Sequence[Any]]) -> str:
+    """The condition that the columns have the values of one of these rows, whose values the statement takes in order.
+
+    SQLite uses an index for it only if the rows are a SELECT. Without an index it would read all rows of a page.
+    """
+    marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+    return f"({columns}) IN (SELECT * FROM (VALUES {marks}) AS listed)"
 
 
 def insert(connection: SqlConnection, table: str, rows: Sequence[Sequence[Any]], on_conflict: str = "") -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from slotwise.service.history import MOST_CHANGES, MOST_STORE_CHANGES, STORE, Action, Author, Change, bounded
-from slotwise.service.store.key_table import KeyTable
+from slotwise.service.store.tables.key_table import KeyTable
 
 _decode = msgspec.json.Decoder().decode
 

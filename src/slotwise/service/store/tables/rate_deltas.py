@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from slotwise.service.store.bulk_insert import add_on_conflict, insert
-from slotwise.service.store.checksums import Checksums
-from slotwise.service.store.interface import Display
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.records import Display
+from slotwise.service.store.tables.bulk_insert import add_on_conflict, insert
+from slotwise.service.store.tables.checksums import Checksums
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 HOUR, DAY = 3600, 86400
 VALUES = 1_000_000  # values are counted in millionths: sums of integers do not depend on their order

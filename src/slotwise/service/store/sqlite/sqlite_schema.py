@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 
 from slotwise.checks import BadInput
-from slotwise.service.store.checksums import rebuild_checksums
+from slotwise.service.store.tables.checksums import rebuild_checksums
 
 APPLICATION = 0x534C4F54  # "SLOT", the application id in the file header: `file` and SQLite tools show it
 MIGRATIONS = [

@@ -8,7 +8,6 @@ from slotwise.service.history import Author
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
 from slotwise.service.preconditions import Precondition
-from slotwise.service.store.bulk_insert import add_on_conflict
 from slotwise.service.store.changes_elsewhere import (
     BegunEpoch,
     ChangedDefinition,
@@ -18,16 +17,18 @@ from slotwise.service.store.changes_elsewhere import (
     PurgedPage,
     ReplacedCounts,
 )
-from slotwise.service.store.checksums import DISPLAY
-from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.display_log import display_row, displays_of
-from slotwise.service.store.interface import Display, NodeState, StoredPage, TrafficRows
-from slotwise.service.store.no_checksums import NoChecksums
-from slotwise.service.store.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres_schema import JANITOR_LOCK
-from slotwise.service.store.rate_deltas import KEYS, SUMS
-from slotwise.service.store.sql_connection import SqlConnection
-from slotwise.service.store.sql_ledger import SqlLedger
+from slotwise.service.store.interface import TrafficRows
+from slotwise.service.store.postgres.no_checksums import NoChecksums
+from slotwise.service.store.postgres.postgres_connection import PostgresConnection
+from slotwise.service.store.postgres.postgres_schema import JANITOR_LOCK
+from slotwise.service.store.records import Display, NodeState, StoredPage
+from slotwise.service.store.tables.bulk_insert import add_on_conflict
+from slotwise.service.store.tables.checksums import DISPLAY
+from slotwise.service.store.tables.count_deltas import Deltas
+from slotwise.service.store.tables.display_log import display_row, displays_of
+from slotwise.service.store.tables.rate_deltas import KEYS, SUMS
+from slotwise.service.store.tables.sql_connection import SqlConnection
+from slotwise.service.store.tables.sql_ledger import SqlLedger
 
 NO_NODE = 0  # the node of rows that belong to none
 JOURNAL_SECONDS = 600.0  # a node that was away for longer loads its pages again
@@ -226,7 +227,7 @@ class PostgresLedger(SqlLedger):
     def _next_counted(self, page: int) -> int:
         return int(self._run("SELECT counted_from + 1 FROM pages WHERE page = ?", (page,)).fetchone()[0])
 
-    def _drop_zeros(self, page: int) -> None:
+    def _drop_zeros(self, page: int, displays: list[Display]) -> None:
         """Nothing: rows of different nodes are zero together only. `fold_nodes` removes them."""
 
     def prune(self, now: float, most: int) -> int:

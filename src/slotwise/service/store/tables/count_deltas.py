@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from slotwise.service.registers import EntryChange
-from slotwise.service.store.bulk_insert import add_on_conflict, insert
-from slotwise.service.store.checksums import Checksums
-from slotwise.service.store.interface import Display
-from slotwise.service.store.rate_deltas import HOUR, VALUES, RateDeltas
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.records import Display
+from slotwise.service.store.tables.bulk_insert import add_on_conflict, insert
+from slotwise.service.store.tables.checksums import Checksums
+from slotwise.service.store.tables.rate_deltas import HOUR, VALUES, RateDeltas
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 COUNT_KEYS, COUNT_SUMS = ("page", "epoch", "item", "segment", '"column"'), ("clicks", "skips")
 ADD_COUNTS = add_on_conflict("counts", COUNT_KEYS, COUNT_SUMS)

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Collection
 
-from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.checksums import Checksums
-from slotwise.service.store.interface import Display
-from slotwise.service.store.sql_connection import Rows, SqlConnection
+from slotwise.service.store.records import Display
+from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.checksums import Checksums
+from slotwise.service.store.tables.sql_connection import Rows, SqlConnection
 
 EventKey = tuple[int, int, int]  # the display's number, the kind of the event, and its entry or -1
 

@@ -7,12 +7,7 @@ from typing import Any
 import msgspec
 
 from slotwise.service.registers import Counting, EventKind, EventStatus, Registers
-from slotwise.service.store.bulk_insert import insert
-from slotwise.service.store.checksums import DISPLAY
-from slotwise.service.store.count_deltas import Deltas
-from slotwise.service.store.definitions import decode_body
-from slotwise.service.store.event_ids import EventIds
-from slotwise.service.store.interface import (
+from slotwise.service.store.records import (
     Display,
     DisplayChange,
     DisplayEntry,
@@ -21,8 +16,13 @@ from slotwise.service.store.interface import (
     LogRow,
     RecordedEvents,
 )
-from slotwise.service.store.snapshot_table import SnapshotTable
-from slotwise.service.store.sql_connection import SqlConnection
+from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.checksums import DISPLAY
+from slotwise.service.store.tables.count_deltas import Deltas
+from slotwise.service.store.tables.definitions import decode_body
+from slotwise.service.store.tables.event_ids import EventIds
+from slotwise.service.store.tables.snapshot_table import SnapshotTable
+from slotwise.service.store.tables.sql_connection import SqlConnection
 
 MOST_CACHED = 20_000  # displays with their registers, kept in memory
 IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard

@@ -1,0 +1,1 @@
+"""The operations on tables that all stores with SQL share."""

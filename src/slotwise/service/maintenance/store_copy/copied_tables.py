@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from slotwise.service.store.tables.checksums import DISPLAY
-from slotwise.service.store.tables.definitions import COPYING
+from slotwise.service.store.tables.key_table import COPYING
 from slotwise.service.store.tables.rate_deltas import KEYS, SUMS
 
 _PAGE = (

@@ -18,7 +18,7 @@ from slotwise.service.store.postgres.postgres_ledger import NO_NODE, PostgresLed
 from slotwise.service.store.postgres.postgres_schema import COPY_LOCK, TRAFFIC_LOCK, check_current, migrate
 from slotwise.service.store.postgres.postgres_store import described
 from slotwise.service.store.postgres.postgres_transactions import CONNECT_SECONDS
-from slotwise.service.store.tables.definitions import COPYING, SAVE_META
+from slotwise.service.store.tables.key_table import COPYING, SAVE_META
 
 USED_SECONDS = 3.0  # a node that runs commits a group every second
 _UNCOUNTED = "(SELECT max(number) + 1 FROM displays d WHERE d.page = pages.page AND d.generation < pages.counted_from)"

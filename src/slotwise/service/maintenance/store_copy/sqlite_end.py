@@ -16,7 +16,7 @@ from slotwise.service.store.sqlite.sqlite_schema import check_current, check_our
 from slotwise.service.store.sqlite.sqlite_store import connect_to_read
 from slotwise.service.store.tables.bulk_insert import insert
 from slotwise.service.store.tables.checksums import rebuild_checksums
-from slotwise.service.store.tables.definitions import COPYING, SAVE_META
+from slotwise.service.store.tables.key_table import COPYING, SAVE_META
 
 AT_ONCE = 5_000  # rows
 _COUNTED = "coalesce(number >= (SELECT counted_from FROM pages WHERE pages.page = displays.page), 1)"

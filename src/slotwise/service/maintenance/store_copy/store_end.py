@@ -27,7 +27,7 @@ _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(Cop
 
 
 class SourceStore(Protocol):
-    """The store that is read. Nobody else writes to it as long as it is open."""
+    """The store that is read. As long as it is open, no service can write to it."""
 
     def count(self, table: CopiedTable) -> int:
         """The number of rows."""

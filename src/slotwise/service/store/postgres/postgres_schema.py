@@ -12,7 +12,7 @@ from typing import Any
 from psycopg import Connection
 
 from slotwise.checks import BadInput
-from slotwise.service.store.tables.definitions import COPYING
+from slotwise.service.store.tables.key_table import COPYING
 
 MIGRATION_LOCK, TRAFFIC_LOCK, JANITOR_LOCK, COPY_LOCK = ((0x534C4F54 << 8) + k for k in (1, 2, 3, 4))  # "SLOT"
 MIGRATIONS = [

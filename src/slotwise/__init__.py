@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from slotwise.checks import BadInput
     from slotwise.clickmodels.cascade import Cascade
     from slotwise.clickmodels.conjunctive import Conjunctive
+    from slotwise.clickmodels.contextual_pbm import ContextualPBM
     from slotwise.clickmodels.dcm import DCM
     from slotwise.clickmodels.pbm import PBM
     from slotwise.clickmodels.rank1 import Rank1
@@ -36,6 +37,7 @@ __all__ = [
     "BadInput",
     "Cascade",
     "Conjunctive",
+    "ContextualPBM",
     "Counts",
     "Fit",
     "MissingExtra",
@@ -71,6 +73,7 @@ _MODULES = {
     "BadInput": "slotwise.checks",
     "Cascade": "slotwise.clickmodels.cascade",
     "Conjunctive": "slotwise.clickmodels.conjunctive",
+    "ContextualPBM": "slotwise.clickmodels.contextual_pbm",
     "Counts": "slotwise.counts",
     "Fit": "slotwise.inference.estimation.fit",
     "MissingExtra": "slotwise.extras",

@@ -1,7 +1,7 @@
 """Features of named items, and the matrix of numbers that policies read."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,25 @@ def feature_columns(items: list[str], features: Mapping[str, Mapping[str, Featur
     return columns
 
 
+class Scaling(NamedTuple):
+    """The mean and the standard deviation of a number over the items that have it."""
+
+    mean: float
+    deviation: float  # 1 if the number is the same for all of them
+
+    @classmethod
+    def of(cls, values: Floats) -> "Scaling":
+        """The scaling of a column, which has NaN where an item does not have the number."""
+        known = values[~np.isnan(values)]
+        if not known.size:
+            return cls(0.0, 1.0)
+        mean, deviation = float(known.mean()), float(known.std())
+        return cls(mean, deviation if deviation > 0.0 else 1.0)
+
+    def scaled(self, values: Floats) -> Floats:
+        """The column with mean 0 and variance 1, and 0 where an item does not have the number."""
+        return np.where(np.isnan(values), 0.0, (values - self.mean) / self.deviation)
+
+
 def _scaled(values: Floats) -> Floats:
-    known = ~np.isnan(values)
-    centred = np.where(known, values - values[known].mean(), 0.0)
-    deviation = float(np.sqrt((centred[known] ** 2).mean()))
-    return centred / deviation if deviation > 0.0 else centred
+    return Scaling.of(values).scaled(values)

@@ -15,6 +15,7 @@ import slotwise as sw
 from slotwise.clickmodels._click_model import HIDDEN, ClickModel, make_model
 from slotwise.clickmodels.cascade import Cascade
 from slotwise.clickmodels.conjunctive import Conjunctive
+from slotwise.clickmodels.contextual_pbm import ContextualPBM
 from slotwise.clickmodels.dcm import DCM
 from slotwise.clickmodels.pbm import PBM
 from slotwise.clickmodels.rank1 import Rank1
@@ -28,6 +29,7 @@ MODELS: list[ClickModel] = [
     Cascade(ATTRACTION, 3, order=[2, 0, 1]),
     DCM(ATTRACTION, [0.3, 0.9, 0.5]),
     DCM(ATTRACTION, [0.3, 0.9, 0.5], order=[1, 2, 0]),
+    ContextualPBM([ATTRACTION, [0.2, 0.9, 0.4, 0.5]], [1.0, 0.5, 0.7], shares=[0.7, 0.3]),
     Conjunctive(ATTRACTION, 3),
     Rank1(ATTRACTION, [1.0, 0.5, 0.7]),
 ]
@@ -61,6 +63,10 @@ def law(model: ClickModel, display: tuple[int, ...]) -> Law:
             case PBM():
                 go(1, model.theta[item] * model.kappa[position], True)
                 go(0, 1.0 - model.theta[item] * model.kappa[position], True)
+            case ContextualPBM():  # as long as nothing is known of the visitor
+                chance_of_click = float(model.shares @ model.theta[:, item]) * model.kappa[position]
+                go(1, chance_of_click, True)
+                go(0, 1.0 - chance_of_click, True)
             case Rank1():
                 clicked = model.theta[item] * model.kappa[position] if item >= 0 else 0.0
                 go(1 if item >= 0 else HIDDEN, clicked if item >= 0 else 1.0, True)
@@ -141,7 +147,8 @@ def test_the_expected_reward_and_the_best_display_agree_with_brute_force(model: 
 
 def _with_attraction(model: ClickModel, values: np.ndarray) -> dict[str, object]:
     name = "theta" if "theta" in model.parameters() else "attraction"
-    return model.parameters() | {name: values.tolist()}
+    given = [values.tolist(), values[::-1].tolist()] if isinstance(model, ContextualPBM) else values.tolist()
+    return model.parameters() | {name: given} | ({"features": []} if isinstance(model, ContextualPBM) else {})
 
 
 def test_the_number_of_random_numbers_does_not_depend_on_the_display(model: ClickModel) -> None:
@@ -161,7 +168,7 @@ def test_shuffling_keeps_the_best_reward(model: ClickModel) -> None:
     for seed in range(5):
         shuffled = model.shuffled(np.random.default_rng(seed))
         assert shuffled.expected_reward(shuffled.best_display()) == pytest.approx(best)
-        orders.add(tuple(shuffled.arrays()[0].tolist()))
+        orders.add(tuple(shuffled.arrays()[0].ravel().tolist()))
     assert len(orders) > 1
 
 

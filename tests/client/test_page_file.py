@@ -13,16 +13,20 @@ GOOD = """
 page = "shop"
 holdout = 0.1
 most_per_category = 2
+features = { material = ["silk", "wool"], price = "number" }
 [layouts]
 desktop = ["hero", "left"]
 mobile = ["first"]
 [items]
 "straw hat" = {}
 tie = { state = "paused", prior = { clicks = 1, views = 10 }, valid_until = 2026-12-24T18:00:00Z }
-coat = { value = 2.5, category = "coats" }
+coat = { value = 2.5, category = "coats", features = { material = "wool", price = 80 } }
 [pins.mobile]
 first = "straw hat"
 """
+
+
+COAT: dict[str, float | str] = {"material": "wool", "price": 80.0}
 
 
 def written(folder: Path, text: str) -> Path:
@@ -34,7 +38,10 @@ def written(folder: Path, text: str) -> Path:
 def test_a_file_is_read(tmp_path: Path) -> None:
     file = read_page(written(tmp_path, GOOD))
     assert (file.page, file.spec.holdout, list(file.items)) == ("shop", 0.1, ["straw hat", "tie", "coat"])
-    assert (file.spec.most_per_category, file.items["coat"]) == (2, ItemSpec(value=2.5, category="coats"))
+    assert (file.spec.most_per_category, file.items["coat"]) == (
+        2,
+        ItemSpec(value=2.5, category="coats", features=COAT),
+    )
     assert file.spec.all_layouts() == {"desktop": ["hero", "left"], "mobile": ["first"]}
     assert file.items["tie"] == ItemSpec("paused", ItemPrior(1, 10), None, 1798135200.0)
     assert file.pins == {"mobile": {"first": "straw hat"}}
@@ -110,6 +117,10 @@ BAD = [
     (
         'page = "a"\npositions = ["x"]\n[items]\nhat = { valid_from = 2026-12-24T18:00:00 }',
         "items.hat.valid_from: 2026-12-24 18:00:00 is not a time with its time zone",
+    ),
+    (
+        'page = "a"\npositions = ["x"]\nfeatures = { m = ["silk"] }\n[items]\nhat = { features = { m = "wool" } }',
+        "items.hat.features.m: unknown value of m 'wool'; known: silk",
     ),
     ('page = "a"\npositions = ["x"]\n[pins]\ny = "hat"', "pins.y: unknown position; known: x"),
     ('page = "a"\npositions = ["x"]\n[pins]\nx = "hat"', "pins.x: 'hat' is not among the items of the file"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slotwise.service.maintenance.verify import verify
+from slotwise.service.pages.units import SECRET_BYTES
 from slotwise.service.store.records import DailyRate
 from tests.service.running_service import Client, open_client, run_scenario
 
@@ -87,7 +88,7 @@ def test_nothing_that_is_stored_or_shown_has_the_unit(tmp_path: Path) -> None:
         shown.append((await client.http.get("/metrics")).text)
         shown.append((await client.http.get("/v1/pages/shop/insights")).text)
         secret = (await client.service.model("shop")).page.unit_secret
-        assert len(secret) == 32
+        assert len(secret) == SECRET_BYTES
         assert secret.hex() not in "".join(shown)
         stored.extend(path.read_bytes() for path in tmp_path.iterdir())  # with the write-ahead log
 

@@ -2,6 +2,11 @@
 
 A click model is a file with a class and a named tuple `Model`, its parameters in the form that the kernels use. It has
 these functions of a `Model`: `n_items`, `best_display`, and the kernels `expected_reward` and `click`.
+
+If visitors differ, `Model` has a field `context` of type `Context`, and the file has one more kernel,
+`draw_context(model, visitors, best)`. The simulation calls it before every round. It draws the next visitor, and writes
+the best display for this visitor to `best`, what is known of the visitor to `model.context.levels`, and the features to
+`model.features` if they depend on the visitor. Then `expected_reward` and `click` are those of this visitor.
 """
 
 import importlib
@@ -43,6 +48,17 @@ class ItemFeatures(NamedTuple):
 
 
 NO_FEATURES = ItemFeatures(np.empty((0, 0)))
+UNKNOWN_LEVEL = -1  # of a factor, if it is not known for this visitor
+
+
+class Context(NamedTuple):
+    """A setting of policies that know the visitor of a round. A simulation writes the levels before every round."""
+
+    levels: Ints  # F: the level of each factor, or UNKNOWN_LEVEL
+    sizes: Ints  # F: how many levels each factor has
+
+
+NO_CONTEXT = Context(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class ClickModel(ABC):

@@ -3,6 +3,7 @@
 from slotwise.clickmodels._click_model import ClickModel
 from slotwise.clickmodels.cascade import Cascade
 from slotwise.clickmodels.conjunctive import Conjunctive
+from slotwise.clickmodels.contextual_pbm import ContextualPBM
 from slotwise.clickmodels.dcm import DCM
 from slotwise.clickmodels.rank1 import Rank1
 
@@ -10,6 +11,9 @@ _SIXTEEN = [0.2] * 4 + [0.05] * 12  # Kveton, Szepesvari, Wen and Ashkan 2015, "
 
 NAMED_SETTINGS: dict[str, ClickModel] = {
     "cascade": Cascade(_SIXTEEN, 4),
+    "contextual_pbm": ContextualPBM(  # two kinds of visitors with opposite tastes
+        [[0.3, 0.2, 0.15, 0.1, 0.05, 0.05], [0.05, 0.05, 0.1, 0.15, 0.2, 0.3]], [1.0, 0.6, 0.3]
+    ),
     "dcm": DCM(_SIXTEEN, [0.8] * 4),
     "conjunctive": Conjunctive([0.95] * 4 + [0.8] * 12, 4),
     "rank1": Rank1([0.75] + [0.25] * 7, [0.75] + [0.25] * 7),  # Katariya et al. 2017, with 8 rows and 8 columns

@@ -14,6 +14,7 @@ from slotwise.service.http.validation import describe_failure
 from slotwise.service.pages.limits import ItemName, Name
 from slotwise.service.pages.page_checks import check_item, check_page
 from slotwise.service.pages.page_definition import DEFAULT_LAYOUT, ItemSpec, PagePin, PageSpec, Pin
+from slotwise.service.pages.page_features import feature_problems
 from slotwise.service.pages.page_pins import check_pin, overlap, page_pin, pinned_item
 
 Pins = dict[str, dict[str, Any]]  # layout -> position -> pin, in the form in which the service returns it
@@ -74,12 +75,12 @@ def page_of(content: dict[str, Any]) -> PageFile:
     item_table = _table(
         "items", content.get("items", {}), '[items], and below it a line for each, such as "straw hat" = {}'
     )
-    items = {name: _item(name, value) for name, value in item_table.items()}
+    items = {name: _item(name, value, spec) for name, value in item_table.items()}
     pins = _pins(spec, items, _table("pins", content.get("pins", {}), _PINS_EXAMPLE))
     return PageFile(page, spec, items, pins, frozenset(name for name in items if "state" in item_table[name]))
 
 
-def _item(name: str, value: Any) -> ItemSpec:
+def _item(name: str, value: Any, page: PageSpec) -> ItemSpec:
     where = f"items.{name}"
     _convert(f"items: the name {name!r}", name, ItemName)
     fields = {
@@ -87,7 +88,7 @@ def _item(name: str, value: Any) -> ItemSpec:
         for key, field in _table(where, value, '{}, or { state = "paused" }').items()
     }
     spec: ItemSpec = _convert(where, fields, ItemSpec)
-    for error in check_item(spec):
+    for error in check_item(spec) + feature_problems(page.features, spec.features):
         raise BadInput(f"{where}{error.pointer.replace('/', '.')}: {error.detail}")
     return spec
 

@@ -15,7 +15,7 @@ from typing import Any, get_origin, get_type_hints
 import numpy as np
 
 from slotwise.checks import BadInput, Floats, format_value, integer, number, one_of, string_mapping, vector
-from slotwise.clickmodels._click_model import NO_FEATURES, BestDisplay, Feedback, ItemFeatures
+from slotwise.clickmodels._click_model import NO_CONTEXT, NO_FEATURES, BestDisplay, Context, Feedback, ItemFeatures
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.jit import checks_bounds, is_kernel
 from slotwise.policies import policies
@@ -31,9 +31,10 @@ KERNELS = (
     "update",
     "score",
     "score_values",
+    "count_row",
 )  # called by compiled loops; init and grow may be plain functions
-SETTING_TYPES = "float, int, bool, IntEnum, array, Model, BestDisplay or ItemFeatures"
-GIVEN_TYPES = (Model, BestDisplay, ItemFeatures)  # what a simulation fills in from its click model
+SETTING_TYPES = "float, int, bool, IntEnum, array, Model, BestDisplay, ItemFeatures or Context"
+GIVEN_TYPES = (Model, BestDisplay, ItemFeatures, Context)  # what a simulation fills in from its click model
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
     "choose": ("params", "state", "rng", "display"),
@@ -42,6 +43,7 @@ SIGNATURES = {
     "check_state": ("state",),
     "score": ("params", "state", "rng", "theta", "kappa"),
     "score_values": ("params", "state", "rng", "rules", "theta", "kappa"),
+    "count_row": ("params", "state", "item"),
     "grow": ("params", "state", "n_items", "n_positions", "rng"),
 }
 
@@ -124,6 +126,8 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Any
             settings.setdefault(name, _best_display(model))
         elif kind is ItemFeatures:
             settings.setdefault(name, ItemFeatures(model.features) if hasattr(model, "features") else NO_FEATURES)
+        elif kind is Context:
+            settings.setdefault(name, getattr(model, "context", NO_CONTEXT))
     missing = [name for name in hints if name not in settings and name not in module.Params._field_defaults]
     if missing:
         raise problem_at(module, "Params", f"Params.{missing[0]} needs a default")
@@ -172,9 +176,9 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, PBM | Model):
             raise BadInput(f"{name} = {format_value(value)} is not a PBM")
         return value.arrays() if isinstance(value, PBM) else value
-    if kind is BestDisplay:
-        if not isinstance(value, BestDisplay):
-            raise BadInput(f"{name} = {format_value(value)} is not a BestDisplay")
+    if kind in (BestDisplay, Context):
+        if not isinstance(value, kind):
+            raise BadInput(f"{name} = {format_value(value)} is not a {kind.__name__}")
         return value
     if kind is ItemFeatures:
         return ItemFeatures(_feature_matrix(name, value))

@@ -18,6 +18,7 @@ from slotwise.inference.sampling.regression.regression import Regression, regres
 from slotwise.inference.sampling.regression.sampler import sample_with_features
 from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
+from slotwise.policies._feature_ensemble import FeatureEnsemble
 
 
 class Params(NamedTuple):
@@ -85,3 +86,4 @@ def score(params: Params, state: State, rng: np.random.Generator, theta: Floats,
 
 choose = choose_by_score(__name__)  # the best display under a posterior draw (Alg. 1)
 update = count_display(__name__)
+ENSEMBLE = FeatureEnsemble()

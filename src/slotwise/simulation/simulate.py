@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slotwise.checks import BadInput, Floats, Ints, format_value, integer_at_least, string_mapping, vector
-from slotwise.clickmodels._click_model import ClickModel
+from slotwise.clickmodels._click_model import BestDisplay, ClickModel
 from slotwise.clickmodels.pbm import PBM
 from slotwise.counts import Counts
 from slotwise.policies._output_checks import check_state_shapes
@@ -148,22 +148,32 @@ class _RunJob:
     ) -> tuple[Any, Floats, float]:
         """Simulate one run on a model. Returns the policy's final state, the regret, and the seconds."""
         visitors, rng = rngs
-        truth = model.arrays()
-        copied = type(truth)(*(array.copy() for array in truth))  # a policy that writes to it changes no visitor
-        params = make_params(module, self.params, copied)
+        truth, best = model.arrays(), model.best_display()
+        given = {name: BestDisplay(best) for name, kind in setting_types(module).items() if kind is BestDisplay}
+        params = make_params(module, self.params | given, _policys_view(truth))
         n_items, n_positions = model.n_items, model.n_positions
         state = reporting(module, "init", module.init)(params, n_items, n_positions, rng)
         check_state_shapes(module, "init", state, n_items, n_positions)
-        best, regret = model.best_display(), np.zeros(checkpoints.size)
+        regret = np.zeros(checkpoints.size)
         loop = loop_of(module, model.kernels)
         started = time.thread_time()
         with reported_errors(module, lambda: _loop_calls(module, params, state, rng, best)):
-            loop(params, state, model.arrays(), best, checkpoints, self.delay, visitors, rng, progress, regret)
+            loop(params, state, truth, best, checkpoints, self.delay, visitors, rng, progress, regret)
         return state, regret, time.thread_time() - started
 
     def compile(self, module: ModuleType) -> None:
         """Compile the loop by simulating zero rounds, so that compiling does not count as the time of a run."""
         self.run_on(self.model, module, np.zeros(1, np.int64), generators(0, 0), _progress_cells(1)[0])
+
+
+def _policys_view(truth: Any) -> Any:
+    """The click model for the policy's settings: copies, so that a policy that writes to them changes no visitor.
+
+    A click model with a context writes to it, and perhaps to the features, in every round. These arrays are shared.
+    """
+    shared = ("context", "features") if hasattr(truth, "context") else ()
+    fields = truth._asdict().items()
+    return type(truth)(**{name: value if name in shared else value.copy() for name, value in fields})
 
 
 def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[KernelCall]:

@@ -26,7 +26,10 @@ def loop_of(policy: ModuleType, clickmodel: ModuleType) -> SimulationLoop:
 def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., Any]) -> SimulationLoop:
     # a closure over modules, not over kernels, because otherwise numba would not find it in its disk cache
     learns_late = keeps_counts(policy)
-    checked = is_outside(policy)  # for policies of slotwise, numba removes the checks before it compiles the loop
+    # numba removes what is not needed before it compiles the loop
+    checked = is_outside(policy)
+    contextual = hasattr(clickmodel, "draw_context")
+    has_rows = hasattr(policy, "count_row")  # an item has a row of counts for each combination of levels
 
     @kernel(depends=(policy, clickmodel))
     def loop(params, state, model, best, checkpoints, delay, visitors, rng, progress, regret):  # type: ignore[no-untyped-def]
@@ -43,13 +46,16 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
             display = np.empty(best.size, np.int64)
         clicks = np.zeros(best.size, np.int64)
         no_clicks = np.zeros(best.size, np.int64)
-        late = np.full((delay, best.size), EMPTY, np.int64)  # clicked items of the last `delay` rounds
+        late = np.full((delay, best.size), EMPTY, np.int64)  # clicked rows of the last `delay` rounds
         best_reward = clickmodel.expected_reward(model, best)
         lost = 0.0
         t = 0
         for k in range(checkpoints.size):
             while t < checkpoints[k]:
                 t += 1
+                if contextual:
+                    clickmodel.draw_context(model, visitors, best)
+                    best_reward = clickmodel.expected_reward(model, best)
                 if checked:
                     clear_display(cells, best.size)
                 policy.choose(params, state, rng, display)
@@ -65,10 +71,15 @@ def _build(policy: ModuleType, clickmodel: ModuleType, *loaded: Callable[..., An
                         check_display(cells, best.size, n_items, t, UPDATE)
                     row = t % delay
                     for position in range(best.size):
-                        item = late[row, position]
-                        if learns_late and item != EMPTY:
-                            skip_to_click(state.counts, item, position)
-                        late[row, position] = display[position] if clicks[position] else EMPTY
+                        clicked = late[row, position]
+                        if learns_late and clicked != EMPTY:
+                            skip_to_click(state.counts, clicked, position)
+                        clicked = EMPTY
+                        if clicks[position]:
+                            clicked = display[position]
+                            if has_rows:
+                                clicked = policy.count_row(params, state, clicked)
+                        late[row, position] = clicked
             regret[k] = lost
             progress[0] = t
             if progress[1]:

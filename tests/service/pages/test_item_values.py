@@ -10,7 +10,7 @@ import pytest
 from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules
 from slotwise.service.ensembles.arrange_draw import DisplayRules
 from slotwise.service.ensembles.page_ensemble import SMALL
-from slotwise.service.ensembles.unshown_items import MOST_COMPARED, MOST_VALUABLE, UnshownItems
+from slotwise.service.ensembles.unshown_items import MOST_COMPARED, MOST_VALUABLE, ThetaLaws, UnshownItems
 from slotwise.service.errors import TooFewItems
 from slotwise.service.pages.page_definition import NO_PAGE, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
@@ -260,10 +260,11 @@ def test_an_item_that_is_added_while_the_ensemble_is_made_takes_part() -> None:
 def draw_unshown(values: Any, categories: Any, most: int, n_items: int = 3_000) -> tuple[list[int], list[float]]:
     """The unshown items that take part in one display, and their thetas."""
     rules = ItemRules(np.asarray(values, np.float64), np.asarray(categories, np.int64), most)
-    unshown = UnshownItems(np.empty((1, 0), np.int32), np.zeros((2, n_items)), rules.values)
+    laws = ThetaLaws(np.array([[1.0, 20.0]]), np.empty((1, 0)), None, np.empty((n_items, 0)))
+    unshown = UnshownItems(np.empty((1, 0), np.int32), np.zeros((2, n_items)), rules.values, laws)
     allowed, pins = np.ones(n_items, np.bool_), np.full(3, EMPTY)
     display_rules = DisplayRules(allowed, pins, pins, rules)
-    extra = unshown.draw(np.array([1.0, 20.0]), 0, allowed, display_rules, np.random.default_rng(0))
+    extra = unshown.draw(0, 0, allowed, display_rules, np.random.default_rng(0))
     return extra.items.tolist(), extra.theta.tolist()
 
 

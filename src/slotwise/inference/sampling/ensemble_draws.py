@@ -24,16 +24,18 @@ class EnsembleDraws(NamedTuple):
     theta: Float32s  # M x N
     kappa: Float32s  # M x L
     beta: Floats  # M x 2: an item without counts has a theta from Beta(a, b)
+    regression: Floats  # M x (1 + d): then b depends on the features of the item; M x 0 if there are no features
 
     @classmethod
-    def empty(cls, draws: int, n_items: int, n_positions: int) -> "EnsembleDraws":
+    def empty(cls, draws: int, n_items: int, n_positions: int, n_parameters: int = 0) -> "EnsembleDraws":
         """Arrays to be filled. An item without counts has a uniform theta."""
         theta, kappa = np.zeros((draws, n_items), np.float32), np.zeros((draws, n_positions), np.float32)
-        return cls(theta, kappa, np.ones((draws, 2)))
+        return cls(theta, kappa, np.ones((draws, 2)), np.zeros((draws, n_parameters)))
 
     def rows(self, first: int, last: int) -> "EnsembleDraws":
         """The draws with these numbers. They share their memory with all draws."""
-        return EnsembleDraws(self.theta[first:last], self.kappa[first:last], self.beta[first:last])
+        theta, kappa, beta, regression = self
+        return EnsembleDraws(theta[first:last], kappa[first:last], beta[first:last], regression[first:last])
 
 
 @kernel

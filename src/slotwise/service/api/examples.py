@@ -27,10 +27,18 @@ _LINES = """{"displays":100,"counts":1,"format":"slotwise-state","version":1}
 {"item":"hat","layout":"default","position":"hero","clicks":7,"skips":43,"segment":null}
 """
 BODIES: dict[str, Any] = {  # route -> body, in the order in which they work
-    "put_page": {"positions": ["hero", "left", "right"], "click_window": 86400},
+    "put_page": {
+        "positions": ["hero", "left", "right"],
+        "click_window": 86400,
+        "features": {"material": ["felt", "straw"], "price": "number"},
+    },
     "patch_page": {"holdout": 0.1},
     "put_items": {"items": [{"item": "hat"}, {"item": "tie"}, {"item": "bag"}, {"item": "belt", "value": 2.5}]},
-    "put_item": {"prior": {"clicks": 3, "views": 100}, "category": "head"},
+    "put_item": {
+        "prior": {"clicks": 3, "views": 100},
+        "category": "head",
+        "features": {"material": "felt", "price": 40},
+    },
     "patch_item": {"value": 1.5},
     "put_pin": {"item": "hat"},
     "recommend": {"id": "view-1", "unit": "visitor 7", "excluded": ["belt"]},

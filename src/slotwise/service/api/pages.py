@@ -21,6 +21,7 @@ from slotwise.service.keys.api_keys import ApiKey
 from slotwise.service.pages.limits import Name
 from slotwise.service.pages.page_checks import check_page
 from slotwise.service.pages.page_definition import NO_PAGE, PageBody, PagePatch, PageSpec, Pin
+from slotwise.service.pages.page_features import Declared
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.pages.page_pins import check_pin, overlap, page_pin, pinned_item
 from slotwise.service.store.records import StoredPage
@@ -47,6 +48,7 @@ class PageView(Struct):
     template: str | None
     most_per_category: int | None
     propensities: bool
+    features: Declared
     pins: dict[str, dict[str, str | Pin]]
     items: list[PageItem]
 

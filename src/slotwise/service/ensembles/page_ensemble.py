@@ -15,6 +15,7 @@ from slotwise.service.ensembles.arrange_draw import DisplayPlace, Int32s, Scores
 from slotwise.service.ensembles.draws_due import NO_COUNTS, CountsVersion
 from slotwise.service.ensembles.largest_draws import NEARLY_NORMAL
 from slotwise.service.pages.layout import Layout
+from slotwise.service.pages.page_features import FeatureScaling
 
 SMOOTHING = 10.0  # views by which a point estimate is drawn towards the click rate of the page
 LEADERS, SMALL = 256, 1_000  # a page with more items than SMALL keeps the best of each draw and segment
@@ -40,6 +41,8 @@ class PageEnsemble(NamedTuple):
     scores: Scores
     rows: Int32s  # segments x items: the row of each in `scores`, or a negative number
     beta: Floats  # M x 2: in each draw, the law Beta(a, b) of the theta of an item without counts
+    regression: Floats  # M x (1 + d): then b depends on the item's features, scaled like this; M x 0 without features
+    scaling: FeatureScaling | None
     rules: ItemRules  # those by which the leaders were found and the plans made
     plans: dict[tuple[int, str], GroupPlan]  # by segment and layout
     made_from: CountsVersion
@@ -81,6 +84,7 @@ def from_draws(
     groups: EnsembleGroups,
     plan: DisplayPlan | None,
     made_from: CountsVersion,
+    scaling: FeatureScaling | None = None,
 ) -> PageEnsemble:
     """An ensemble of draws, with the displays that the policy plans."""
     draws = draws._replace(kappa=_all_columns(draws.kappa, where.columns))
@@ -90,7 +94,8 @@ def from_draws(
         if planned is not None:
             plans[segment, layout.name] = planned
     scores = _with_leaders(draws.theta, draws.kappa, where.rows, groups.rules.values)
-    return PageEnsemble(scores, where.rows, draws.beta, groups.rules, plans, made_from, warming=False)
+    laws = draws.beta, draws.regression, scaling
+    return PageEnsemble(scores, where.rows, *laws, groups.rules, plans, made_from, warming=False)
 
 
 def _all_columns(kappa: Float32s, columns: Ints) -> Float32s:
@@ -177,4 +182,4 @@ def from_point_estimates(
     scores = _with_leaders(theta, _all_columns(kappa, where.columns), where.rows, rules.values)
     views_of_rate = max(1.0 / _TIE_BREAK**2, 2.0 * NEARLY_NORMAL / min(rate, 1.0 - rate))
     near_rate = np.array([[rate, 1.0 - rate]]) * views_of_rate  # a Beta law with about the same spread, or less
-    return PageEnsemble(scores, where.rows, near_rate, rules, {}, NO_COUNTS, warming=True)
+    return PageEnsemble(scores, where.rows, near_rate, np.empty((1, 0)), None, rules, {}, NO_COUNTS, warming=True)

@@ -16,10 +16,10 @@ import numpy as np
 from slotwise.checks import BadInput
 from slotwise.jit import cache_folder
 from slotwise.policies._ensemble_source import ensemble_source
-from slotwise.policies._policy_module import find
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.pages.page_definition import NO_PAGE, ItemPrior, ItemSpec, PageSpec
 from slotwise.service.pages.page_model import PageModel
+from slotwise.service.pages.page_policy import policy_name, serving_policy
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.store.records import PageCounts, StoredPage
 from slotwise.service.templates.page_template import PageTemplate
@@ -39,9 +39,10 @@ class Compiler:
 
     def kernels(self, spec: PageSpec) -> "asyncio.Future[None]":
         """A future for the kernels of the page's policy. It completes when another thread has compiled them."""
-        if spec.policy not in self._compiled:
-            self._compiled[spec.policy] = asyncio.ensure_future(self._compile(spec))
-        return self._compiled[spec.policy]
+        policy = policy_name(spec)
+        if policy not in self._compiled:
+            self._compiled[policy] = asyncio.ensure_future(self._compile(spec))
+        return self._compiled[policy]
 
     async def _compile(self, spec: PageSpec) -> None:
         try:
@@ -51,7 +52,7 @@ class Compiler:
                 await run_in_background(compile_kernels, spec)
                 self._is_serving = True
         except BaseException:
-            del self._compiled[spec.policy]
+            del self._compiled[policy_name(spec)]
             raise
 
 
@@ -60,8 +61,10 @@ def compile_in_child(spec: PageSpec) -> None:
 
     If the child fails, or if kernels of the policy cannot be cached, this process compiles them later.
     """
-    folder = cache_folder(find(spec.policy).__name__, _THIS_MODULE)
-    if folder is None or (marker := folder / f"page-kernels-{spec.policy}").exists() or not os.access(folder, os.W_OK):
+    folder = cache_folder(serving_policy(spec).__name__, _THIS_MODULE)
+    if folder is None or not os.access(folder, os.W_OK):
+        return
+    if (marker := folder / f"page-kernels-{policy_name(spec)}").exists():
         return
     command = [sys.executable, "-P", "-m", _THIS_MODULE, msgspec.json.encode(spec).decode()]
     if subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0:
@@ -71,7 +74,7 @@ def compile_in_child(spec: PageSpec) -> None:
 
 def compile_kernels(like: PageSpec = TRIAL) -> None:
     """Compile the kernels of a policy, or load them from the cache. They do not depend on the values of its params."""
-    spec = msgspec.structs.replace(TRIAL, policy=like.policy, params=like.params)
+    spec = msgspec.structs.replace(TRIAL, policy=like.policy, params=like.params, features=like.features)
     page = StoredPage(0, "trial", 1, False, 0, 0.0, NO_PAGE.with_spec(spec))
     model = PageModel(page, [("a", ItemSpec())], PageCounts([], 0.0, 0), np.random.default_rng(0))
     model.choose(RecommendationRequest(), "warming", 0, 0.0)
@@ -79,7 +82,7 @@ def compile_kernels(like: PageSpec = TRIAL) -> None:
     model.set_items([(1, "b", ItemSpec(prior=prior))])
     model.begin_epoch(1, 0.0)
     model.install(model.begin_refresh().run(np.random.default_rng(0)))  # compiles also what changes the counts
-    if ensemble_source(find(spec.policy)).takes_shared_draws:
+    if ensemble_source(serving_policy(spec)).takes_shared_draws:
         _compile_template(model)
     display = model.choose(RecommendationRequest(), "trial", 0, 0.0)
     if not display.entries:

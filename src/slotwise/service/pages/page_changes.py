@@ -8,12 +8,13 @@ import msgspec
 
 from slotwise.checks import Floats
 from slotwise.service.clock import Clock
-from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound
+from slotwise.service.errors import PAGE_ARCHIVED, DoesNotFit, NotFound, raise_field_errors
 from slotwise.service.history import DEV, Author, differing
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.page_cache import PageCache
 from slotwise.service.pages.page_checks import check_limits, most_items
 from slotwise.service.pages.page_definition import ItemSpec, PageBody, PageSpec
+from slotwise.service.pages.page_features import feature_problems
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.preconditions import Precondition
 from slotwise.service.store.interface import Store, commit_and_apply
@@ -127,22 +128,25 @@ class PageChanges:
         """Add or change items. For each item, returns whether it is new, or the reason why the page cannot take it."""
         name, number, now, folded = model.page.name, model.page.number, self._clock(), model.folded
 
-        def operation(ledger: Ledger) -> tuple[list[tuple[int, bool] | None], str]:
+        def operation(ledger: Ledger) -> list[tuple[int, bool] | str]:
             body = _served_page(ledger, name, number).body
             names = [item for item, _ in items]
             before = ledger.specs(number, names)
-            saved = ledger.save_items(number, items, most_items(body, folded)), _why_full(body, folded)
+            invalid = _invalid_features(body, before, items)
+            valid = [pair for k, pair in enumerate(items) if k not in invalid]
+            saved = iter(ledger.save_items(number, valid, most_items(body, folded)) if valid else [])
             sides = differing(before, ledger.specs(number, names))
             if sides[0] != sides[1]:
                 ledger.record_change(number, author, now, "items", f"{len(sides[1]):,} items", sides)
-            return saved
+            full = _why_full(body, folded)
+            return [invalid[k] if k in invalid else next(saved) or full for k in range(len(items))]
 
-        def apply(result: tuple[list[tuple[int, bool] | None], str]) -> None:
-            saved = [(row[0], *item) for row, item in zip(result[0], items, strict=True) if row is not None]
+        def apply(rows: list[tuple[int, bool] | str]) -> None:
+            saved = [(row[0], *item) for row, item in zip(rows, items, strict=True) if not isinstance(row, str)]
             self._cache.apply(number, lambda model: model.set_items(saved))
 
-        rows, full = await self._cache.commit(operation, apply)
-        return [full if row is None else row[1] for row in rows]
+        rows = await self._cache.commit(operation, apply)
+        return [row if isinstance(row, str) else row[1] for row in rows]
 
     async def change_item(
         self,
@@ -168,7 +172,10 @@ class PageChanges:
                 raise _unknown_item(item)
             if expected is not None:
                 expected.check(before and before.version)
-            spec = change(ItemSpec() if before is None else before.spec)
+            known = ItemSpec() if before is None else before.spec
+            spec = change(known)
+            if spec.features != known.features:  # features that are kept may be those of an earlier declaration
+                raise_field_errors(feature_problems(body.spec.features, spec.features))
             (row,) = ledger.save_items(number, [(item, spec)], most_items(body, folded))
             if row is None:
                 raise DoesNotFit.at("", _why_full(body, folded))
@@ -266,6 +273,17 @@ def _check_template(ledger: Ledger, name: str, spec: PageSpec) -> None:
             "layouts with the same positions: use these, or another template"
         )
         raise DoesNotFit.at("/template", line)
+
+
+def _invalid_features(body: PageBody, before: dict[str, ItemSpec], items: list[tuple[str, ItemSpec]]) -> dict[int, str]:
+    """The items whose features do not fit the page, by their index. Those that do not change are not checked."""
+    declared, invalid = body.spec.features, dict[int, str]()
+    for k, (name, spec) in enumerate(items):
+        if spec.features and not (name in before and before[name].features == spec.features):
+            problems = feature_problems(declared, spec.features)
+            if problems:
+                invalid[k] = problems[0].detail
+    return invalid
 
 
 def _unknown_item(name: str) -> NotFound:

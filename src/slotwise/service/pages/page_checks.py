@@ -10,6 +10,8 @@ from slotwise.service.errors import FieldError
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.limits import MOST_COLUMNS, MOST_COUNTS, MOST_ITEMS, MOST_ITEMS_EVER, MOST_SEGMENTS_EVER
 from slotwise.service.pages.page_definition import MOST_HALF_LIVES, ItemSpec, PageBody, PageSpec, plain_number
+from slotwise.service.pages.page_features import declaration_problems
+from slotwise.service.pages.page_policy import serving_policy
 
 MOST_SWEEPS, MOST_DRAWS = 100, 1_000  # of an ensemble: sweeps between two draws, and draws
 
@@ -24,6 +26,7 @@ def check_page(spec: PageSpec) -> list[FieldError]:
         problems += [FieldError(pointer, line) for line in _repeated("position", positions)]
     problems += [FieldError("/segments", line) for line in _repeated("segment", spec.segments)]
     problems += [FieldError("/default_order", line) for line in _repeated("item", spec.default_order)]
+    problems += declaration_problems(spec.features)
     problems += _policy_problems(spec)
     if spec.retention is not None and spec.retention < spec.click_window:
         retention, window = plain_number(spec.retention), plain_number(spec.click_window)
@@ -97,11 +100,16 @@ def _policy_problems(spec: PageSpec) -> list[FieldError]:
         problem = f"policy {spec.policy} cannot serve a page" if is_known else f"unknown policy {spec.policy!r}"
         usable = ", ".join(name for name in policies() if can_serve(find(name)))
         return [FieldError("/policy", f"{problem}; those that can: {usable}")]
+    if spec.features and "features" not in serving_policy(spec).Params._fields:
+        line = f"policy {spec.policy} does not learn from features; use slot_ts, or declare no features"
+        return [FieldError("/features", line)]
     return [FieldError("/params", line) for line in _params_problems(spec)]
 
 
 def _params_problems(spec: PageSpec) -> list[str]:
-    module = find(spec.policy)
+    module = serving_policy(spec)
+    if "features" in spec.params:
+        return ["features are no setting of the policy: declare `features` of the page, and give items theirs"]
     try:
         params = make_params(module, serving_params(module, spec.params), None)
     except BadInput as error:

@@ -16,6 +16,7 @@ from slotwise.service.pages.limits import (
     MostPerCategory,
     Name,
 )
+from slotwise.service.pages.page_features import Declared, GivenFeatures
 
 DAY = 86400.0
 MOST_HALF_LIVES = 16.0  # how long the log is kept at most; older counts have a weight below 2^-16
@@ -52,6 +53,7 @@ class PageSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     template: Name | None = None
     most_per_category: MostPerCategory | None = None
     propensities: bool = True
+    features: Declared = {}
 
     def all_layouts(self) -> dict[str, list[str]]:
         """The positions of every layout, as {layout: positions}. A request that names no layout gets the first one."""
@@ -113,6 +115,7 @@ class PagePatch(Struct, forbid_unknown_fields=True):
     template: Name | UnsetType | None = UNSET
     most_per_category: MostPerCategory | UnsetType | None = UNSET
     propensities: bool | UnsetType = UNSET
+    features: Declared | UnsetType = UNSET
 
     def applied(self, spec: PageSpec) -> PageSpec:
         """The definition with these changes. `positions` replaces `layouts`, and the other way round."""
@@ -140,6 +143,7 @@ class ItemSpec(Struct, forbid_unknown_fields=True, omit_defaults=True):
     valid_until: UnixTime | None = None
     value: Value = 1.0
     category: ItemName | None = None
+    features: GivenFeatures = {}
 
     def is_active(self, now: float) -> bool:
         """Whether the item may be shown at this time."""
@@ -156,6 +160,7 @@ class ItemPatch(Struct, forbid_unknown_fields=True):
     valid_until: UnixTime | UnsetType | None = UNSET
     value: Value | UnsetType | None = UNSET
     category: ItemName | UnsetType | None = UNSET
+    features: GivenFeatures | UnsetType | None = UNSET
 
     def applied(self, spec: ItemSpec) -> ItemSpec:
         """The definition with these changes."""

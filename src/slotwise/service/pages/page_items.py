@@ -13,6 +13,7 @@ from slotwise.item_terms import ItemTerms
 from slotwise.service.errors import DoesNotFit
 from slotwise.service.pages.active_items import ActiveItems
 from slotwise.service.pages.page_definition import ItemSpec
+from slotwise.service.pages.page_features import Declared, FeatureTable
 
 _DEFAULT_SPEC = ItemSpec()
 
@@ -28,12 +29,13 @@ class ItemsChange(NamedTuple):
 class PageItems:
     """The items of a page in the order of their numbers."""
 
-    def __init__(self, items: Sequence[tuple[str, ItemSpec]]) -> None:
+    def __init__(self, items: Sequence[tuple[str, ItemSpec]], declared: Declared) -> None:
         self.names, self.specs = [sys.intern(name) for name, _ in items], [_shared(spec) for _, spec in items]
         self.numbers = {name: number for number, name in enumerate(self.names)}
         self.terms = ItemTerms(len(self.specs))
         self._set_terms(range(len(self.specs)))
         self.active = ActiveItems(self.specs)
+        self.features = FeatureTable(declared, [spec.features for spec in self.specs])
         self._default_scores: Floats | None = None
 
     def change(self, items: Iterable[tuple[int, str, ItemSpec]]) -> ItemsChange:
@@ -49,6 +51,7 @@ class PageItems:
                 before.setdefault(number, self.specs[number])
                 self.specs[number] = _shared(spec)
         self.active.change(((number, self.specs[number]) for number in before), len(self.specs))
+        self.features.change(((number, self.specs[number].features) for number in before), len(self.specs))
         self._default_scores = None
         if len(self.specs) > size_before:
             self.terms.grow(len(self.specs))

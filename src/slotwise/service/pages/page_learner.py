@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from slotwise.arrange import EMPTY, ItemRules
 from slotwise.checks import Floats, Ints
+from slotwise.clickmodels._click_model import ItemFeatures
+from slotwise.counts import CountArrays
 from slotwise.inference.sampling.draw_budget import DRAWS
 from slotwise.inference.sampling.ensemble_draws import Float32s
 from slotwise.jit import direct
 from slotwise.policies._ensemble_source import EnsembleSource, ensemble_source, growth_of
-from slotwise.policies._policy_module import find, learns, make_params, serving_params
+from slotwise.policies._feature_ensemble import FeatureMemory
+from slotwise.policies._policy_module import learns, make_params, serving_params
 from slotwise.service.ensembles.arrange_draw import (
     DisplayPlace,
     DisplayRules,
@@ -27,6 +30,7 @@ from slotwise.service.ensembles.arrange_draw import (
 )
 from slotwise.service.ensembles.draws_due import FAR, ITEMS_ADDED, NO_DRAWS, CountsVersion, Growth
 from slotwise.service.ensembles.largest_draws import load_quantiles
+from slotwise.service.ensembles.new_items import with_new_items
 from slotwise.service.ensembles.page_ensemble import (
     EnsembleGroups,
     PageEnsemble,
@@ -41,12 +45,15 @@ from slotwise.service.ensembles.picked_displays import (
     PickedDisplays,
     with_items_without_row,
 )
-from slotwise.service.ensembles.unshown_items import NO_EXTRA_ITEMS, UnshownItems
+from slotwise.service.ensembles.unshown_items import NO_EXTRA_ITEMS, ThetaLaws, UnshownItems
 from slotwise.service.pages.count_matrix import CountMatrix, cell_array
 from slotwise.service.pages.fading import weight
 from slotwise.service.pages.folded import NOTHING_FOLDED, Folded
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
+from slotwise.service.pages.page_features import FeatureScaling
+from slotwise.service.pages.page_items import PageItems
+from slotwise.service.pages.page_policy import serving_policy
 from slotwise.service.store.records import CountRows, Display, DisplayChange, PageCounts
 from slotwise.service.templates.page_template import PageTemplate, SharedDraws
 
@@ -64,19 +71,22 @@ class PageLearner:
     def __init__(
         self,
         body: PageBody,
-        specs: Sequence[ItemSpec],
+        items: PageItems,
         rules: ItemRules,
         counts: PageCounts | CountRows,
         rng: np.random.Generator,
         folded: Folded = NOTHING_FOLDED,
     ) -> None:
         self.rules = rules
-        self._rng, self._specs = rng, specs
-        policy = find(body.spec.policy)
+        specs = items.specs
+        self._rng, self._specs, self._features = rng, specs, items.features
+        policy = serving_policy(body.spec)
         self.learns = learns(policy)
         self._source = ensemble_source(policy)
         self.template: PageTemplate | None = None
         self._params = make_params(policy, serving_params(policy, body.spec.params), None)
+        self._has_features = "features" in policy.Params._fields
+        self._memory_scaling: FeatureScaling | None = None  # of the features that the memory is for
         self._n_segments, self._n_columns, self._columns = len(body.segments), body.n_columns, body.columns
         all_rows, self.folded = not self._source.shares_prior, folded
         self.matrix = CountMatrix(self._n_segments, body.n_columns, specs, counts, all_rows, folded)
@@ -140,8 +150,7 @@ class PageLearner:
     def fill(self, pick: int, layout: Layout, segment: int, active: NDArray[np.bool_], rules: DisplayRules) -> None:
         """Fill the display of the layout as the pick says. `allowed` is `active` if the request has no constraints."""
         ensemble, planned = self._ensemble, pick - len(self._ensemble.beta)
-        law = ensemble.beta[0 if planned >= 0 else pick]
-        extra = self._unshown.draw(law, segment, active, rules, self._rng)
+        extra = self._unshown.draw(0 if planned >= 0 else pick, segment, active, rules, self._rng)
         if planned >= 0:
             plan = ensemble.plans[segment, layout.name]
             rules = rules._replace(preferred=plan.displays[planned])
@@ -197,7 +206,9 @@ class PageLearner:
         return self._uniforms.pop()
 
     def _find_unshown(self) -> UnshownItems:
-        return UnshownItems(self._ensemble.rows, self._priors, self.rules.values)
+        ensemble = self._ensemble
+        laws = ThetaLaws(ensemble.beta, ensemble.regression, ensemble.scaling, self._features.values)
+        return UnshownItems(ensemble.rows, self._priors, self.rules.values, laws)
 
     # counts
 
@@ -364,12 +375,28 @@ class RefreshJob(NamedTuple):
                 draws = source.draw_given(params, counts, given, rng)
             else:
                 memory = _follow(source, learner._memory, learner._memory_of, where)
+                if learner._has_features:
+                    return self._draw_with_features(counts, where, memory, rng)
                 draws, learner._memory = source.draw(params, counts, memory, self.far, rng)
                 learner._memory_of = where
         if source.shares_prior:
             load_quantiles(draws.beta)
         plan = None if source.planner is None else partial(source.planner, params)
         return from_draws(draws, where, self.groups, plan, self.made_from)
+
+    def _draw_with_features(
+        self, counts: CountArrays, where: RowsAndColumns, memory: FeatureMemory | None, rng: np.random.Generator
+    ) -> PageEnsemble:
+        """The features are read after the rows, so they have all items that the rows have."""
+        learner, table = self.learner, self.learner._features
+        values, scaling = table.values, FeatureScaling(table.columns, table.values)
+        far = self.far or (learner._memory_scaling is not None and scaling.is_far_from(learner._memory_scaling))
+        features = ItemFeatures(scaling.scaled(values, where.keys // learner._n_segments))
+        params = learner._params._replace(features=features)
+        draws, learner._memory = learner._source.draw(params, counts, memory, far, rng)
+        learner._memory_of, learner._memory_scaling = where, scaling
+        draws, where = with_new_items(draws, where, scaling.scaled(values), rng)
+        return from_draws(draws, where, self.groups, None, self.made_from, scaling)
 
 
 def _follow(source: EnsembleSource, memory: Any, before: RowsAndColumns, now: RowsAndColumns) -> Any:

@@ -18,7 +18,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.page_items import PageItems
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
 from slotwise.service.pages.recommendation_request import RecommendationRequest
-from slotwise.service.pages.units import N_BUCKETS, allocate, bucket_of, variant_of
+from slotwise.service.pages.units import N_BUCKETS, HashedUnit, UnitHash, allocate
 from slotwise.service.registers import Counting, Registers
 from slotwise.service.store.records import CellCounts, CountRows, Display, DisplayChange, PageCounts, StoredPage
 from slotwise.service.templates.page_template import PageTemplate
@@ -47,12 +47,13 @@ class PageModel:
         folded: Folded = NOTHING_FOLDED,
     ) -> None:
         self._rng = rng
-        self._items = PageItems(items)
+        self._items = PageItems(items, page.body.spec.features)
         self.names, self.specs, self.items = self._items.names, self._items.specs, self._items.numbers
         self.revision = counts.revision
         self.seen: Mapping[int, int] = {}  # the last group of each other node that the page contains
         self._define(page)
-        self._learner = PageLearner(page.body, self.specs, self._constraints.rules, counts, rng, folded)
+        self._hash_unit = UnitHash(page.unit_secret)
+        self._learner = PageLearner(page.body, self._items, self._constraints.rules, counts, rng, folded)
         kept = ArrangementCache() if arrangements is None else arrangements
         self._chooser = DisplayChooser(page.body.spec, self._items, self._learner, rng, kept)
         self._on_change = on_change
@@ -69,8 +70,8 @@ class PageModel:
     def redefine(self, page: StoredPage) -> bool:
         """Follow a new definition. Returns False if this is not possible, so that the page must be loaded again.
 
-        That is the case if the new definition has another policy or template, or other columns or segments of the count
-        matrix, or uses what is folded.
+        That is the case if the new definition has another policy, other features or another template, or other columns
+        or segments of the count matrix, or uses what is folded.
         """
         before, after = self.page.body, page.body
         if before.spec.template != after.spec.template:
@@ -78,6 +79,8 @@ class PageModel:
         if (before.columns, before.segments) != (after.columns, after.segments):
             return False
         if (before.spec.policy, before.spec.params) != (after.spec.policy, after.spec.params):
+            return False
+        if before.spec.features != after.spec.features:
             return False
         if self.folded.still_unused(after, self.specs) != self.folded:
             return False
@@ -106,7 +109,7 @@ class PageModel:
         known = self._constraints
         layout, segment = known.layout(request.layout), known.segment(request.segment)
         constraints = known.of(layout, request, now)
-        unit = None if request.unit is None else request.unit.encode()
+        unit = None if request.unit is None else self._hash_unit(request.unit.encode())
         variant = self._variant(unit)
         arrangement = self._chooser.choose(layout, segment, variant, constraints, request.eligible is not None)
         entries = arrangement.entries
@@ -128,7 +131,7 @@ class PageModel:
             warming=variant == "learnt" and self._learner.warming and self._learner.learns,
             arrangement=arrangement,
             allocation=self.page.allocation,
-            bucket=nonce % N_BUCKETS if unit is None else bucket_of(unit, self.page.unit_secret),  # a nonce is random
+            bucket=nonce % N_BUCKETS if unit is None else unit.bucket,  # a nonce is random
         )
         if registers.count_at_once:
             self._learner.count_skips(display)
@@ -170,7 +173,7 @@ class PageModel:
         layout = self._constraints.layout(None)
         return self._chooser.likely_displays(layout, self._constraints.of(layout, _ANY_DISPLAY, now))
 
-    def _variant(self, unit: bytes | None) -> str:
+    def _variant(self, unit: HashedUnit | None) -> str:
         """The variant of a unit. Without a unit, every display is its own unit."""
         spec = self.page.body.spec
         if spec.mode != "learn":
@@ -179,7 +182,7 @@ class PageModel:
             return "learnt"
         if unit is None:
             return allocate(spec, self._rng.random(), self._rng.random())
-        return variant_of(unit, self.page.unit_secret, spec)
+        return allocate(spec, unit.first, unit.second)
 
     # counts
 
@@ -250,7 +253,7 @@ class PageModel:
     @property
     def n_bytes(self) -> int:
         """About how much memory the page takes, with its ensemble."""
-        return _BYTES_OF_PAGE + _BYTES_OF_ITEM * len(self.specs) + self._learner.n_bytes
+        return _BYTES_OF_PAGE + _BYTES_OF_ITEM * len(self.specs) + self._items.features.n_bytes + self._learner.n_bytes
 
     # the template
 

@@ -6,6 +6,7 @@ rescaled together with the intercept, and the regression is learnt. The design i
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from slotwise.inference.sampling.regression.regression import (
     learn_regression,
     note_informed,
 )
-from slotwise.inference.sampling.ridges import single_component
+from slotwise.inference.sampling.ridges import Ridges, single_component
 from slotwise.inference.sampling.slice_bracket import shrink
 from slotwise.jit import kernel
 
@@ -44,6 +45,47 @@ def with_prior_position(counts: CountArrays) -> CountArrays:
     return larger
 
 
+class FeatureWork(NamedTuple):
+    """What a sweep works on: the counts with the position of the prior, and a chain on them."""
+
+    counts: CountArrays
+    ridges: Ridges
+    chain: ChainState
+
+
+@kernel
+def feature_work(counts: CountArrays, theta: Floats, kappa: Floats) -> FeatureWork:
+    """The work space of a chain. It changes `theta` in place, and has its own kappas."""
+    n_items, n_positions = counts.clicks.shape
+    work = FeatureWork(
+        with_prior_position(counts),
+        single_component(n_items, n_positions + 1),
+        ChainState(theta, np.ones(n_positions + 1), np.ones(2)),
+    )
+    for position in range(n_positions):
+        work.chain.kappa[position + 1] = kappa[position]
+    return work
+
+
+@kernel
+def sweep_with_features(
+    work: FeatureWork, regression: Regression, schedule: Schedule, rng: np.random.Generator
+) -> None:
+    """Update theta, kappa and the regression. Unless the schedule learns, the etas stay as they are."""
+    larger, theta = work.counts, work.chain.theta
+    one = Schedule(1, schedule.stride, schedule.slice_every, 1, 0)
+    for _ in range(schedule.sweeps):
+        for item in range(theta.size):
+            skips = math.exp(-regression.etas[item])
+            larger.skips[item, 0] = skips
+            larger.skips_by_position[0, item] = skips
+        sample(larger, work.ridges, work.chain, one, rng)
+        if schedule.learnt:
+            rescale_with_intercept(theta, work.chain.kappa[1:], regression, rng)
+            learn_regression(regression, theta, rng)
+        draw_uninformed(regression, theta, rng)
+
+
 @kernel
 def sample_with_features(
     counts: CountArrays,
@@ -53,29 +95,12 @@ def sample_with_features(
     schedule: Schedule,
     rng: np.random.Generator,
 ) -> None:
-    """Update theta, kappa and the regression in place. No kappa is fixed, and all are uniform a priori.
-
-    Unless the schedule learns, the etas stay as they are.
-    """
-    n_items, n_positions = counts.clicks.shape
-    larger, ridges = with_prior_position(counts), single_component(n_items, n_positions + 1)
-    chain = ChainState(theta, np.ones(n_positions + 1), np.ones(2))
-    for position in range(n_positions):
-        chain.kappa[position + 1] = kappa[position]
+    """Update theta, kappa and the regression in place. No kappa is fixed, and all are uniform a priori."""
     note_informed(regression, counts)
-    one = Schedule(1, schedule.stride, schedule.slice_every, 1, 0)
-    for _ in range(schedule.sweeps):
-        for item in range(n_items):
-            skips = math.exp(-regression.etas[item])
-            larger.skips[item, 0] = skips
-            larger.skips_by_position[0, item] = skips
-        sample(larger, ridges, chain, one, rng)
-        if schedule.learnt:
-            rescale_with_intercept(theta, chain.kappa[1:], regression, rng)
-            learn_regression(regression, theta, rng)
-        draw_uninformed(regression, theta, rng)
-    for position in range(n_positions):
-        kappa[position] = chain.kappa[position + 1]
+    work = feature_work(counts, theta, kappa)
+    sweep_with_features(work, regression, schedule, rng)
+    for position in range(kappa.size):
+        kappa[position] = work.chain.kappa[position + 1]
 
 
 @kernel

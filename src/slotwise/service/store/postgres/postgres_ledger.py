@@ -227,7 +227,7 @@ class PostgresLedger(SqlLedger):
     def _next_counted(self, page: int) -> int:
         return int(self._run("SELECT counted_from + 1 FROM pages WHERE page = ?", (page,)).fetchone()[0])
 
-    def _drop_zeros(self, page: int) -> None:
+    def _drop_zeros(self, page: int, displays: list[Display]) -> None:
         """Nothing: rows of different nodes are zero together only. `fold_nodes` removes them."""
 
     def prune(self, now: float, most: int) -> int:

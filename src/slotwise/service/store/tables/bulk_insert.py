@@ -18,6 +18,15 @@ def add_on_conflict(table: str, keys: Sequence[str], sums: Sequence[str]) -> str
     return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {added}"
 
 
+def among(columns: str, rows: Sequence[Sequence[Any]]) -> str:
+    """The condition that the columns have the values of one of these rows, whose values the statement takes in order.
+
+    SQLite uses an index for it only if the rows are a SELECT. Without an index it would read all rows of a page.
+    """
+    marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+    return f"({columns}) IN (SELECT * FROM (VALUES {marks}) AS listed)"
+
+
 def insert(connection: SqlConnection, table: str, rows: Sequence[Sequence[Any]], on_conflict: str = "") -> list[Any]:
     """Run `INSERT INTO table VALUES rows on_conflict`. Returns what a RETURNING clause in `on_conflict` returns."""
     done, returned = 0, []

@@ -11,16 +11,16 @@ import msgspec
 from slotwise.service.errors import StaleVersion
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
+from slotwise.service.pages.units import SECRET_BYTES
 from slotwise.service.store.records import StoredItem, StoredPage
 from slotwise.service.store.tables.bulk_insert import insert
 from slotwise.service.store.tables.change_history import ChangeHistory
+from slotwise.service.store.tables.key_table import SAVE_META
 
 _decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
-UNIT_SECRET_BYTES = 32
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
-SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
 @lru_cache(64)
@@ -69,7 +69,7 @@ class Definitions(ChangeHistory):
                 "VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET version = pages.version + 1, "
                 "archived = excluded.archived, body = excluded.body, epoch_began = excluded.epoch_began, "
                 "allocation = excluded.allocation",
-                (name, int(archived), text, began, allocation, token_bytes(UNIT_SECRET_BYTES)),
+                (name, int(archived), text, began, allocation, token_bytes(SECRET_BYTES)),
             )
         saved = self.page(name)
         assert saved is not None

@@ -12,9 +12,10 @@ from slotwise.service.history import STORE, Author
 from slotwise.service.pages.page_definition import NO_PAGE
 from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.records import Purge
+from slotwise.service.store.tables.bulk_insert import among
 from slotwise.service.store.tables.checksums import QUERIES
-from slotwise.service.store.tables.definitions import SAVE_META
 from slotwise.service.store.tables.display_log import DisplayLog
+from slotwise.service.store.tables.key_table import SAVE_META
 
 SCANNED = 4_000  # displays of all pages that one step reads
 DELETED = 250  # displays of the page, or rows of another table, that one step deletes
@@ -93,8 +94,7 @@ class PagePurge(DisplayLog):
         rows = self._run(f"SELECT {columns} FROM {table} WHERE page = ? LIMIT ?", (page, most)).fetchall()
         if not rows:
             return False
-        marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
-        where = f"page = ? AND ({columns}) IN (VALUES {marks})"
+        where = f"page = ? AND {among(columns, rows)}"
         arguments = (page, *(value for row in rows for value in row))
         if table in QUERIES:
             self._checksums.remove(table, where, arguments)

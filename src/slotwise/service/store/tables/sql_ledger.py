@@ -12,12 +12,13 @@ from slotwise.service.store.records import (
     CellCounts,
     CountRows,
     DailyRate,
+    Display,
     HourlyRate,
     NodeState,
     PageCounts,
     StoredPage,
 )
-from slotwise.service.store.tables.bulk_insert import insert
+from slotwise.service.store.tables.bulk_insert import among, insert
 from slotwise.service.store.tables.checksums import QUERIES
 from slotwise.service.store.tables.count_deltas import Deltas
 from slotwise.service.store.tables.page_purge import PagePurge
@@ -31,7 +32,8 @@ _REPLACE = (
     "SET clicks = excluded.clicks, skips = excluded.skips, epoch = excluded.epoch"
 )
 _CHUNK = 2_000  # rows that are read at a time
-_Cell = tuple[int, int, int]  # item, segment, column
+_CELL = 'item, segment, "column"'
+_Cell = tuple[int, int, int]  # the values of these columns
 _IS_AMOUNT = np.array([False, False, False, True, True])  # of the columns of `CountRows.cells`
 
 
@@ -133,16 +135,32 @@ class SqlLedger(PagePurge):
         """What `counted_from` of a page must be, so that only displays count that are issued from now on."""
         raise NotImplementedError
 
-    def _drop_zeros(self, page: int) -> None:
-        """Delete the counts of the log of a page that are zero."""
-        self._run("DELETE FROM counts WHERE page = ? AND clicks = 0 AND skips = 0", (self._snapshot_of(page),))
-        self._run("DELETE FROM epochs WHERE page = ? AND displays = 0", (page,))
+    def _drop_zeros(self, page: int, displays: list[Display]) -> None:
+        """Delete the counts of the log that are zero, of the cells and epochs of these displays of a page."""
+        cells = {
+            (display.epoch, entry.item, display.segment, entry.column)
+            for display in displays
+            for entry in display.entries
+        }
+        epochs = {(display.epoch,) for display in displays}
+        number = self._snapshot_of(page)
+        self._delete_zeros("counts", f"epoch, {_CELL}", "clicks = 0 AND skips = 0", number, sorted(cells))
+        self._delete_zeros("epochs", "epoch", "displays = 0", page, sorted(epochs))
+
+    def _delete_zeros(self, table: str, key: str, are_zero: str, page: int, keys: list[tuple[int, ...]]) -> None:
+        for first in range(0, len(keys), CELLS_AT_ONCE):
+            chunk = keys[first : first + CELLS_AT_ONCE]
+            self._run(
+                f"DELETE FROM {table} WHERE page = ? AND {among(key, chunk)} AND {are_zero}",
+                (page, *(part for values in chunk for part in values)),
+            )
 
     def prune(self, now: float, most: int) -> int:
         self.flush()
         expired = self.load(f"WHERE drop_after < ? ORDER BY drop_after LIMIT ? {self._LOCK_EXPIRED}", (now, most))
-        folded = Deltas()
+        folded, by_page = Deltas(), defaultdict[int, list[Display]](list)
         for display in expired:
+            by_page[display.page].append(display)
             totals = display.registers.totals()
             if totals is not NOTHING:
                 folded.change(display, changes(NOTHING, totals), totals.displays)
@@ -151,8 +169,8 @@ class SqlLedger(PagePurge):
         self._fold(folded)
         self.flush()
         self._delete_displays([display.number for display in expired])
-        for page in {display.page for display in expired}:
-            self._drop_zeros(page)
+        for page, displays in by_page.items():
+            self._drop_zeros(page, [display for display in displays if display.counted])
             self._drop_rates(page, int(now // HOUR) - KEEP_RATES)
         return len(expired)
 
@@ -201,8 +219,7 @@ class SqlLedger(PagePurge):
         (imported,) = self._run("SELECT imported_epoch FROM pages WHERE page = ?", (page,)).fetchone()
         for first in range(0, len(keys), CELLS_AT_ONCE):
             chunk = keys[first : first + CELLS_AT_ONCE]
-            marks = ", ".join(["(?, ?, ?)"] * len(chunk))
-            query = f'{QUERIES["base"]} AND page = ? AND (item, segment, "column") IN (VALUES {marks})'
+            query = f"{QUERIES['base']} AND page = ? AND {among(_CELL, chunk)}"
             before = self._run(query, (number, *(part for key in chunk for part in key))).fetchall()
             rows = {key: (number, *key, *cells[key], epoch) for key in chunk}
             for _, *old, clicks, skips, since in before:

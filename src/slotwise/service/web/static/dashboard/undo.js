@@ -1,7 +1,7 @@
 // Undo a change of the history: do the opposite, unless the same thing was changed again.
 import { call, itemPath, pagePath, pinPath, Refused } from "./http.js";
 
-const ITEM = { state: "active", value: 1, category: null, prior: null, valid_from: null, valid_until: null };
+const ITEM = { state: "active", value: 1, category: null, prior: null, valid_from: null, valid_until: null, features: {} };
 const PAGE = {
   mode: "learn", holdout: 0, default_order: [], learnt_share: 1, most_per_category: null, policy: "slot_ts",
 };

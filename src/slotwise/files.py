@@ -40,7 +40,7 @@ def beside(path: str | os.PathLike[str], private: bool = False) -> Iterator[Path
         if not private:
             draft.chmod(0o666 & ~_umask())  # mkstemp makes it private; a saved file has the usual permissions
         draft.replace(target)
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
     except OSError as error:
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from None
     finally:
@@ -99,7 +99,7 @@ class _Header(msgspec.Struct):
     body: msgspec.Raw
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Flush a folder to the disk, so that a new name of a file survives a loss of power."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -4,38 +4,21 @@
 Playwright runs an event loop in the thread of the tests, so no test of this folder may call `asyncio.run`.
 """
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.tracked_shop import TrackedShop, running_shop
+from tests.chromium import running_browser
 from tests.waiting import HANG
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
-OPTIONS += ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"]  # no other host
-
-OMITTED = ["--disable-back-forward-cache"]  # visitors use this cache
-
-
-def find_chromium() -> str:
-    """The path of the browser; without one, the test is skipped."""
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("Chromium is not installed, so nothing is clicked in a real browser: install the package chromium")
-    return path
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A headless Chromium, which all tests of this folder share."""
-    path = find_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS, ignore_default_args=OMITTED)
+    with running_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,17 +1,17 @@
 """Charts as pages: in a real browser, they fill the window of a phone, a laptop and a wide screen."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
 from slotwise.charts import fit_chart, learning_chart, rank_chart, ratio_chart, regret_chart, save_chart
 from slotwise.inference.sampling.diagnosis import Diagnosis
 from tests.charts.test_charts import RESULTS
-from tests.chromium import Chromium
+from tests.chromium import running_browser
 from tests.cli.small_fits import small_fits
 from tests.waiting import HANG
 
@@ -26,19 +26,18 @@ MEASURE = """(() => {
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with Chromium(tmp_path_factory.mktemp("profile")) as chromium:
-        yield chromium
+def tab() -> Iterator[Page]:
+    with running_browser() as browser:
+        tab = browser.new_page()
+        tab.set_default_timeout(1e3 * HANG)
+        yield tab
 
 
-def measure(browser: Chromium, page: Path, width: int, height: int) -> dict[str, Any]:
-    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-    browser.open(page.as_uri())
-    deadline = time.monotonic() + HANG
-    while not browser.evaluate("document.documentElement.dataset.drawn"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    measured: dict[str, Any] = browser.evaluate(MEASURE)
+def measure(tab: Page, page: Path, width: int, height: int) -> dict[str, Any]:
+    tab.set_viewport_size({"width": width, "height": height})
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("html[data-drawn]", state="attached")
+    measured: dict[str, Any] = tab.evaluate(MEASURE)
     return measured
 
 
@@ -60,11 +59,12 @@ CHARTS = {
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_fills_the_window(name: str, browser: Chromium, tmp_path: Path) -> None:
-    page = tmp_path / f"{name}.html"
+def test_a_chart_fills_the_window(name: str, tab: Page, tmp_path: Path) -> None:
+    page, requests = tmp_path / f"{name}.html", list[str]()
     save_chart(CHARTS[name](), page)
+    tab.on("request", lambda request: requests.append(request.url))
     for width, height in WINDOWS:
-        measured = measure(browser, page, width, height)
+        measured = measure(tab, page, width, height)
         assert measured["scroll"] <= width == measured["width"]  # no horizontal scrolling
         for chart_width, chart_height in measured["charts"]:
             assert 0.75 * measured["content"] <= chart_width <= measured["content"] + 1
@@ -73,26 +73,22 @@ def test_a_chart_fills_the_window(name: str, browser: Chromium, tmp_path: Path) 
             assert measured["charts"][0][0] == pytest.approx(measured["content"], abs=2)
             assert 0.3 * height <= measured["charts"][0][1] <= height
         assert min(measured["fonts"]) >= 8  # text stays readable: it is not scaled down with the chart
-    assert [request["url"] for request in browser.requests] == [page.as_uri()] * len(WINDOWS)
-    browser.requests.clear()
+    assert requests == [page.as_uri()] * len(WINDOWS)
 
 
-def test_names_with_html_are_drawn_as_text(browser: Chromium, tmp_path: Path) -> None:
+def test_names_with_html_are_drawn_as_text(tab: Page, tmp_path: Path) -> None:
     title = "<!--<script> </script> <img src=x onerror=document.title='broken'>"
     save_chart(regret_chart(RESULTS, title=title), tmp_path / "page.html")
-    assert measure(browser, tmp_path / "page.html", 800, 600)["charts"]
-    assert browser.evaluate("document.querySelector('h1').textContent") == title
-    assert browser.evaluate("document.title") == title
+    assert measure(tab, tmp_path / "page.html", 800, 600)["charts"]
+    assert tab.text_content("h1") == title
+    assert tab.title() == title
 
 
-def test_a_chart_follows_the_window(browser: Chromium, tmp_path: Path) -> None:
+def test_a_chart_follows_the_window(tab: Page, tmp_path: Path) -> None:
     save_chart(regret_chart(RESULTS), tmp_path / "page.html")
-    wide = measure(browser, tmp_path / "page.html", 1200, 800)
-    browser.call("Emulation.setDeviceMetricsOverride", width=500, height=800, deviceScaleFactor=1, mobile=False)
-    deadline = time.monotonic() + HANG
-    while browser.evaluate("document.documentElement.dataset.drawn") == str(wide["content"]):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    narrow = browser.evaluate(MEASURE)
+    wide = measure(tab, tmp_path / "page.html", 1200, 800)
+    tab.set_viewport_size({"width": 500, "height": 800})
+    tab.wait_for_selector(f"html:not([data-drawn='{wide['content']}'])", state="attached")
+    narrow = tab.evaluate(MEASURE)
     assert narrow["charts"][0][0] == pytest.approx(narrow["content"], abs=2)
     assert narrow["content"] < 500

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page, Request
 
 from slotwise.client.keys import StoreKeys
 from slotwise.service.maintenance.verify import verify
-from tests.chromium import Chromium, find_chromium
+from tests.chromium import find_chromium, running_browser
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import wait_until
 
@@ -36,28 +37,22 @@ def origin() -> Iterator[str]:
         server.shutdown()
 
 
-def run(browser: Chromium, script: str) -> Any:
-    """The result of an async script of the page, as JSON."""
-    browser.evaluate(
-        f"window.answer = null; (async () => {{ {script} }})()"
-        ".catch((error) => ({error: String(error)}))"
-        ".then((answer) => { window.answer = JSON.stringify(answer ?? null); }); 0"
-    )
-    wait_until(lambda: browser.evaluate("window.answer") is not None, pause=0.1)
-    return json.loads(browser.evaluate("window.answer"))
+def run(tab: Page, script: str) -> Any:
+    """The result of an async script of the page."""
+    return tab.evaluate(f"async () => {{ {script} }}")
 
 
-def recommend(browser: Chromium, **fields: Any) -> Any:
+def recommend(tab: Page, **fields: Any) -> Any:
     asked = json.dumps({"default": PRESET, "timeoutMs": 3000} | fields)
-    return run(browser, f"return window.shown = await window.client.recommend('shop', {asked});")
+    return run(tab, f"return window.shown = await window.client.recommend('shop', {asked});")
 
 
 def items_of(display: Any) -> dict[str, str]:
     return {row["position"]: row["item"] for row in display["items"]}
 
 
-def outcomes(browser: Chromium) -> dict[str, int]:
-    return dict(run(browser, "await window.client.flush(20000); return window.client.outcomes;"))
+def outcomes(tab: Page) -> dict[str, int]:
+    return dict(run(tab, "await window.client.flush(20000); return window.client.outcomes;"))
 
 
 @pytest.mark.soak  # scripted answers are in client.test.mjs; the browser takes long to start
@@ -67,35 +62,36 @@ def test_a_web_page_survives_an_outage(tmp_path: Path, origin: str) -> None:
     store, keys = tmp_path / "store.db", StoreKeys(tmp_path / "store.db")
     admin = keys.create({"name": "admin", "scopes": ["admin"]})["key"]
     key = keys.create({"name": "web", "scopes": ["browser"], "pages": ["shop"], "origins": [origin]})["key"]
-    with Chromium(tmp_path / "profile") as browser:
+    with running_browser() as browser:
+        tab, keyed = browser.new_page(), list[Request]()
+        tab.on("request", lambda request: keyed.append(request) if request.url.endswith("/v1/events") else None)
         with process(store, dev=False) as server:
             server.http.headers["authorization"] = f"Bearer {admin}"
             server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
             rows = [{"item": item} for item in ITEMS]
             server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
-            browser.open(f"{origin}/index.js")
+            tab.goto(f"{origin}/index.js")
             arguments = f"{server.address!r}, {{ key: {key!r}, longestBackoffMs: 500, breakerMs: 500 }}"
             loaded = f"const {{ Client }} = await import('{origin}/index.js'); window.client = new Client({arguments});"
-            assert run(browser, loaded) is None
-            preview = recommend(browser, preview=True)
+            assert run(tab, loaded) is None
+            preview = recommend(tab, preview=True)
             assert (preview["source"], preview["token"]) == ("service", "")
-            first = recommend(browser, unit="visitor 7")
+            first = recommend(tab, unit="visitor 7")
             assert (first["source"], len(first["items"])) == ("service", 3)
-            run(browser, "window.client.click(window.shown, 'hero'); window.client.view(window.shown);")
-            assert outcomes(browser) == {"accepted": 2}
-            keyed = [request for request in browser.requests if request["url"].endswith("/v1/events")]
+            run(tab, "window.client.click(window.shown, 'hero'); window.client.view(window.shown);")
+            assert outcomes(tab) == {"accepted": 2}
             assert keyed
-            assert not any("authorization" in map(str.lower, request["headers"]) for request in keyed)
+            assert not any("authorization" in request.headers for request in keyed)
             server.kill()
-        during = recommend(browser)
+        during = recommend(tab)
         assert (during["source"], items_of(during)) == ("last_good", items_of(first))
         token = json.dumps(first["token"])
-        assert run(browser, f"window.client.click({token}, 'left'); return window.client.queued;") == 1
+        assert run(tab, f"window.client.click({token}, 'left'); return window.client.queued;") == 1
         restarted = Process(store, "--port", server.address.rpartition(":")[2], dev=False)
         try:
             restarted.wait_until_ready()
-            wait_until(lambda: recommend(browser)["source"] == "service", pause=0.3)
-            assert outcomes(browser) == {"accepted": 3}
+            wait_until(lambda: recommend(tab)["source"] == "service", pause=0.3)
+            assert outcomes(tab) == {"accepted": 3}
             assert restarted.stop() == 0
         finally:
             if restarted.process.poll() is None:

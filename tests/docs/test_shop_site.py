@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+from playwright.sync_api import Page
 
 from slotwise.client.sample import SHOP
 from slotwise_client import Client, Options
-from tests.chromium import Chromium
+from tests.chromium import running_browser
 from tests.command_line import run_command
 from tests.service.running_service import Process, process
 from tests.waiting import HANG, wait_until
@@ -156,21 +157,23 @@ def test_names_are_escaped(service: Process, site: httpx.Client) -> None:
     service.http.delete("/v1/pages/shop/pins/default/top-left").raise_for_status()
 
 
-def test_a_click_in_a_browser_reaches_the_service(service: Process, site: httpx.Client, tmp_path: Path) -> None:
-    with Chromium(tmp_path) as browser:
-        browser.open(str(site.base_url))
-        (link,) = [link for link in read_links(browser) if link.position == "top-middle"]
-        browser.click("a[data-position=top-middle]")
-        wait_until(lambda: browser.evaluate("location.pathname") != "/")
+def test_a_click_in_a_browser_reaches_the_service(service: Process, site: httpx.Client) -> None:
+    with running_browser() as browser:
+        tab = browser.new_page()
+        tab.goto(str(site.base_url))
+        (link,) = [link for link in read_links(tab) if link.position == "top-middle"]
+        with tab.expect_request("**/clicked") as sent:
+            tab.click("a[data-position=top-middle]")
+        tab.wait_for_url("**/items/*")
         wait_until(lambda: clicked_positions(service, link) == ["top-middle"])
-        (beacon,) = [request for request in browser.requests if request["method"] == "POST"]
-    assert beacon["postData"] == body_of(link)
-    assert f"\r\nContent-Type: {beacon['headers']['Content-Type']}\r\n" in BEACON, "as in the bytes recorded above"
+        body, headers = sent.value.post_data, sent.value.headers
+    assert body == body_of(link)
+    assert f"\r\nContent-Type: {headers['content-type']}\r\n" in BEACON, "as in the bytes recorded above"
 
 
-def read_links(browser: Chromium) -> list[Link]:
+def read_links(tab: Page) -> list[Link]:
     script = "[...document.links].map(a => [a.dataset.position, a.dataset.token, a.text])"
-    return [Link(*values) for values in browser.evaluate(script)]
+    return [Link(*values) for values in tab.evaluate(script)]
 
 
 def test_without_the_service_visitors_see_the_last_good_display(service: Process, site: httpx.Client) -> None:

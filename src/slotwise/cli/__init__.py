@@ -29,6 +29,7 @@ from slotwise.cli import (  # noqa: F401 - each file registers its command
     reproduce,
     serve,
     simulate,
+    store,
     top,
     uplift,
     verify,

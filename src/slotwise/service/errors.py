@@ -89,6 +89,10 @@ class NotReady(ServiceError):
         super().__init__(progress if compiled else STARTING)
 
 
+class TooManyStreams(ServiceError):
+    """So many pages with live numbers are open that another one would cost visitors."""
+
+
 class StoreDown(ServiceError):
     """The store cannot write now. Nothing was recorded, and the request may be repeated."""
 

@@ -22,7 +22,9 @@ from slotwise.service.insights.insights_cache import InsightsCache
 from slotwise.service.insights.page_summary import PageSummary
 from slotwise.service.insights.summary_cache import SummaryCache
 from slotwise.service.keys.api_keys import ApiKey
+from slotwise.service.keys.ended_sessions import with_ended
 from slotwise.service.keys.key_cache import KeyCache
+from slotwise.service.keys.session import Session
 from slotwise.service.keys.sessions import Sessions
 from slotwise.service.maintenance.housekeeping import Housekeeping
 from slotwise.service.maintenance.purger import Purger
@@ -67,6 +69,7 @@ class Service:
     ) -> None:
         self.metrics, self.compiled = Metrics(), asyncio.Event()
         self.stopping = asyncio.Event()  # set when the server stops: responses that have no end must end
+        self.streams = 0  # such responses that are being sent
         self.compiled_functions = 0  # functions compiled before the service is ready; 0 if all are in the cache
         self.on_commit: Callable[[int, float], None] | None = None  # called with the size of a group and the seconds
         self._health = StoreHealth(self.metrics)
@@ -248,6 +251,13 @@ class Service:
         result = await self.store.do(operation)
         await self.keys.refresh()
         return result
+
+    async def end_session(self, session: Session) -> None:
+        """Commit that a person has signed out. Copies of the cookie are not valid any more."""
+        now = self.clock()
+        await self.change_keys(
+            lambda ledger: ledger.save_ended_sessions(with_ended(ledger.ended_sessions(), session, now))
+        )
 
     # displays
 

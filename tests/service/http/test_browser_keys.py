@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from slotwise.client.keys import StoreKeys
-from tests.chromium import Chromium, find_chromium
+from tests.chromium import find_chromium, running_browser
 from tests.service.running_service import ITEMS, POSITIONS, Process, process
 from tests.waiting import wait_until
 
@@ -37,18 +38,17 @@ def site() -> Iterator[int]:
         server.shutdown()
 
 
-def fetch(browser: Chromium, url: str, key: str) -> dict[str, Any]:
+def fetch(tab: Page, url: str, key: str) -> dict[str, Any]:
     """The status and the body of a POST by the web page, or the error that its script gets."""
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
-    options = json.dumps({"method": "POST", "headers": headers, "body": "{}"})
-    browser.evaluate(
-        f"window.answer = null; fetch({url!r}, {options})"
-        ".then(async (reply) => ({status: reply.status, body: await reply.json()}))"
-        ".catch((error) => ({error: String(error)}))"
-        ".then((answer) => { window.answer = JSON.stringify(answer); }); 0"
+    return dict(
+        tab.evaluate(
+            "([url, options]) => fetch(url, options)"
+            ".then(async (reply) => ({status: reply.status, body: await reply.json()}))"
+            ".catch((error) => ({error: String(error)}))",
+            [url, {"method": "POST", "headers": headers, "body": "{}"}],
+        )
     )
-    wait_until(lambda: browser.evaluate("window.answer") is not None, pause=0.1)
-    return dict(json.loads(browser.evaluate("window.answer")))
 
 
 def accepted_clicks(server: Process) -> bool:
@@ -61,20 +61,21 @@ def test_a_web_page_shows_a_display_and_reports_a_click(tmp_path: Path, site: in
     keys, origin = StoreKeys(tmp_path / "store.db"), f"http://localhost:{site}"
     admin = keys.create({"name": "admin", "scopes": ["admin"]})["key"]
     key = keys.create({"name": "web", "scopes": ["browser"], "pages": ["shop"], "origins": [origin]})["key"]
-    with process(tmp_path / "store.db", dev=False) as server, Chromium(tmp_path / "profile") as browser:
+    with process(tmp_path / "store.db", dev=False) as server, running_browser() as browser:
+        tab = browser.new_page()
         server.http.headers["authorization"] = f"Bearer {admin}"
         server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
         rows = [{"item": item} for item in ITEMS]
         server.http.post("/v1/pages/shop/items:batch", json={"items": rows}).raise_for_status()
         recommendations = f"{server.address}/v1/pages/shop/recommendations"
-        browser.open(origin)
-        display = fetch(browser, recommendations, key)
+        tab.goto(origin)
+        display = fetch(tab, recommendations, key)
         assert display["status"] == 201
         click = {"type": "click", "token": display["body"]["token"], "position": "hero"}
         beacon = json.dumps(json.dumps({"events": [click]}))
-        assert browser.evaluate(f"navigator.sendBeacon('{server.address}/v1/events', {beacon})")
+        assert tab.evaluate(f"navigator.sendBeacon('{server.address}/v1/events', {beacon})")
         wait_until(lambda: accepted_clicks(server), pause=0.2)
-        other_page = fetch(browser, f"{server.address}/v1/pages/other/recommendations", key)
+        other_page = fetch(tab, f"{server.address}/v1/pages/other/recommendations", key)
         assert (other_page["status"], "'other'" in other_page["body"]["detail"]) == (403, True)
-        browser.open(f"http://127.0.0.1:{site}")
-        assert "error" in fetch(browser, recommendations, key)  # the browser hides the answer from this origin
+        tab.goto(f"http://127.0.0.1:{site}")
+        assert "error" in fetch(tab, recommendations, key)  # the browser hides the answer from this origin

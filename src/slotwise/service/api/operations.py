@@ -3,17 +3,10 @@
 import msgspec
 from msgspec import Struct
 
+from slotwise.service.api.node_health import NodeHealth, node_healths
 from slotwise.service.api.route import OPERATIONS, Call, Response, Route
 from slotwise.service.errors import NotReady
 from slotwise.version import __version__
-
-
-class NodeHealth(Struct):
-    """A node that shares the store. `behind` are the seconds since it last read what the other nodes have committed."""
-
-    node: int
-    name: str
-    behind: float
 
 
 class Health(Struct, omit_defaults=True):
@@ -40,11 +33,7 @@ async def readyz(call: Call[None]) -> Response:
     if not call.service.ready:
         raise NotReady(call.service.compiled_functions)
     await call.service.check_store()
-    store = call.service.store
-    if not store.is_shared:
-        return Response(200, Health())
-    nodes = await store.read(lambda ledger: ledger.nodes())
-    return Response(200, Health(node=store.node, nodes=[NodeHealth(*node) for node in nodes]))
+    return Response(200, Health(node=call.service.store.node, nodes=await node_healths(call.service)))
 
 
 async def metrics(call: Call[None]) -> Response:

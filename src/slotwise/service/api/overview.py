@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from slotwise.service.api.node_health import NodeHealth, node_healths
 from slotwise.service.api.route import Call, Parameter, Response, Route
 from slotwise.service.insights.page_summary import PageSummary
 from slotwise.service.pages.limits import Name
@@ -30,12 +31,17 @@ class OverviewPage(Struct):
 
 
 class ServiceHealth(Struct):
-    """Whether the service learns. `waiting` displays and changes wait for their commit. `events` are of all pages."""
+    """Whether the service learns. `waiting` displays and changes wait for their commit. `events` are of all pages.
+
+    `nodes` are those that share the store, and `node` is the one that answers. Without a shared store, there are none.
+    """
 
     ready: bool
     degraded: bool
     waiting: int
     events: EventTotals
+    node: int | None
+    nodes: list[NodeHealth]
 
 
 class Overview(Struct):
@@ -73,7 +79,10 @@ async def read_overview(call: Call[None]) -> Overview:
         for page in events.values():
             for status, number in page.items():
                 setattr(totals, status, getattr(totals, status) + number)
-        health = ServiceHealth(service.ready, service.degraded, service.store.waiting, totals)
+        health = ServiceHealth(
+            service.ready, service.degraded, service.store.waiting, totals, service.store.node,
+            await node_healths(service),
+        )  # fmt: skip
     following = shown[-1] if len(rest) > PAGE_SIZE else None
     return Overview(service.clock(), len(names), pages, following, health)
 

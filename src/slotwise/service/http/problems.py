@@ -22,6 +22,7 @@ from slotwise.service.errors import (
     StaleVersion,
     StoreDown,
     TooManyRequests,
+    TooManyStreams,
     Unauthorized,
 )
 
@@ -37,6 +38,7 @@ STATUSES: dict[type[ServiceError], int] = {  # a subclass has the status of its 
     DoesNotFit: 422,
     TooManyRequests: 429,
     NotReady: 503,
+    TooManyStreams: 503,
     StoreDown: 503,
 }
 _log = logging.getLogger("slotwise.service")

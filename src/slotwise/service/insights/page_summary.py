@@ -29,6 +29,7 @@ class PageSummary(Struct):
     page: str
     computed: float
     mode: str
+    holdout: float
     items: int
     positions: int
     variants: list[VariantTotals]

@@ -59,7 +59,7 @@ class SummaryCache:
             totals, hours = recent_rates(rates, now)
             positions = len(next(iter(spec.all_layouts().values())))
             uplift = page_uplift(spec, days)
-            return PageSummary(name, now, spec.mode, 0, positions, totals, hours, uplift, None)
+            return PageSummary(name, now, spec.mode, spec.holdout, 0, positions, totals, hours, uplift, None)
 
         summary = await run_in_background(read)
         summary.items = sum(model.active_items(now).tolist())

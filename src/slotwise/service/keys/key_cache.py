@@ -1,4 +1,7 @@
-"""The keys of the store in memory. A change in the store, also by another process, applies within a second."""
+"""The keys of the store in memory, and the sessions that have ended.
+
+A change in the store, also by another process, applies within a second.
+"""
 
 import asyncio
 import hmac
@@ -8,7 +11,9 @@ from collections.abc import Iterable
 from slotwise.service.clock import Clock
 from slotwise.service.errors import StoreDown
 from slotwise.service.keys.api_keys import SCOPES, ApiKey, Scope, digest_of
+from slotwise.service.keys.ended_sessions import EndedSession, has_ended, index_of
 from slotwise.service.keys.rate_limits import AddressLimits, RateLimit
+from slotwise.service.keys.session import Session
 from slotwise.service.store.interface import Store, TrafficRows
 from slotwise.service.store.ledger import KeyLedger
 
@@ -55,14 +60,19 @@ class KeyCache:
         self._by_digest: dict[bytes, LoadedKey] = {}
         self._origins: dict[bytes, float] = {}  # origin -> when the last key for it ends
         self._used: dict[str, float] = {}  # id -> hour, to be written
+        self._ended: dict[tuple[str, str], float] = {}  # sessions
+        self.changed = asyncio.Event()  # set at the next change, and then replaced
 
     async def refresh(self) -> None:
         """Load the keys if they have changed."""
         version = self._version
         changed = await self._store.read(lambda ledger: _read_if_changed(ledger, version))
         if changed is not None and changed[0] > self._version:  # a refresh that began later may have ended before
-            self._version, keys = changed
+            self._version, keys, ended = changed
             self._apply(keys)
+            self._ended = index_of(ended)
+            self.changed.set()
+            self.changed = asyncio.Event()
 
     async def run(self) -> None:
         """Apply changes and record uses until cancelled."""
@@ -111,6 +121,10 @@ class KeyCache:
                 if self._used.get(id) == hour:
                     del self._used[id]
 
+    def has_ended(self, session: Session) -> bool:
+        """Whether a person has ended this session."""
+        return has_ended(self._ended, session)
+
     def has_origin(self, origin: bytes) -> bool:
         """Whether a key that is active has this origin."""
         return self._clock() < self._origins.get(origin, 0.0)
@@ -136,6 +150,6 @@ class KeyCache:
                 self._origins[origin] = max(known.ends, self._origins.get(origin, 0.0))
 
 
-def _read_if_changed(ledger: KeyLedger, version: int) -> tuple[int, list[ApiKey]] | None:
+def _read_if_changed(ledger: KeyLedger, version: int) -> tuple[int, list[ApiKey], list[EndedSession]] | None:
     current = ledger.keys_version()
-    return None if current == version else (current, ledger.keys())
+    return None if current == version else (current, ledger.keys(), ledger.ended_sessions())

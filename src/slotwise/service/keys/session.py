@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class Session(NamedTuple):
-    """Who has signed in, and until when. A request that changes something must repeat `proof` in a header."""
+    """Who has signed in, and until when.
+
+    `proof` is random, so it identifies the session. A request that changes something must repeat it in a header.
+    """
 
     key: str  # the id of the key
     proof: str

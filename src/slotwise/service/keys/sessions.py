@@ -1,7 +1,7 @@
-"""Sessions of people who have signed in with a key. A session is a signed cookie, and the service stores nothing.
+"""Sessions of people who have signed in with a key. A session is a signed cookie.
 
 The cookie has the id of the key, not the key itself. A session allows what the key allows at the moment of a request,
-so it ends with the key.
+so it ends with the key. The service stores only which sessions have ended early: see `ended_sessions`.
 """
 
 import hmac

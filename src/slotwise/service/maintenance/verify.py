@@ -56,7 +56,7 @@ def verify(store: Path | str) -> Verification:
         require("postgres", "a PostgreSQL store")
         from slotwise.service.store.postgres.postgres_store import read_postgres
 
-        return read_postgres(store, lambda ledger: _verify(ledger, [], _INVALID_EVENTS))
+        return read_postgres(store, verify_ledger)
     return _verify_file(store if isinstance(store, Path) else path_of(store))
 
 
@@ -75,6 +75,11 @@ def _verify_file(path: Path) -> Verification:
         raise BadInput(f"cannot read the store {str(path)!r}: {error}") from None
     finally:
         connection.close()
+
+
+def verify_ledger(ledger: SqlLedger) -> Verification:
+    """Recompute the counts of a store that has no checksums."""
+    return _verify(ledger, [], _INVALID_EVENTS)
 
 
 def _verify(ledger: SqlLedger, damage: list[str], invalid_events: str) -> Verification:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from slotwise.checks import Floats
 from slotwise.service.history import Action, Author, Change
 from slotwise.service.keys.api_keys import ApiKey
+from slotwise.service.keys.ended_sessions import EndedSession
 from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.limits import MOST_ITEMS
 from slotwise.service.pages.page_definition import ItemSpec, PageBody
@@ -36,7 +37,7 @@ class KeyLedger(Protocol):
     """The operations of one transaction on API keys, and on the history."""
 
     def keys_version(self) -> int:
-        """A number that grows with every `save_key`."""
+        """A number that grows with every `save_key` and `save_ended_sessions`."""
 
     def keys(self) -> list[ApiKey]:
         """All API keys, also expired and revoked ones, oldest first."""
@@ -49,6 +50,12 @@ class KeyLedger(Protocol):
 
     def mark_keys_used(self, used: Iterable[tuple[str, float]]) -> None:
         """Save when keys were last used, as (id, time). An earlier time than the saved one changes nothing."""
+
+    def ended_sessions(self) -> list[EndedSession]:
+        """The sessions that people have ended."""
+
+    def save_ended_sessions(self, sessions: list[EndedSession]) -> None:
+        """Replace the sessions that people have ended by these."""
 
     def record_change(
         self, page: int, author: Author, now: float, action: Action, subject: str, sides: tuple[Any, Any]

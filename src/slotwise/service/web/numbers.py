@@ -17,9 +17,11 @@ def percent(value: float, digits: int = 1) -> Markup:
     )
 
 
-def signed_percent(value: float) -> Markup:
+def signed_percent(value: float, digits: int = 1) -> Markup:
     """A gain as percent, with its sign."""
-    return Markup('<data value="{}" data-number="gain">{:+.1f} %</data>').format(f"{value:.6g}", 100.0 * value)
+    return Markup('<data value="{}" data-number="gain-{}">{:+.{}f} %</data>').format(
+        f"{value:.6g}", digits, 100.0 * value, digits
+    )
 
 
 def decimal(value: float) -> Markup:
@@ -49,6 +51,13 @@ def _age(seconds: float) -> str:
     return "just now"
 
 
+def seconds_ago(seconds: float) -> Markup:
+    """A short time, such as `0.4 seconds ago`, or a long one in minutes and hours."""
+    if seconds >= 60.0:
+        return Markup("{}").format(_age(seconds))
+    return Markup('<data value="{}" data-number="seconds">{:.1f} seconds ago</data>').format(f"{seconds:.1f}", seconds)
+
+
 def short_time(seconds: float) -> str:
     """A time on the axis of a chart."""
     return f"{datetime.fromtimestamp(seconds, UTC):%m-%d %H:%M}"
@@ -56,9 +65,9 @@ def short_time(seconds: float) -> str:
 
 FILTERS = {
     "short_time": short_time,
+    "seconds_ago": seconds_ago,
     "integer": integer,
     "percent": percent,
-    "gain": signed_percent,
     "decimal": decimal,
     "moment": moment,
     "ago": ago,

@@ -8,6 +8,7 @@ from slotwise.service.api.route import Response
 from slotwise.service.web.html import html_response
 
 SIGN_IN = "/dashboard/sign-in"
+TITLES = {403: "Not allowed", 404: "There is nothing here", 500: "An error of the service", 503: "Not ready"}
 
 
 def wants_html(headers: Mapping[bytes, bytes]) -> bool:
@@ -19,9 +20,9 @@ def problem_page(status: int, detail: str, headers: Mapping[str, str], path: str
     """The page of an error. Without a valid key, browsers are sent to the form to sign in, which leads back here."""
     if status == 401 and path != SIGN_IN:
         return Response(303, headers={"location": f"{SIGN_IN}?next={quote(path)}"})
-    if status == 401:
-        page = html_response(401, "dashboard/sign_in.html", detail=detail, next="/dashboard")
+    if path == SIGN_IN and status in (401, 403, 429):
+        page = html_response(status, "dashboard/sign_in.html", detail=detail, next="/dashboard")
     else:
-        title = HTTPStatus(status).phrase
+        title = TITLES.get(status, HTTPStatus(status).phrase)
         page = html_response(status, "problem.html", status=status, title=title, detail=detail, request_id=request_id)
     return page._replace(headers={**page.headers, **headers})

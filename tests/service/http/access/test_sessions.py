@@ -1,5 +1,6 @@
 """Sessions of the dashboard: which calls they allow, what they need, and when they end."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from slotwise.service.http.access import key_access
 from slotwise.service.http.app import all_routes
 from slotwise.service.keys.api_keys import NewKey, revoked
 from slotwise.service.keys.sessions import LIFETIME, LOOPBACK_COOKIE
+from slotwise.service.maintenance.verify import verify
+from slotwise.service.web.dashboard import live
 from tests.service.http.access.test_key_access import CLOSED, KeyRing, path_of, send, set_up
 from tests.service.running_service import Client, run_scenario
+from tests.waiting import HANG, until
 
 SIGN_IN = "/dashboard/sign-in"
 HTML = {"accept": "text/html,application/xhtml+xml"}
@@ -36,6 +40,16 @@ async def session_of(client: Client, new: NewKey) -> dict[str, str]:
         "x-slotwise-session": session.proof,
         "sec-fetch-site": "same-origin",
     }
+
+
+async def status_of(client: Client, headers: dict[str, str]) -> int:
+    """The status of a call with a session."""
+    return (await client.http.get("/v1/overview", headers=headers)).status_code
+
+
+async def sign_out(client: Client, headers: dict[str, str]) -> None:
+    answer = await client.http.post("/dashboard/sign-out", data={"form": ""}, headers=headers)
+    assert answer.status_code == 303
 
 
 def refused(answer: httpx.Response) -> int:
@@ -115,21 +129,73 @@ def test_a_session_ends_with_its_key_and_after_its_lifetime(tmp_path: Path) -> N
         lasting, brief = keys.by_scope["read"], await client.create_key("read", lifetime=60.0)
 
         async def status(headers: dict[str, str]) -> int:
-            answer = await client.http.post("/dashboard/sign-out", data={"a": ""}, headers=headers)
-            return answer.status_code
+            return await status_of(client, headers)
 
         first, second = await session_of(client, lasting), await session_of(client, brief)
-        assert [await status(first), await status(second)] == [303, 303]
+        assert [await status(first), await status(second)] == [200, 200]
         client.clock.now += 60.0
-        assert [await status(first), await status(second)] == [303, 401]
+        assert [await status(first), await status(second)] == [200, 401]
         now = client.clock()
         await client.service.change_keys(lambda ledger: ledger.save_key(revoked(lasting.key, now)))
         assert await status(first) == 401
         third = await session_of(client, keys.by_scope["admin"])
         client.clock.now += LIFETIME - 1.0
-        assert await status(third) == 303
+        assert await status(third) == 200
         client.clock.now += 1.0
         assert await status(third) == 401
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+
+
+def test_signing_out_ends_the_session_for_every_copy_of_the_cookie(tmp_path: Path) -> None:
+    """Other sessions of the key go on. What has ended stays ended after a restart."""
+    copied: dict[str, str] = {}
+
+    async def scenario(client: Client) -> None:
+        keys = await set_up(client)
+        new = keys.by_scope["read"]
+        copied.update(await session_of(client, new))
+        other = await session_of(client, new)
+        assert [await status_of(client, headers) for headers in (copied, other)] == [200, 200]
+        await sign_out(client, copied)
+        assert [await status_of(client, headers) for headers in (copied, other)] == [401, 200]
+
+    async def restarted(client: Client) -> None:
+        await client.service.keys.refresh()
+        assert await status_of(client, copied) == 401
+
+    run_scenario(tmp_path, scenario, with_keys=True)
+    run_scenario(tmp_path, restarted, with_keys=True)
+    assert verify(tmp_path / "store.db").differences == []
+
+
+def test_open_pages_of_a_session_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the key is revoked or expires, or the page is deleted: at once, not at the next check."""
+    monkeypatch.setattr(live, "CHECK_SECONDS", HANG)
+
+    async def scenario(client: Client) -> None:
+        keys = await set_up(client)
+        client.service.stopping.clear()
+
+        async def open_page(headers: dict[str, str], path: str = "/dashboard") -> "asyncio.Task[httpx.Response]":
+            watching = asyncio.create_task(client.http.get(f"{path}/events", headers=headers))
+            open_before = client.service.streams
+            await until(lambda: client.service.streams > open_before)
+            return watching
+
+        async def ended(watching: "asyncio.Task[httpx.Response]") -> bool:
+            text = (await asyncio.wait_for(watching, HANG / 2)).text
+            return "event: ended" in text
+
+        first, second = await session_of(client, keys.by_scope["read"]), await session_of(client, keys.by_scope["read"])
+        watching, other = await open_page(first), await open_page(second)
+        await sign_out(client, first)
+        assert await ended(watching)
+        assert not other.done()
+        now = client.clock()
+        await client.service.change_keys(lambda ledger: ledger.save_key(revoked(keys.by_scope["read"].key, now)))
+        assert await ended(other)
+        assert client.service.streams == 0
 
     run_scenario(tmp_path, scenario, with_keys=True)
 

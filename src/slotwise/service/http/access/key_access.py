@@ -88,7 +88,7 @@ class KeyAccess:
         if value is None or self._sessions is None:
             return None
         session = self._sessions().read(value, self._clock())
-        if session is None:
+        if session is None or self._keys.has_ended(session):
             raise Unauthorized("the session has ended: sign in again", "session")
         if scope["method"] not in SAFE_METHODS:
             check_same_site(headers)

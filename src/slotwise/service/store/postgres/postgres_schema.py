@@ -12,8 +12,9 @@ from typing import Any
 from psycopg import Connection
 
 from slotwise.checks import BadInput
+from slotwise.service.store.tables.key_table import COPYING
 
-MIGRATION_LOCK, TRAFFIC_LOCK, JANITOR_LOCK = ((0x534C4F54 << 8) + k for k in (1, 2, 3))  # "SLOT"; advisory locks
+MIGRATION_LOCK, TRAFFIC_LOCK, JANITOR_LOCK, COPY_LOCK = ((0x534C4F54 << 8) + k for k in (1, 2, 3, 4))  # "SLOT"
 MIGRATIONS = [
     """
     CREATE TABLE meta (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
@@ -120,8 +121,11 @@ _ANY_TABLE = (
 )
 
 
-def migrate(connection: Connection[Any], where: str) -> None:
-    """Migrate the tables to the current version, in one transaction. Other nodes wait for it, and may run meanwhile."""
+def migrate(connection: Connection[Any], where: str, is_copy: bool = False) -> None:
+    """Migrate the tables to the current version, in one transaction. Other nodes wait for it, and may run meanwhile.
+
+    Raises BadInput for a store that a copy has not completed, unless `is_copy` is set.
+    """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         if not _fetch(connection, _IS_STORE):
@@ -141,6 +145,8 @@ def migrate(connection: Connection[Any], where: str) -> None:
         for statements in MIGRATIONS[version:]:
             connection.execute(statements)
         connection.execute("UPDATE slotwise_version SET version = %s WHERE version < %s", (len(MIGRATIONS),) * 2)
+        if not is_copy:
+            _check_complete(connection, where)
 
 
 def check_current(connection: Connection[Any], where: str) -> None:
@@ -153,6 +159,12 @@ def check_current(connection: Connection[Any], where: str) -> None:
             f"the store {where} has version {version} of the tables, this slotwise reads version {len(MIGRATIONS)}: "
             "start `slotwise serve` of the newer version on it once, which migrates it"
         )
+    _check_complete(connection, where)
+
+
+def _check_complete(connection: Connection[Any], where: str) -> None:
+    if _fetch(connection, f"SELECT EXISTS (SELECT 1 FROM meta WHERE key = '{COPYING}')"):
+        raise BadInput(f"the store {where} has a copy that is not complete: run `slotwise store copy` again")
 
 
 def _fetch(connection: Connection[Any], statement: str) -> Any:

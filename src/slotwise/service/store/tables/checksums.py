@@ -102,7 +102,7 @@ def compute_checksum(connection: SqlConnection, name: str) -> int:
     return sum(map(hash_of, connection.execute(QUERIES[name]))) % MODULUS
 
 
-def rebuild_checksums(connection: SqlConnection) -> None:
-    """Compute all checksums. Migrations call this, because they change the tables without a ledger."""
-    rows = [(name, compute_checksum(connection, name)) for name in QUERIES]
+def rebuild_checksums(connection: SqlConnection, names: Iterable[str] = tuple(QUERIES)) -> None:
+    """Compute checksums. Migrations and copies call this, because they change the tables without a ledger."""
+    rows = [(name, compute_checksum(connection, name)) for name in names]
     connection.executemany("INSERT OR REPLACE INTO checksums VALUES (?, ?)", rows)

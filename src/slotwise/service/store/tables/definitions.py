@@ -15,12 +15,12 @@ from slotwise.service.pages.units import SECRET_BYTES
 from slotwise.service.store.records import StoredItem, StoredPage
 from slotwise.service.store.tables.bulk_insert import insert
 from slotwise.service.store.tables.change_history import ChangeHistory
+from slotwise.service.store.tables.key_table import SAVE_META
 
 _decode_body = msgspec.json.Decoder(PageBody).decode
 _item = msgspec.json.Decoder(ItemSpec)
 _encode = msgspec.json.Encoder().encode
 TEMPLATE = "json_extract(body, '$.spec.template')"  # as in the index
-SAVE_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
 @lru_cache(64)

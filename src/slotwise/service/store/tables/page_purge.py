@@ -14,8 +14,8 @@ from slotwise.service.registers import NOTHING, changes
 from slotwise.service.store.records import Purge
 from slotwise.service.store.tables.bulk_insert import among
 from slotwise.service.store.tables.checksums import QUERIES
-from slotwise.service.store.tables.definitions import SAVE_META
 from slotwise.service.store.tables.display_log import DisplayLog
+from slotwise.service.store.tables.key_table import SAVE_META
 
 SCANNED = 4_000  # displays of all pages that one step reads
 DELETED = 250  # displays of the page, or rows of another table, that one step deletes

@@ -12,7 +12,8 @@ import msgspec
 from slotwise.checks import Floats
 from slotwise.service.store.tables.bulk_insert import insert
 from slotwise.service.store.tables.checksums import QUERIES
-from slotwise.service.store.tables.definitions import SAVE_META, Definitions
+from slotwise.service.store.tables.definitions import Definitions
+from slotwise.service.store.tables.key_table import SAVE_META
 from slotwise.service.store.tables.sql_connection import SqlConnection
 
 REMOVED = 1_000  # rows that one step deletes

@@ -10,6 +10,7 @@ from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.web.numbers import decimal, integer, moment, percent
 
 FEW_DISPLAYS = 200  # below, an item is described as new
+MOSTLY = 0.6  # an item mostly stands at a position where this share of displays has it
 OFTEN = 0.05  # an item is described as shown at positions where this share of displays has it
 
 
@@ -66,13 +67,14 @@ class ItemRow(NamedTuple):
 def item_rows(specs: dict[str, ItemSpec], insights: Insights | None, segment: str, now: float) -> list[ItemRow]:
     """All items, those that are worth most first."""
     where: dict[str, dict[tuple[str, str], Where]] = defaultdict(dict)
-    estimates = {}
+    estimates, seen = {}, set[str]()  # items without displays have no estimates, unless the page says what to expect
     if insights is not None:
         estimates = {row.item: row for row in insights.theta if row.segment == segment}
         for cell in insights.counts:
             if cell.segment == segment:
                 place = Where(cell.layout, cell.position, cell.clicks + cell.skips, cell.clicks, 0.0, "")
                 where[cell.item][cell.layout, cell.position] = place
+                seen.add(cell.item)
         for shown in insights.shown:
             if shown.segment == segment:
                 key = shown.layout, shown.position
@@ -80,7 +82,7 @@ def item_rows(specs: dict[str, ItemSpec], insights: Insights | None, segment: st
                 where[shown.item][key] = before._replace(share=shown.share, reason=shown.reason)
     rows = []
     for name, spec in specs.items():
-        known = estimates.get(name)
+        known = estimates.get(name) if name in seen or spec.prior is not None else None
         mean, low, high = (None, None, None) if known is None else (known.mean, known.low, known.high)
         places = sorted(where[name].values(), key=lambda place: (-place.displays, -place.share))
         rows.append(ItemRow(name, spec, spec.is_active(now), mean, low, high, None, places))
@@ -98,29 +100,45 @@ def why(row: ItemRow, rows: list[ItemRow], visible: list[str], now: float) -> Ma
     if any(place.reason == "default" for place in row.where):
         return Markup("It has its place in the default order, which the page shows now whatever clicks say.")
     if row.mean is None or row.rank is None:
-        return Markup("Nothing is known about it yet.")
+        return Markup("No visitor has seen it yet, so nothing is known about it.")
     if not row.now:
         return _why_not_shown(row, rows, len(visible))
+    return Markup("{}{}{}").format(_standing(row), _where_now(row, visible), _compared(row, rows[0]))
+
+
+def _standing(row: ItemRow) -> Markup:
+    """`It is the second most attractive item here: about 30 % of visitors who see it click`."""
+    of = "most valuable" if row.spec.value != 1.0 else "most attractive"
+    return Markup("It is the {} item here: about {}").format(_ordinal(row.rank or 0, of), _said(row))
+
+
+def _said(row: ItemRow) -> Markup:
+    """How many visitors click, and what a click is worth, unless it is worth 1."""
+    worth = Markup("") if row.spec.value == 1.0 else Markup(", and a click is worth {}").format(decimal(row.spec.value))
+    mean = row.mean or 0.0
+    return Markup("{} of visitors who see it click{}").format(percent(mean, 0 if mean >= 0.1 else 1), worth)
+
+
+def _where_now(row: ItemRow, visible: list[str]) -> Markup:
+    """Where the item stands mostly, or where it is tried."""
     place = row.now[0]
     rank = visible.index(place.position) + 1 if place.position in visible else 0
-    standing = Markup("It is the {} item here: about {} of visitors who see it click").format(
-        _ordinal(row.rank, "most valuable" if row.spec.value != 1.0 else "most attractive"), percent(row.mean, 0)
-    )
+    known_as = f", the {_ordinal(rank, 'most visible')} position" if rank else ""
     if row.displays < FEW_DISPLAYS:
-        return Markup("{}. That rests on {} displays only, so the page still tries it at several positions.").format(
-            standing, integer(row.displays)
+        return Markup(", but that rests on {} displays only, so the page still tries it at several positions.").format(
+            integer(row.displays)
         )
-    if row.rank == 1 and rank == 1:
-        return Markup("{}, more than any other, so it stands at {}, the most visible position.").format(
-            standing, place.position
-        )
-    best = rows[0]
-    above = Markup("")
-    if row.rank > 1 and best.mean is not None and best is not row:
-        above = Markup(" {} stands before it, with {}.").format(best.item, percent(best.mean, 0))
-    return Markup("{}, so it mostly stands at {}, the {} position.{}").format(
-        standing, place.position, _ordinal(rank, "most visible"), above
+    if place.share >= MOSTLY:
+        return Markup(", so it mostly stands at {}{}.").format(place.position, known_as)
+    return Markup("; it stands at {}{} in {} of displays, and the page still tries it elsewhere.").format(
+        place.position, known_as and known_as + ",", percent(place.share, 0)
     )
+
+
+def _compared(row: ItemRow, best: ItemRow) -> Markup:
+    if row.rank == 1 or best is row or best.mean is None:
+        return Markup("")
+    return Markup(" The best item is <bdi>{}</bdi>: {}.").format(best.item, _said(best))
 
 
 def _why_hidden(row: ItemRow, now: float) -> Markup:
@@ -137,12 +155,12 @@ def _why_not_shown(row: ItemRow, rows: list[ItemRow], n_positions: int) -> Marku
     if (row.rank is not None and row.rank <= n_positions) or ahead.worth is None or row.worth is None:
         return Markup("It is a close call with the items on the page, so it is shown in few displays.")
     return Markup(
-        "There are {} positions, and it ranks {} by {}: {} against {} of the last item on the page, {}."
+        "There are {} positions, and it ranks {} by {}: {} against {} of the last item on the page, <bdi>{}</bdi>."
     ).format(n_positions, _ordinal(row.rank or 0, ""), worth, _worth(row, worth), _worth(ahead, worth), ahead.item)
 
 
 def _worth(row: ItemRow, worth: str) -> Markup:
-    return percent(row.mean or 0.0, 0) if worth == "attractiveness" else decimal(row.worth or 0.0)
+    return percent(row.mean or 0.0) if worth == "attractiveness" else decimal(row.worth or 0.0)
 
 
 def _ordinal(rank: int, of: str) -> str:

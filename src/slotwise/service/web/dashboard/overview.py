@@ -5,7 +5,9 @@ from slotwise.service.api.route import OPERATIONS, Call, Parameter, Response, Ro
 from slotwise.service.pages.limits import Name
 from slotwise.service.web.dashboard.live import overview_events
 from slotwise.service.web.dashboard.rate_chart import spark_path
+from slotwise.service.web.dashboard.verdict import gain_texts
 from slotwise.service.web.dashboard.visitor import visitor_of
+from slotwise.service.web.event_stream import EVENT_STREAM
 from slotwise.service.web.html import html_response
 
 _AFTER = Parameter("after", "query", Name, "only pages after this name")
@@ -15,7 +17,7 @@ async def get(call: Call[None]) -> Response:
     """All pages at a glance."""
     overview = await read_overview(call)
     return html_response(
-        200, "dashboard/overview.html", visitor=visitor_of(call), overview=overview,
+        200, "dashboard/overview.html", visitor=visitor_of(call), overview=overview, gain_texts=gain_texts,
         sparks={page.page: _spark(page) for page in overview.pages}, after=call.query.get("after"),
     )  # fmt: skip
 
@@ -31,7 +33,7 @@ ROUTES: list[Route[None]] = [
     ),
     Route(
         "GET", "/dashboard/events", "dashboard_events", "Says when the overview has changed.", overview_events,
-        {200: ("events", "text/event-stream")}, tag="dashboard", needs="read", checks_pages=True, accepts_session=True,
+        {200: ("events", EVENT_STREAM)}, tag="dashboard", needs="read", checks_pages=True, accepts_session=True,
         web=True,
     ),
 ]  # fmt: skip

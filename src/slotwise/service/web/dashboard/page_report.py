@@ -8,7 +8,7 @@ from markupsafe import Markup
 from slotwise.service.api.pages import PageView
 from slotwise.service.history import Change
 from slotwise.service.insights.insights import Insights, VariantTotals
-from slotwise.service.insights.page_summary import PageSummary
+from slotwise.service.insights.page_summary import Settled
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.web.dashboard.change_lines import ChangeLine, change_lines
 from slotwise.service.web.dashboard.heat_map import HeatMap, heat_map
@@ -16,15 +16,15 @@ from slotwise.service.web.dashboard.item_rows import ItemRow, item_rows, why
 from slotwise.service.web.dashboard.position_grid import PositionGrid, position_grid
 from slotwise.service.web.dashboard.position_views import SURE, PositionView, position_views
 from slotwise.service.web.dashboard.rate_chart import RateChart, rate_chart
-from slotwise.service.web.dashboard.verdict import verdict
+from slotwise.service.web.dashboard.verdict import details, verdict
 
 
 class PageData(NamedTuple):
-    """What the report is made from. `insights` and `summary` are None while they are computed."""
+    """What the report is made from. `insights` is None while they are computed, `settled` while there are no draws."""
 
     view: PageView
     insights: Insights | None
-    summary: PageSummary | None
+    settled: Settled | None
     changes: list[Change]
     now: float
 
@@ -34,7 +34,7 @@ class PageReport(NamedTuple):
 
     view: PageView
     insights: Insights | None
-    summary: PageSummary | None
+    settled: Settled | None
     now: float
     layout: str
     segment: str
@@ -45,6 +45,7 @@ class PageReport(NamedTuple):
     chart: RateChart | None
     changes: list[ChangeLine]
     verdict: Markup | None
+    gain_details: list[Markup]
 
     @property
     def visible(self) -> list[str]:
@@ -55,6 +56,17 @@ class PageReport(NamedTuple):
     @property
     def by_visibility(self) -> list[PositionView]:
         return sorted(self.positions, key=lambda view: view.visibility_rank or len(self.positions))
+
+    @property
+    def has_values(self) -> bool:
+        """Whether clicks on items are worth differently much."""
+        return any(row.spec.value != 1.0 for row in self.items)
+
+    @property
+    def has_repeated_items(self) -> bool:
+        """Whether an item is shown most at several positions."""
+        names = [view.item for view in self.positions if view.item is not None]
+        return len(set(names)) < len(names)
 
     @property
     def n_sure(self) -> int:
@@ -90,13 +102,14 @@ def page_report(data: PageData, layout: str | None = None, segment: str | None =
     fields = ItemSpec.__struct_fields__
     specs = {row.item: ItemSpec(**{name: getattr(row, name) for name in fields}) for row in view.items}
     return PageReport(
-        view, insights, data.summary, data.now, chosen, group, grid,
+        view, insights, data.settled, data.now, chosen, group, grid,
         position_views(chosen, grid.cells, view.pins.get(chosen, {}), insights, group),
         item_rows(specs, insights, group, data.now),
         heat_map(view.layouts[chosen], insights, group, chosen),
         rate_chart(insights.hours) if insights is not None else None,
         change_lines(data.changes),
         None if insights is None else verdict(insights.uplift, view.mode, view.holdout),
+        [] if insights is None else details(insights.uplift, any(spec.value != 1.0 for spec in specs.values())),
     )  # fmt: skip
 
 

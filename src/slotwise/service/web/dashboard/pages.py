@@ -12,11 +12,13 @@ from slotwise.service.api.route import NOT_FOUND, OPERATIONS, Call, Parameter, R
 from slotwise.service.background_threads import run_in_background
 from slotwise.service.errors import NotFound
 from slotwise.service.insights.insights import Insights
+from slotwise.service.insights.page_summary import settled
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.web.dashboard.change_lines import added_at
 from slotwise.service.web.dashboard.live import SHARE, page_events
 from slotwise.service.web.dashboard.page_report import PageData, PageReport, page_report, script_data
 from slotwise.service.web.dashboard.visitor import visitor_of
+from slotwise.service.web.event_stream import EVENT_STREAM
 from slotwise.service.web.html import HTML, SECURITY_HEADERS, render
 
 WAIT_SECONDS = 0.4  # for insights; a page is shown without them rather than late
@@ -72,10 +74,10 @@ def _listed(call: Call[None], report: PageReport) -> dict[str, Any]:
 async def _page_data(call: Call[None]) -> PageData:
     service = call.service
     model = await service.model(call.path["page"])
-    insights, name = await _insights(call, model), model.page.name
+    insights, now = await _insights(call, model), service.clock()
     history = await service.store.read(lambda ledger: read_history(ledger, model.page.number, None))
     view = await run_in_background(page_view(model))
-    return PageData(view, insights, service.summaries([name]).get(name), history.changes, service.clock())
+    return PageData(view, insights, settled(model.likely_displays(now)), history.changes, now)
 
 
 async def _insights(call: Call[None], model: PageModel) -> Insights | None:
@@ -95,7 +97,7 @@ ROUTES: list[Route[None]] = [
     ),
     Route(
         "GET", f"{_PATH}/events", "dashboard_page_events", "Says when a page has changed.", page_events,
-        {200: ("events", "text/event-stream")}, NOT_FOUND, tag="dashboard",
+        {200: ("events", EVENT_STREAM)}, NOT_FOUND, tag="dashboard",
         needs="read", accepts_session=True, web=True,
     ),
     Route(

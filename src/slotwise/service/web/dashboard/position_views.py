@@ -10,7 +10,7 @@ from slotwise.service.pages.page_pins import pinned_item, time_of
 from slotwise.service.web.dashboard.position_grid import GridCell
 from slotwise.service.web.numbers import moment, percent
 
-SURE, FAIRLY_SURE, LEANING = 0.9, 0.6, 0.3
+SURE, FAIRLY_SURE, NOT_SURE = 0.9, 0.6, 0.3
 
 
 class PositionView(NamedTuple):
@@ -50,7 +50,9 @@ def position_views(
     layout: str, cells: dict[str, GridCell], pins: dict[str, PagePin], insights: Insights | None, segment: str
 ) -> list[PositionView]:
     """The positions in the order of the layout."""
-    kappas = {} if insights is None else {row.position: row for row in insights.kappa if row.layout == layout}
+    is_known = insights is not None and (insights.displays > 0.0 or insights.template is not None)
+    found_kappas = insights.kappa if insights is not None and is_known else []
+    kappas = {row.position: row for row in found_kappas if row.layout == layout}
     ranked = sorted(kappas, key=lambda position: -kappas[position].mean)
     shown: dict[str, list[tuple[float, str, str]]] = {position: [] for position in cells}
     for row in insights.shown if insights is not None else []:
@@ -62,7 +64,7 @@ def position_views(
         share, item, reason = found[0] if found else (0.0, None, "")
         views.append(
             PositionView(
-                position, cell, item, share, reason, sureness(share, reason), _why(share, reason),
+                position, cell, item, share, reason, sureness(share, reason), _why(share, reason, pins.get(position)),
                 [(name, chance) for chance, name, _ in found[1:4]], kappas.get(position),
                 ranked.index(position) + 1 if position in kappas else 0, pins.get(position),
             )
@@ -74,13 +76,13 @@ def sureness(share: float, reason: str) -> str:
     """How sure it is that the item belongs there, in words."""
     if reason in ("pinned", "default"):
         return reason
-    levels = ((SURE, "sure"), (FAIRLY_SURE, "fairly sure"), (LEANING, "leaning"))
+    levels = ((SURE, "sure"), (FAIRLY_SURE, "fairly sure"), (NOT_SURE, "not sure yet"))
     return next((word for level, word in levels if share >= level), "still trying")
 
 
-def _why(share: float, reason: str) -> Markup:
+def _why(share: float, reason: str, pin: PagePin | None) -> Markup:
     if reason == "pinned":
-        return Markup("Pinned here.")
+        return Markup("Pinned here {}").format(Markup("") if pin is None else pin_time(pin))
     if reason == "default":
         return Markup("From the default order.")
     if not reason:

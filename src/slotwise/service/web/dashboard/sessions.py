@@ -1,11 +1,13 @@
 """Sign in with a key, and sign out."""
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from slotwise.service.api.route import OPERATIONS, Call, Parameter, Response, Route
+from slotwise.service.errors import StoreDown
 from slotwise.service.keys.sessions import set_cookie
 from slotwise.service.loopback import names_loopback
 from slotwise.service.web.html import html_response
@@ -45,7 +47,10 @@ async def post(call: Call[SignIn]) -> Response:
 
 
 async def sign_out(call: Call[SignOut]) -> Response:
-    """Delete the cookie."""
+    """End the session, and delete the cookie. While the store is down, only the cookie is deleted."""
+    if call.session is not None:
+        with suppress(StoreDown):
+            await call.service.end_session(call.session)
     cookie = set_cookie("", not names_loopback(call.headers))
     return Response(303, headers={"location": SIGN_IN, "set-cookie": cookie})
 

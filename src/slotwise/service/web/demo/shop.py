@@ -6,7 +6,6 @@ requests come from this machine, and writes only from pages of this service.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +13,7 @@ import msgspec
 from slotwise.service.api.route import OPERATIONS, SMALL, Call, Response, Route
 from slotwise.service.pages.page_definition import plain_number
 from slotwise.service.web.demo.reports import HALF_LIFE, REPORT_PATH, Controls, ControlsPatch, ShopReport
+from slotwise.service.web.event_stream import EVENT_STREAM, stream, wait_for_first
 from slotwise.service.web.html import html_response
 from slotwise.service.web.static_files import static_address
 
@@ -79,7 +79,7 @@ class DemoShop:
 
     async def get_events(self, call: Call[None]) -> Response:
         """Each report, as an event."""
-        return Response(200, self._events(call), {"x-accel-buffering": "no"}, "text/event-stream")
+        return stream(call.service, self._events(call))
 
     async def _events(self, call: Call[None]) -> AsyncGenerator[bytes, None]:
         stopping = call.service.stopping
@@ -87,8 +87,7 @@ class DemoShop:
         while not stopping.is_set():
             changed = self._changed
             yield b"data: %s\n\n" % self._report if self._report else b": no visitors yet\n\n"
-            with suppress(TimeoutError):
-                await asyncio.wait_for(_first(changed, stopping), KEEP_ALIVE_SECONDS)
+            await wait_for_first(KEEP_ALIVE_SECONDS, changed, stopping)
 
     @property
     def routes(self) -> list[Route[Any]]:
@@ -98,7 +97,7 @@ class DemoShop:
             Route("GET", "/demo", "demo", "The shop.", self.get, {200: ("the page", "text/html")}, **shown),
             Route(
                 "GET", "/demo/events", "demo_events", "Live events.", self.get_events,
-                {200: ("events", "text/event-stream")}, **shown,
+                {200: ("events", EVENT_STREAM)}, **shown,
             ),
             Route(
                 "POST", REPORT_PATH, "demo_reports", "A report.", self.take_report, json, body=ShopReport,
@@ -109,13 +108,3 @@ class DemoShop:
                 body=ControlsPatch, **shown,
             ),
         ]  # fmt: skip
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Wait for the first of these events."""
-    waiting = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()

@@ -1,15 +1,14 @@
 // Keep the page up to date: the server says that something changed, and the HTML is loaded again and merged.
+import { follow } from "../shared/event_stream.js";
 import { morph, keepingFocus } from "../shared/morph.js";
 import { localize } from "../shared/numbers.js";
 import { parsePage } from "../shared/trusted.js";
 import { arrangeTable } from "./item_table.js";
 import { content } from "./page_data.js";
 
-const RETRY = 3000; // milliseconds
-const TEXTS = { live: "Live", connecting: "Connecting", lost: "Connection lost, trying again" };
+const TEXTS = { live: "Live", connecting: "Connecting", lost: "Connection lost, trying again", down: "Not learning: the store is down" };
 let loading = null;
 let following = null;
-let isStale = false;
 
 function show(state) {
   const element = document.getElementById("live");
@@ -33,7 +32,7 @@ export function merge(html) {
 
 async function load() {
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-  if (answer.redirected) location.reload(); // to the form to sign in
+  if (answer.redirected || answer.status === 404) location.reload(); // to the form to sign in, or the page is gone
   if (answer.ok) merge(await answer.text());
 }
 
@@ -47,7 +46,7 @@ export function refresh() {
     return following;
   }
   loading = load()
-    .catch(() => (isStale = true))
+    .catch(() => {}) // the service cannot be reached, which the header says
     .finally(() => (loading = null));
   return loading;
 }
@@ -58,41 +57,25 @@ export function visit(address) {
   return refresh();
 }
 
-function changed() {
-  if (document.hidden) isStale = true;
-  else refresh();
-}
-
-function connect(address) {
-  const source = new EventSource(address);
-  source.addEventListener("open", () => {
-    show("live");
-    if (isStale) catchUp();
-  });
-  source.addEventListener("changed", changed);
-  source.addEventListener("ended", () => {
-    source.close();
-    location.reload();
-  });
-  source.addEventListener("error", () => {
-    show("lost");
-    isStale = true;
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, RETRY, address);
-  });
-}
-
-function catchUp() {
-  isStale = false;
-  refresh();
-}
-
 /** Follow the events of this page, if it has any. */
 export function startLive() {
   const address = content()?.dataset.events;
   if (!address) return;
   show("connecting");
-  connect(address);
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && isStale) catchUp();
+  follow(address, {
+    open: () => show("live"),
+    changed: () => {
+      show("live");
+      refresh();
+    },
+    down: () => {
+      show("down");
+      refresh();
+    },
+    ended: () => location.reload(), // which leads to the form to sign in, or says that the page is gone
+    error: ({ target }) => {
+      show("lost");
+      if (target.readyState === EventSource.CLOSED) refresh(); // the session may have ended meanwhile
+    },
   });
 }

@@ -1,6 +1,7 @@
 // The demo shop: live reports of its visitors, and a display of its own for a person who wants to click.
 import * as grid from "./grid.js";
 import * as panel from "./panel.js";
+import { follow } from "../shared/event_stream.js";
 
 const PAGE = "/v1/pages/shop", INSIGHTS_PAUSE = 4000, VISIT_PAUSE = 1000, THANKS_PAUSE = 1400;
 const find = (id) => document.getElementById(id);
@@ -72,15 +73,15 @@ async function loadVisibilities() {
 find("watch").addEventListener("click", () => setMode("watch"));
 find("visit").addEventListener("click", () => setMode("visit"));
 find("show-heat").addEventListener("change", (event) => grid.setHeat(event.target.checked));
-const events = new EventSource("/demo/events");
-events.addEventListener("message", () => { // now the page of the service exists
-  find("visit").disabled = false;
-  loadVisibilities();
-}, { once: true });
-events.addEventListener("message", ({ data }) => {
-  const report = JSON.parse(data);
-  panel.show(report);
-  watch(report);
+follow("/demo/events", {
+  message({ data }) {
+    const report = JSON.parse(data);
+    panel.show(report);
+    watch(report);
+    if (!find("visit").disabled) return;
+    find("visit").disabled = false; // now the page of the service exists
+    loadVisibilities();
+  },
+  open: () => { find("lost").hidden = true; },
+  error: () => { find("lost").hidden = false; },
 });
-events.addEventListener("open", () => { find("lost").hidden = true; });
-events.addEventListener("error", () => { find("lost").hidden = false; });

@@ -7,13 +7,16 @@ const percent = [0, 1, 2].map((digits) =>
 const formats = {
   integer: number({ maximumFractionDigits: 0 }),
   decimal: number({ maximumSignificantDigits: 4 }),
-  gain: number({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }),
+  "gain-0": number({ style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" }),
+  "gain-1": number({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }),
+  seconds: { format: (value) => secondsAgo.format(-value, "second") },
   "percent-0": percent[0],
   "percent-1": percent[1],
   "percent-2": percent[2],
 };
-const moment = new Intl.DateTimeFormat(locales, { dateStyle: "medium", timeStyle: "short" });
 const relative = new Intl.RelativeTimeFormat(locales, { numeric: "auto" });
+const secondsAgo = new Intl.RelativeTimeFormat(locales, { numeric: "always" });
+const moment = new Intl.DateTimeFormat(locales, { dateStyle: "medium", timeStyle: "short" });
 const axis = {
   hour: new Intl.DateTimeFormat(locales, { weekday: "short", hour: "2-digit", minute: "2-digit" }),
   day: new Intl.DateTimeFormat(locales, { month: "short", day: "numeric" }),

@@ -1,0 +1,1 @@
+"""Copy a store from SQLite to PostgreSQL, or back."""

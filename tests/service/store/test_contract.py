@@ -396,6 +396,23 @@ def test_the_id_of_a_duplicate_or_late_event_identifies_it_too(run: Callable[...
     run(first, second)
 
 
+def test_a_batch_may_mix_new_events_with_some_that_are_in_the_log_as_late(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = SqliteStore(tmp_path / "store.db")
+        await defined(store)
+        store.add(display())
+        store.add(display("other"))
+        assert await statuses(store, click("left"), now=NOW + 101) == ["late"]
+        other = Event(EventKind.CLICK, "other", None, None, "hero", None)
+        assert await statuses(store, other, click("left"), click("left"), now=NOW + 101) == ["late"] * 3
+        assert await statuses(store, click(), click("left"), other) == ["accepted"] * 3  # the clock was set back
+        assert await cells(store) == {(0, 0): (2, 0), (1, 1): (1, 1)}
+        await store.close()
+
+    asyncio.run(scenario())
+    assert verify(tmp_path / "store.db").differences == []
+
+
 def test_an_id_can_be_reused_after_its_display_is_dropped(run: Callable[..., None]) -> None:
     async def scenario(store: Store) -> None:
         await defined(store)

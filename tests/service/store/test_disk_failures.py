@@ -260,7 +260,10 @@ def test_a_service_on_a_full_disk_is_not_reported_as_ready(disk: Path) -> None:
     server = Process(store)
     try:
         assert server.process.stdout is not None
-        assert server.process.stdout.readline().startswith("not ready: the store cannot be written")
+        line = server.process.stdout.readline()
+        if line.startswith("compiling"):  # a busy machine takes so long that the service says so
+            line = server.process.stdout.readline()
+        assert line.startswith("not ready: the store cannot be written")
         assert server.http.get("/readyz").status_code == 503
         ballast.unlink()
         assert server.process.stdout.readline().startswith("ready")

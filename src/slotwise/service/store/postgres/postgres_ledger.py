@@ -25,7 +25,7 @@ from slotwise.service.store.records import Display, NodeState, StoredPage
 from slotwise.service.store.tables.bulk_insert import add_on_conflict
 from slotwise.service.store.tables.checksums import DISPLAY
 from slotwise.service.store.tables.count_deltas import Deltas
-from slotwise.service.store.tables.display_log import display_row, displays_of
+from slotwise.service.store.tables.display_log import EventRow, display_row, displays_of
 from slotwise.service.store.tables.rate_deltas import KEYS, SUMS
 from slotwise.service.store.tables.sql_connection import SqlConnection
 from slotwise.service.store.tables.sql_ledger import SqlLedger
@@ -164,7 +164,7 @@ class PostgresLedger(SqlLedger):
         self._absent.difference_update(first)
         return [display for display in displays if first[display.id] is display and display.id in numbers]
 
-    def _add_events(self, rows: list[tuple[int, int, int, int, float]]) -> None:
+    def _add_events(self, rows: list[EventRow]) -> None:
         """Log events with the next flush. A late event may be in the log already."""
         for display, kind, entry, accepted, received in rows:
             key = (display, kind, entry)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from slotwise.service.store.records import Display
 from slotwise.service.store.tables.bulk_insert import insert
 from slotwise.service.store.tables.checksums import DISPLAY
-from slotwise.service.store.tables.display_log import display_row
+from slotwise.service.store.tables.display_log import EventRow, display_row
 from slotwise.service.store.tables.sql_ledger import SqlLedger
 
 
@@ -48,6 +48,18 @@ class SqliteLedger(SqlLedger):
         self._last = None  # SQLite may have counted the numbers of dropped displays too
         self._checksums.replace("last_number", [(first - 1,)], [(self._last_number(),)])
         return displays
+
+    def _add_events(self, rows: list[EventRow]) -> None:
+        """Log events. Usually none of them is in the log. Then no statement has to return rows, which takes longer."""
+        before = self._sqlite.total_changes
+        self._run("SAVEPOINT events")
+        insert(self._connection, "events", rows, "ON CONFLICT DO NOTHING")
+        if self._sqlite.total_changes - before == len(rows):
+            self._checksums.add("events", rows)
+        else:
+            self._run("ROLLBACK TO events")
+            super()._add_events(rows)
+        self._run("RELEASE events")
 
     def _next_counted(self, _page: int) -> int:
         return self._last_number() + 1

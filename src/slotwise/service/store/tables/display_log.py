@@ -28,7 +28,7 @@ MOST_CACHED = 20_000  # displays with their registers, kept in memory
 IDS_PER_EVENT = 4  # ids kept for each possible event of a display, that is, a click on each entry, a view, a discard
 _entries = msgspec.json.Decoder(list[DisplayEntry])
 _encode = msgspec.json.Encoder().encode
-_EventRow = tuple[int, int, int, int, float]  # display, kind, entry, accepted, received
+EventRow = tuple[int, int, int, int, float]  # display, kind, entry, accepted, received
 _REPEATED = (
     "ON CONFLICT (display, kind, entry) DO UPDATE SET received = excluded.received, "
     "accepted = CASE WHEN events.accepted > excluded.accepted THEN events.accepted ELSE excluded.accepted END"
@@ -120,7 +120,7 @@ class DisplayLog(SnapshotTable):
         known = [(event.id, target.display) for event, target in pairs if isinstance(target, _Target)]
         ids = EventIds(self._connection, self._checksums, known)
         recorded = RecordedEvents([], [])
-        rows: list[_EventRow] = []
+        rows: list[EventRow] = []
         for event, target in pairs:
             if isinstance(target, EventOutcome):
                 recorded.outcomes.append(target)
@@ -139,11 +139,12 @@ class DisplayLog(SnapshotTable):
                 elif status != "duplicate":
                     rows.append((*key, int(status == "accepted"), now))
             recorded.outcomes.append(EventOutcome(status, detail, display.page))
-        self._add_events(rows)
+        if rows:
+            self._add_events(rows)
         ids.write()
         return recorded
 
-    def _add_events(self, rows: list[_EventRow]) -> None:
+    def _add_events(self, rows: list[EventRow]) -> None:
         """Log events. A late event may be in the log already. It is accepted now if the clock was set back."""
         new = set(insert(self._connection, "events", rows, "ON CONFLICT DO NOTHING RETURNING display, kind, entry"))
         by_key = {row[:3]: row for row in reversed(rows)}  # the first row of a key is the one that was inserted

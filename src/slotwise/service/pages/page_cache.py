@@ -15,7 +15,7 @@ from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.ensemble_refresher import Refresher
 from slotwise.service.errors import NotFound, NotReady
 from slotwise.service.metrics import Metrics
-from slotwise.service.pages.changes_of_nodes import add_counts, redefine, set_items
+from slotwise.service.pages.changes_of_nodes import add_counts, added_up, redefine, set_items
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.folded import NOTHING_FOLDED
 from slotwise.service.pages.page_content import PageContent, begin_load, read_content
@@ -23,6 +23,7 @@ from slotwise.service.pages.page_definition import PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.changes_elsewhere import (
     BegunEpoch,
+    ChangedCounts,
     ChangedDefinition,
     ChangedItems,
     ChangedPage,
@@ -312,14 +313,18 @@ class PageCache:
     def follow(self, groups: Sequence[GroupElsewhere], forget: Callable[[int], None]) -> None:
         """Apply what other nodes have committed. `forget` is called with the number of a page that was deleted.
 
-        Definitions come first, in their order. Counts can be added in any order.
+        Definitions come first, in their order. The counts of a page are added up first, and applied at once: a group
+        may take back what a group further down has counted, and no count in memory is ever below zero.
         """
         for group in groups:
             for definition in group.definitions:
                 self._follow_definition(definition, group, forget)
+        changed: dict[int, list[tuple[GroupElsewhere, ChangedCounts]]] = {}
         for group in groups:
             for counts in group.counts:
-                self.apply(counts.page, _unless_seen(group, partial(add_counts, counts)))
+                changed.setdefault(counts.page, []).append((group, counts))
+        for page, changes in changed.items():
+            self.apply(page, partial(_add_unseen, changes))
 
     def _follow_definition(
         self, changed: ChangedDefinition, group: GroupElsewhere, forget: Callable[[int], None]
@@ -394,7 +399,17 @@ class PageCache:
 
 def _unless_seen(group: GroupElsewhere, change: PageChange) -> PageChange:
     """The change, unless the page was loaded after the group."""
-    return lambda model: None if group.number <= model.seen.get(group.node, 0) else change(model)
+    return lambda model: None if _is_seen(group, model) else change(model)
+
+
+def _add_unseen(changes: list[tuple[GroupElsewhere, ChangedCounts]], model: PageModel) -> bool:
+    """Add changes of counts, without those of groups after which the page was loaded."""
+    unseen = [counts for group, counts in changes if not _is_seen(group, model)]
+    return not unseen or add_counts(added_up(unseen), model)
+
+
+def _is_seen(group: GroupElsewhere, model: PageModel) -> bool:
+    return group.number <= model.seen.get(group.node, 0)
 
 
 def _changed_template_names(changed: ChangedPage) -> set[str]:

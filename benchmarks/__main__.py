@@ -18,6 +18,7 @@ from benchmarks import (
     service,
     slot_ids_speed,
     time_scaling,
+    tracker,
 )
 
 if __name__ == "__main__":
@@ -39,6 +40,7 @@ if __name__ == "__main__":
             page_features,
             event_loop,
             dashboard,
+            tracker,
         )
     ]
     sys.exit(not all(results))

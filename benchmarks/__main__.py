@@ -7,7 +7,6 @@ from benchmarks import (
     estimators,
     event_loop,
     feature_speed,
-    item_values,
     keys,
     logs,
     page_features,
@@ -18,6 +17,7 @@ from benchmarks import (
     service,
     slot_ids_speed,
     time_scaling,
+    tracker,
 )
 
 if __name__ == "__main__":
@@ -34,11 +34,11 @@ if __name__ == "__main__":
             slot_ids_speed,
             feature_speed,
             service,
-            item_values,
             keys,
             page_features,
             event_loop,
             dashboard,
+            tracker,
         )
     ]
     sys.exit(not all(results))

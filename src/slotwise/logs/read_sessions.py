@@ -85,7 +85,7 @@ def read_sessions(
     return SessionLog([query.sorted().split() for query in kept], account, left_out)
 
 
-class _Counted(NamedTuple):
+class _CountedSessions(NamedTuple):
     """The equal sessions of a log, and the names of the items and positions that they have."""
 
     rows: "pa.Table"
@@ -107,7 +107,7 @@ def _with_display(files: list[str], format: str | None, changes: dict[str, Any])
     return {**changes, "display": DEFAULT_COLUMN}
 
 
-def _count(log: OpenedLog, sample: bool) -> _Counted | None:
+def _count(log: OpenedLog, sample: bool) -> _CountedSessions | None:
     """Count the sessions with the items and positions of a sample, or of the whole log.
 
     Returns None if the sample is not enough.
@@ -146,7 +146,7 @@ def _count(log: OpenedLog, sample: bool) -> _Counted | None:
         )
     table = log.engine.to_arrow(result)
     unlisted = str(expressions.UNLISTED) in table["status"].to_pylist()
-    return None if unlisted and sample else _Counted(_with_integers(table), items, positions, packing)
+    return None if unlisted and sample else _CountedSessions(_with_integers(table), items, positions, packing)
 
 
 def _with_integers(table: "pa.Table") -> "pa.Table":
@@ -194,7 +194,7 @@ def _check_displays(table: "pa.Table", account: LineAccount, max_bad: int | floa
     return displays
 
 
-def _queries(counted: _Counted, log: OpenedLog, orders: Mapping[str, list[str]]) -> list[QuerySessions]:
+def _queries(counted: _CountedSessions, log: OpenedLog, orders: Mapping[str, list[str]]) -> list[QuerySessions]:
     """The sessions of each query, the query with the most sessions first."""
     import pyarrow.compute as compute
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from slotwise.service.background_threads import run_in_background
+from slotwise.service.background_threads import free_in_background, run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.ensemble_refresher import Refresher
@@ -38,6 +38,7 @@ from slotwise.service.templates.template_cache import TemplateCache
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
 FOLD_SECONDS, FOLD_PAGES = 3600.0, 10  # how often a page is checked for what is folded, and how many pages at a time
+LARGE_PAGE = 1_000  # items; a page with more of them is freed on a background thread, because this takes long
 
 PageChange = Callable[[PageModel], bool | None]  # returns False if the page must be loaded again
 
@@ -72,6 +73,8 @@ class PageCache:
         self._sizes: dict[str, int] = {}  # bytes of each page in memory
         self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
+        # large pages that were evicted: requests in progress may use the first ones, but not the second ones any more
+        self._evicted: tuple[list[PageModel], list[PageModel]] = [], []
         self._fold_checked: dict[
             PageModel, float
         ] = {}  # when each page was checked; the page that was first comes first
@@ -164,6 +167,15 @@ class PageCache:
             del self._fold_checked[model]
             self._refresher.forget(model)
             self._templates.remove(model)
+            if len(model.specs) > LARGE_PAGE:
+                self._evicted[0].append(model)
+
+    def free_evicted(self) -> None:
+        """Free the large pages that were evicted before the last call. Housekeeping calls this."""
+        evicted, unused = self._evicted
+        self._evicted = [], evicted
+        if unused:
+            free_in_background(unused)
 
     def clear(self) -> None:
         for name in [*self._by_name, *self._loads]:

@@ -12,7 +12,7 @@ define MAKE_VENV
 @$(PYTHON) -m venv $(VENV)
 endef
 
-.PHONY: run test check browser tools node-packages unit statistics test-browser test-spark soak bench choosing figures paper docs package image clean help
+.PHONY: run test check browser tools node-packages unit statistics test-browser test-postgres test-spark soak bench choosing figures paper docs package image clean help
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
@@ -21,6 +21,7 @@ help:
 	@echo "make statistics  run the slow statistical tests"
 	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"
 	@echo "make test-browser  run every test that needs Chromium (up to ten minutes)"
+	@echo "make test-postgres  test nodes behind PgBouncer, which this installs where it may, and a failover"
 	@echo "make soak        test the service with hundreds of crashes, days of virtual time, a million events (up to two hours)"
 	@echo "make bench       run the benchmarks; most report ratios to a yardstick in the same process"
 	@echo "make choosing    measure policies on visitors of several click models, and update docs/choosing.md (up to ten minutes)"
@@ -87,6 +88,12 @@ statistics: $(READY)
 
 test-browser: $(READY) browser node-packages
 	$(BIN)/pytest tests/browser -n 2
+
+# PgBouncer is a Debian package. Where this may not install it, its test is skipped.
+test-postgres: $(READY)
+	@command -v pgbouncer >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ echo "installing pgbouncer"; ($(APT) update; $(APT) install -y --no-install-recommends pgbouncer) >/dev/null 2>&1; } || true
+	$(BIN)/pytest tests/service/store/test_pgbouncer.py
 
 test-spark: $(READY)
 	$(BIN)/pytest tests/logs/test_spark.py tests/logs/test_spark_cluster.py

@@ -205,6 +205,7 @@ class PostgresTransactions:
             self._connection = psycopg.connect(
                 self._address, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="slotwise writer"
             )
+            _check_pooler(self._connection)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -253,3 +254,13 @@ class PostgresTransactions:
         for node in {row[0] for row in rows}:
             missed = missed or min(row[2] for row in rows if row[0] == node) > before.get(node, 0)
         return ChangesElsewhere(groups, not missed)
+
+
+def _check_pooler(connection: Connection[Any]) -> None:
+    """Prepare no statements behind a pooler like PgBouncer: the next transaction may be on another connection.
+
+    There, the name of a prepared statement can be that of another node's statement.
+    """
+    row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    if row is None or row[0] != connection.info.backend_pid:  # a pooler tells clients a number of its own
+        connection.prepare_threshold = None

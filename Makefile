@@ -61,11 +61,11 @@ browser:
 		{ echo "installing chromium, for the tests that click in a browser"; \
 		($(APT) update; $(APT) install -y --no-install-recommends chromium) >/dev/null 2>&1; } || true
 
-# Some tests run example sites in Node. Where npm is installed, this installs what they need (40 MB); elsewhere they are skipped.
+# Some tests run example sites in Node. Where npm is installed, this installs what they need (60 MB); elsewhere they are skipped.
 SITES := examples/sites
 node-packages:
 	@! command -v npm >/dev/null || [ $(SITES)/node_modules/.package-lock.json -nt $(SITES)/package.json ] || \
-		{ echo "installing Express, React and TypeScript, for the tests of the JavaScript client"; \
+		{ echo "installing Express, React, TypeScript and OpenTelemetry, for the tests of the JavaScript client"; \
 		cd $(SITES) && npm install --no-package-lock --no-audit --no-fund --silent; } >&2 || true
 
 # Tests of deploy/ use promtool and caddy. Without them, two Debian packages are unpacked into .venv, and nothing is installed.

@@ -6,7 +6,6 @@ by the CPU time of the loop's own thread. So neither other processes nor other t
 
 import asyncio
 import contextlib
-import gc
 import json
 import sys
 import tempfile
@@ -19,10 +18,11 @@ from typing import Any, NamedTuple
 
 from benchmarks.measure import Row, report
 from slotwise.service.api.overview import PAGE_SIZE as OVERVIEW_PAGES
+from slotwise.service.garbage_collection import collecting_in_background
 from slotwise.service.http.access.access import DevAccess
 from slotwise.service.http.app import make_app
 from slotwise.service.http.listeners import bind
-from slotwise.service.http.server import GC_THRESHOLD, listening
+from slotwise.service.http.server import listening
 from slotwise.service.pages.limits import MOST_EVENTS, MOST_NAMED
 from slotwise.service.service import running
 
@@ -250,12 +250,11 @@ async def measure(work: Callable[[Caller], None]) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, timer.installed():
         async with running(Path(folder) / "store.db") as service:
             await service.compiled.wait()
-            gc.freeze()  # as `serve` does
-            gc.set_threshold(*GC_THRESHOLD)
             listener = bind("127.0.0.1", 0)
-            async with listening(make_app(service, DevAccess()), listener):
-                caller = Caller(listener.getsockname()[1], timer)
-                await asyncio.to_thread(work, caller)
+            with collecting_in_background():  # as `serve` does
+                async with listening(make_app(service, DevAccess()), listener):
+                    caller = Caller(listener.getsockname()[1], timer)
+                    await asyncio.to_thread(work, caller)
     return caller.rows
 
 

@@ -5,6 +5,7 @@ Playwright runs an event loop in the thread of the tests, so no test of this fol
 """
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -29,14 +30,17 @@ def messages() -> list[str]:
 
 @pytest.fixture
 def context(browser: Browser, messages: list[str]) -> Iterator[BrowserContext]:
-    """A browser without cookies or history. The test fails if its pages leave messages on the console."""
+    """A browser without cookies or history. Its pages must leave nothing on the console, and ask no other host."""
     context = browser.new_context()
+    hosts: set[str | None] = set()
+    context.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
     context.set_default_timeout(1e3 * HANG)
     context.on("console", lambda message: messages.append(f"{message.type}: {message.text}"))
     context.on("weberror", lambda raised: messages.append(f"exception: {raised.error}"))
     yield context
     context.close()
     assert messages == []
+    assert hosts <= {None, "127.0.0.1", "localhost"}  # an address that begins with `data:` has no host
 
 
 @pytest.fixture

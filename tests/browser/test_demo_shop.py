@@ -4,12 +4,14 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
 from slotwise.service.web.demo.shop import POSITIONS
+from tests.browser.accessibility import serious_problems
 from tests.command_line import COMMAND
 from tests.waiting import wait_until
 
@@ -118,6 +120,16 @@ def test_the_keyboard_is_enough(shop_page: Page) -> None:
     shop_page.keyboard.press("Enter")
     wait_for(shop_page, "document.getElementById('said').textContent !== ''")
     wait_for(shop_page, f"document.activeElement.dataset.slotwisePosition === '{POSITIONS[0]}'")  # as before
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible(scheme: Any, shop_page: Page) -> None:
+    shop_page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    assert serious_problems(shop_page) == []
+    shop_page.click("#visit")
+    shop_page.wait_for_selector("#grid[data-slotwise-token] .cell:enabled")
+    assert serious_problems(shop_page) == []
 
 
 @pytest.mark.browser

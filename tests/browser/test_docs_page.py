@@ -1,10 +1,12 @@
 """/docs in Chromium: calls are tried from the page."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.browser.accessibility import serious_problems
 from tests.browser.tracked_shop import TrackedShop
 from tests.service.running_service import Process, process
 
@@ -65,6 +67,15 @@ def test_nothing_is_wider_than_the_screen(width: int, service: Process, tab: Pag
     for call in ("put_page", "recommend", "get_insights"):
         tab.click(f"#{call} > summary")
     assert tab.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible(scheme: Any, service: Process, tab: Page) -> None:
+    tab.emulate_media(color_scheme=scheme)
+    tab.goto(f"{service.address}/docs")
+    for call in ("put_page", "recommend", "get_insights"):
+        tab.click(f"#{call} > summary")
+    assert serious_problems(tab) == []
 
 
 def test_without_scripts_the_page_is_readable(service: Process, browser: Browser) -> None:

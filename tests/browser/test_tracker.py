@@ -9,13 +9,19 @@ from tests.browser.tracked_shop import STRICT_POLICY, TrackedShop
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
-# True after the tracker has seen that an element is visible: its observer was created earlier, so it is called earlier
+# `seen` has the elements that the tracker has seen. Like the tracker, this watches a display first, and its elements
+# once the display is in sight. Its observers are created later, so they are called later.
 WATCH = """<script>addEventListener("DOMContentLoaded", () => setTimeout(() => {
   window.seen = [];
-  const observer = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+  const elements = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
     seen = seen.filter((element) => element !== target).concat(isIntersecting ? target : []);
   }), { threshold: 0.5 });
-  document.querySelectorAll("[data-slotwise-position]").forEach((element) => observer.observe(element));
+  const displays = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+    if (!isIntersecting) return;
+    displays.unobserve(target);
+    target.querySelectorAll("[data-slotwise-position]").forEach((element) => elements.observe(element));
+  }));
+  document.querySelectorAll("[data-slotwise-token]").forEach((display) => displays.observe(display));
 }))</script>"""
 
 
@@ -241,8 +247,9 @@ def test_inserted_elements_are_tracked(shop: TrackedShop, tab: Page) -> None:
 def view_now(tab: Page) -> None:
     """Wait until the observers of the page have been called, then let the time for a view pass."""
     tab.evaluate(
-        "window.drawn = false; new IntersectionObserver(() => { drawn = true }).observe(document.body)"
-    )  # observed after the elements
+        "window.drawn = false; const later = (work) => new IntersectionObserver(work).observe(document.body);"
+        "later(() => later(() => { drawn = true }))"
+    )  # created after the observers of the script, which sees a display and then its elements
     tab.wait_for_function("drawn")
     tab.clock.run_for(3_000)
 

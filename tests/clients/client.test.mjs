@@ -184,6 +184,16 @@ test("the key and trace headers are sent", async () => {
   assert.equal(requests[0].headers.traceparent, "00-1");
 });
 
+test("hooks for traces that fail do no harm", async () => {
+  const fails = () => assert.fail("a broken hook");
+  for (const hooks of [{ traceHeaders: fails }, { openTelemetry: { trace: { getTracer: fails } } }, { openTelemetry: {} }]) {
+    const { client, statuses } = scripted([display("hat"), acceptAll], hooks);
+    client.click(await client.recommend("shop"), "p0");
+    await client.flush(60_000);
+    assert.deepEqual(Object.values(statuses()), ["accepted"]);
+  }
+});
+
 test("what cannot be sent is reported at once", () => {
   const { client, seen } = scripted([]);
   client.click("", "p0");

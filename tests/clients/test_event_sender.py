@@ -9,6 +9,7 @@ from slotwise_client.event_queue import EventQueue
 from slotwise_client.event_sender import FIRST_BACKOFF, MOST_UNKNOWN, EventSender
 from slotwise_client.flow import Exchange, Post
 from slotwise_client.outcomes import Outcomes
+from slotwise_client.tracing import Tracing
 from tests.clients.scripted_service import (
     LOST,
     REFUSED,
@@ -31,7 +32,7 @@ class Sender:
         self.outcomes = Outcomes(self.seen.append)
         settings = Options(**options)
         self.queue = EventQueue(settings.queue_size, self.outcomes, self.service.clock)
-        self.sender = EventSender(settings, {}, self.queue, self.service.clock)
+        self.sender = EventSender(settings, {}, self.queue, Tracing(settings), self.service.clock)
 
     def click(self, *names: str) -> None:
         self.queue.add(Event("click", token="t", position=name, id=name) for name in names)

@@ -23,7 +23,14 @@ CLIENT = ROOT / "clients" / "js"
 def test_the_tests_in_javascript_pass() -> None:
     output = run_node("--test", "tests/clients/client.test.mjs")
     assert "# fail 0" in output
-    assert "# tests 21" in output
+    assert "# tests 22" in output
+
+
+def test_calls_have_spans_of_opentelemetry() -> None:
+    require_packages()
+    output = run_node("--test", "tests/clients/tracing.test.mjs")
+    assert "# fail 0" in output
+    assert "# tests 3" in output
 
 
 def random_case(rng: random.Random) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from slotwise_client import DefaultOrder, Event, Options, RequestRefused, ServiceUnavailable
 from slotwise_client.display import Display, DisplayRequest
 from slotwise_client.recommendations import Recommendations
+from slotwise_client.tracing import Tracing
 from tests.clients.scripted_service import LOST, REFUSED, ScriptedService, answer, display_answer, problem
 
 DEFAULT = DefaultOrder(["p0", "p1"], ["tie", "hat"])
@@ -19,13 +20,14 @@ class Page:
     def __init__(self, *script: Any, **options: Any) -> None:
         self.service = ScriptedService(*script)
         self.discarded: list[Event] = []
+        settings = Options(trace_headers=lambda: {"traceparent": "00-1"}, **options)
         self.recommendations = Recommendations(
-            Options(**options), {"User-Agent": "test"}, self.discarded.extend, self.service.clock
+            settings, {"User-Agent": "test"}, self.discarded.extend, Tracing(settings), self.service.clock
         )
 
     def ask(self, **fields: Any) -> Display:
         request = DisplayRequest("a shop", fields.get("id", "r1"), {"default": DEFAULT} | fields)  # type: ignore[arg-type]
-        return self.service.run(self.recommendations.flow(request, {"traceparent": "00-1"}))
+        return self.service.run(self.recommendations.flow(request))
 
     def ask_for_sources(self, number: int) -> list[str]:
         return [self.ask().source for _ in range(number)]
@@ -123,7 +125,7 @@ def test_while_one_request_tries_again_the_others_do_not_wait() -> None:
     page = Page(REFUSED, retries=0, breaker_failures=1)
     page.ask()
     page.service.now += 3
-    trying = page.recommendations.flow(DisplayRequest("shop", "r1", {}), {})
+    trying = page.recommendations.flow(DisplayRequest("shop", "r1", {}))
     next(trying)
     assert page.ask().source == "default"
     assert len(page.service.posts) == 1

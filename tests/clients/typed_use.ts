@@ -1,10 +1,11 @@
 // The types of the JavaScript client and of tracker.js. The compiler checks this file; lines with @ts-expect-error must not compile.
 
 import { Client, RequestRefused, type Display, type EventOutcome, type Options } from "slotwise-client";
+import * as openTelemetry from "@opentelemetry/api";
 import type { TrackedDisplay } from "TRACKER";
 
 const lost: EventOutcome[] = [];
-const options: Options = { timeoutMs: 100, onOutcome: (outcome) => void (outcome.status === "dropped" && lost.push(outcome)) };
+const options: Options = { timeoutMs: 100, openTelemetry, onOutcome: (outcome) => void (outcome.status === "dropped" && lost.push(outcome)) };
 const client = new Client("http://127.0.0.1:8000", options);
 const display: Display = await client.recommend("shop", { pinned: { hero: "hat" }, default: { positions: ["hero"], items: ["hat"] } });
 client.click(display, "hero");

@@ -3,10 +3,11 @@
 import { endWithProgram, hasEnded, inBrowser, newId } from "./environment.js";
 import { EventQueue } from "./event_queue.js";
 import { EventSender } from "./event_sender.js";
-import { exchange } from "./exchange.js";
+import { describeFailure, exchange } from "./exchange.js";
 import { readOptions } from "./options.js";
 import { Outcomes } from "./outcomes.js";
 import { Recommendations } from "./recommendations.js";
+import { Tracing } from "./tracing.js";
 
 const MOST_CHARACTERS = 4096; // of one event as JSON; the longest valid event is far shorter
 const POLL_MS = 5;
@@ -18,11 +19,13 @@ export class Client {
   #queue;
   #sender;
   #recommendations;
+  #tracing;
   #closed = false;
 
   constructor(url, options = {}) {
     this.#url = readUrl(url);
     this.#options = readOptions(options);
+    this.#tracing = new Tracing(this.#options);
     this.#outcomes = new Outcomes(this.#options.onOutcome);
     this.#queue = new EventQueue(this.#options.queueSize, (event, status, detail) => this.#outcomes.report(event, status, detail));
     this.#sender = new EventSender(this.#options, this.#queue, (batch, timeoutMs) => this.#sendEvents(batch, timeoutMs));
@@ -30,6 +33,7 @@ export class Client {
       this.#options,
       (path, body, headers, timeoutMs) => this.#post(path, { body, headers: { ...this.#headers(), ...headers } }, timeoutMs),
       (id) => this.discard(id),
+      this.#tracing,
     );
     endWithProgram(this);
   }
@@ -103,12 +107,17 @@ export class Client {
     if (this.#queue.waiting === 1 || this.#queue.waiting >= this.#options.batchSize) this.#sender.wake();
   }
 
-  #sendEvents(batch, timeoutMs) {
+  async #sendEvents(batch, timeoutMs) {
     const body = `{"events": [${batch.map((entry) => entry.content).join(", ")}]}`;
-    // in a browser, text/plain without a key needs no preflight request, and `keepalive` lets it outlive its page
+    // in a browser, text/plain without a key or a trace needs no preflight request, and `keepalive` lets it outlive its page
     const needsNoKey = inBrowser && batch.every(({ event }) => event.token);
-    const headers = needsNoKey ? { "Content-Type": "text/plain;charset=UTF-8" } : this.#headers();
-    return this.#post("/v1/events", { body, headers, keepalive: inBrowser }, timeoutMs);
+    const call = this.#tracing.rootCall("slotwise send events", { "slotwise.events": batch.length });
+    const headers = needsNoKey ? { "Content-Type": "text/plain;charset=UTF-8" } : { ...this.#headers(), ...call.headers };
+    const result = await this.#post("/v1/events", { body, headers, keepalive: inBrowser }, timeoutMs);
+    call.attempted(result);
+    if (result.status !== 200) call.failure = describeFailure(result);
+    call.end();
+    return result;
   }
 
   #post(path, request, timeoutMs) {

@@ -35,6 +35,10 @@ function retryAfterMs(header) {
 
 const reasonOf = (error) => String(error?.cause?.message || error?.message || error);
 
+/** Why a request failed, in a few words. */
+export const describeFailure = ({ status, body, reason }) =>
+  status ? `the service answers ${status}: ${problemDetail(body)}` : `no answer from the service: ${reason}`;
+
 /** The reason in an error answer (problem+json): the errors of its fields, or else its detail. */
 export function problemDetail(body) {
   const byField = fieldErrors(body).map(({ pointer, detail }) => `${pointer}: ${detail}`);

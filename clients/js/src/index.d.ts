@@ -77,6 +77,16 @@ export interface EventOutcome {
   detail: string;
 }
 
+/** What the client uses of the module `@opentelemetry/api`. */
+export interface OpenTelemetry {
+  trace: { getTracer(name: string): any; setSpan(context: any, span: any): any };
+  context: { active(): any };
+  propagation: { inject(context: any, carrier: Record<string, string>): void };
+  ROOT_CONTEXT: any;
+  SpanKind: { CLIENT: number };
+  SpanStatusCode: { ERROR: number };
+}
+
 /** The settings of a client. All times are in milliseconds. */
 export interface Options {
   /** The key of the service, sent as `Authorization: Bearer`. In a web page, use a browser key. */
@@ -109,6 +119,8 @@ export interface Options {
   discardUnanswered?: boolean;
   /** Called with the outcome of every event. */
   onOutcome?: ((outcome: EventOutcome) => void) | null;
+  /** The module `@opentelemetry/api`. With it, each call of the service has a span. */
+  openTelemetry?: OpenTelemetry | null;
   /** Returns headers for a recommendation, such as `traceparent`. */
   traceHeaders?: (() => Record<string, string>) | null;
   /** Used instead of the global `fetch`. */

@@ -18,6 +18,7 @@ export const DEFAULTS = Object.freeze({
   throwErrors: false,
   discardUnanswered: !inBrowser, // the key of a web page does not permit discards
   onOutcome: null,
+  openTelemetry: null,
   traceHeaders: null,
   fetch: null,
 });

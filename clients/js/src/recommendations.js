@@ -4,7 +4,7 @@ import { backoffMs } from "./backoff.js";
 import { CircuitBreaker } from "./breaker.js";
 import { newId } from "./environment.js";
 import { RequestRefused, ServiceUnavailable, SlotwiseError } from "./errors.js";
-import { problemDetail } from "./exchange.js";
+import { describeFailure, problemDetail } from "./exchange.js";
 import { LastGoodDisplays, fallbackDisplay } from "./fallback.js";
 
 const FIRST_BACKOFF = 20;
@@ -13,43 +13,46 @@ const LONGEST_PAUSE = 300_000; // that a Retry-After can keep pages from asking
 
 export class Recommendations {
   /** `post(path, body, headers, timeoutMs)` sends a request; `discard(id)` is called for a display that may be lost. */
-  constructor(options, post, discard) {
+  constructor(options, post, discard, tracing) {
     this.options = options;
     this.post = post;
     this.discard = discard;
+    this.tracing = tracing;
     this.breaker = new CircuitBreaker(options.breakerFailures, options.breakerMs);
     this.lastGood = new LastGoodDisplays(options.lastGoodMs);
   }
 
   /** A display of the service, or what replaces it. */
   async recommend(page, fields) {
+    const call = this.tracing.call("slotwise recommend", { "slotwise.page": String(page) });
     try {
-      const display = await this.#ask(page, fields);
+      const display = await this.#ask(page, call, fields);
       if (!fields.preview) this.lastGood.keep(page, fields, display);
-      return display;
+      return call.shows(display);
     } catch (error) {
+      call.failure = String(error?.message);
       if (this.options.throwErrors || !(error instanceof SlotwiseError)) throw error;
-      return fallbackDisplay(page, fields, this.lastGood.find(page, fields), error.message);
+      return call.shows(fallbackDisplay(page, fields, this.lastGood.find(page, fields), error.message));
+    } finally {
+      call.end();
     }
   }
 
-  async #ask(page, { default: _, timeoutMs = this.options.timeoutMs, preview = false, ...sent }) {
+  async #ask(page, call, { default: _, timeoutMs = this.options.timeoutMs, preview = false, ...sent }) {
     const id = sent.id ?? newId();
     const body = encode({ ...sent, id });
     const path = `/v1/pages/${encodeURIComponent(page)}/recommendations${preview ? "?preview=true" : ""}`;
-    const headers = this.#traceHeaders();
     const deadline = performance.now() + timeoutMs;
     let failure = "the circuit breaker is open: the service failed several times in a row";
     let maybeIssued = false;
     for (let attempt = 0; attempt <= this.options.retries; attempt++) {
       const remaining = deadline - performance.now();
       if (remaining <= 0 || !this.breaker.allows()) break;
-      const result = await this.post(path, body, headers, remaining);
+      const result = await this.post(path, body, call.headers, remaining);
+      call.attempted(result);
       const display = this.#read(result);
       if (display) return display;
-      failure = result.status
-        ? `the service answers ${result.status}: ${problemDetail(result.body)}`
-        : `no answer from the service: ${result.reason}`;
+      failure = describeFailure(result);
       maybeIssued ||= result.status ? result.status !== 429 : result.sent;
       const pause = backoffMs(attempt + 1, FIRST_BACKOFF, LONGEST_BACKOFF);
       if (attempt === this.options.retries || performance.now() + pause >= deadline || this.breaker.isOpen) break;
@@ -75,15 +78,6 @@ export class Recommendations {
     }
     this.breaker.failed();
     return null;
-  }
-
-  #traceHeaders() {
-    try {
-      return this.options.traceHeaders?.() ?? {};
-    } catch (error) {
-      console.warn("slotwise: the hook for trace headers failed", error);
-      return {};
-    }
   }
 }
 

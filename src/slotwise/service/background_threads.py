@@ -53,6 +53,11 @@ def empty_list(elements: list[Any]) -> None:
         del elements[-_FREED_AT_ONCE:]
 
 
+def free_in_background(objects: list[Any]) -> None:
+    """Free large objects on a background thread. The caller must keep no other reference to them."""
+    threading.Thread(target=empty_list, args=[objects], name=_THREAD_NAME, daemon=True).start()
+
+
 def exit_if_busy() -> None:
     """End the process at once if background work is still running. Call it last.
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import beta as beta_law
+from scipy.stats import chi2, kstest
 
 from slotwise.arrange import EMPTY, NO_CATEGORY, NO_LIMIT, ItemRules, arrange_among
-from slotwise.service.ensembles import picked_displays
+from slotwise.service.ensembles import page_ensemble, picked_displays
 from slotwise.service.ensembles.propensities import MOST_LIMITED, limited_shares, random_order
 from slotwise.service.pages import display_chooser
 from slotwise.service.pages.page_definition import ItemPrior, ItemSpec
@@ -61,8 +62,9 @@ def test_a_random_order_is_exact_against_all_orders(
         displays.add(tuple(display.tolist()))
         shown.update(enumerate(display.tolist()))
     for display in displays:
-        found = random_order(may_be_shown, pinned, rules, np.array(display))
-        assert found is not None
+        order = random_order(may_be_shown, pinned, rules)
+        assert order is not None
+        found = order.propensities(np.array(display))
         for position, item in enumerate(display):
             if item != EMPTY:
                 assert found[position] == pytest.approx(shown[position, item] / factorial(6), rel=1e-12)
@@ -78,7 +80,7 @@ def test_large_pages_are_exact_too(size: int) -> None:
     assert alone is not None
     assert alone[1, 1] == pytest.approx([1.0 / size, (size - 1) / size], rel=1e-9)
     rules = ItemRules(np.empty(0), np.zeros(size + 1, np.int64), 1)
-    unknown = random_order(np.ones(size + 1, np.bool_), np.full(1, EMPTY), rules, np.zeros(1, np.int64))
+    unknown = random_order(np.ones(size + 1, np.bool_), np.full(1, EMPTY), rules)
     assert (unknown is None) == (size + 1 > MOST_LIMITED)
 
 
@@ -189,11 +191,12 @@ def test_they_can_be_switched_off() -> None:
         assert [entry.propensity for entry in display.entries] == [None, None, None]
 
 
-def unshown(n_shown: int, n_unshown: int, draws: int = 1) -> PageModel:
-    """A page of slot_ts with two positions, some items with counts, and some without."""
-    items = [(f"shown {k}", ItemSpec()) for k in range(n_shown)] + [(f"new {k}", ItemSpec()) for k in range(n_unshown)]
+def unshown(n_shown: int, n_unshown: int, draws: int = 1, value: float = 1.0, **spec: Any) -> PageModel:
+    """A page with three positions, some items with counts, and some without, which have a value."""
+    items = [(f"shown {k}", ItemSpec()) for k in range(n_shown)]
+    items += [(f"new {k}", ItemSpec(value=value, category="new")) for k in range(n_unshown)]
     cells = [CellCounts(k, 0, column, 30.0 + 3 * k, 60.0 + 20 * column) for k in range(n_shown) for column in range(3)]
-    model = PageModel(page(), items, PageCounts(cells, 600.0, 0), np.random.default_rng(2))
+    model = PageModel(page(**spec), items, PageCounts(cells, 600.0, 0), np.random.default_rng(2))
     choose(model)
     for _ in range(draws):
         refresh(model)
@@ -253,13 +256,42 @@ def test_a_large_page_with_few_shown_items() -> None:
     assert None not in {entry.propensity for entry in choose(fresh).entries}
 
 
+@pytest.mark.parametrize("spec", [{"value": 1.5}, {"most_per_category": 1}, {"policy": "slot_ids"}])
+def test_new_items_that_are_not_exchangeable_have_draws_in_an_ensemble(spec: dict[str, Any]) -> None:
+    """So their propensities are known and exact. Threshold and false alarms as in the tests above."""
+    model = unshown(3, 20, **spec)
+    assert not (model._learner._ensemble.rows < 0).any()
+    found, freedom = statistic(model, 2_000)
+    if freedom:
+        assert found < 3.0 * chi2.isf(FALSE_ALARM / 3.0, freedom)
+    assert len(next(iter(model._chooser._arranged.values())).by_pick) > 1, "displays from one draw are equal"
+
+
+def test_draws_of_new_items_have_the_law_of_items_without_counts() -> None:
+    """Kolmogorov-Smirnov against a uniform law: false alarms 1e-6. With the law of another draw, it does not fit."""
+    model = unshown(3, 2_000, value=1.5)
+    ensemble = model._learner._ensemble
+    theta = ensemble.scores.theta[:, ensemble.rows[0, 3:]].astype(float)
+    for beta, fits in ((ensemble.beta, True), (np.roll(ensemble.beta, 1, axis=0), False)):
+        assert (kstest(beta_law.cdf(theta, *beta.T[:, :, None]).ravel(), "uniform").pvalue > FALSE_ALARM) == fits
+
+
+def test_a_page_with_very_many_new_items_draws_them_for_each_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_ensemble, "MOST_ADDED", 9)
+    model = unshown(3, 20, value=1.5)
+    assert (model._learner._ensemble.rows < 0).sum() > 9
+    assert {entry.propensity for entry in choose(model).entries} == {None}
+
+
 def test_a_new_item_that_is_not_exchangeable_has_no_propensity() -> None:
-    """With values or a limit of categories, new items have other chances than each other. So has one with a prior."""
+    """With values, limits or priors, new items have other chances than each other, until there is a new ensemble."""
     for spec, new in (({}, ItemSpec(value=2.0)), ({}, ItemSpec(prior=ItemPrior(1, 4)))):
         model = make_model(PLAIN, **spec)
         model.set_items([(6, "new", new)])
         assert {entry.propensity for entry in choose(model).entries} == {None}
         assert None not in {entry.propensity for entry in choose(model, excluded=["new"]).entries}
+        refresh(model)
+        assert None not in {entry.propensity for entry in choose(model).entries}
     limited = make_model([ItemSpec(category=spec.category) for spec in page_items()], most_per_category=1)
     limited.set_items([(6, "new", ItemSpec())])
     assert {entry.propensity for entry in choose(limited).entries} == {None}

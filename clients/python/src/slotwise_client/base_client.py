@@ -15,7 +15,7 @@ from slotwise_client.flow import Flow, Wait
 from slotwise_client.options import Options
 from slotwise_client.outcomes import Outcomes
 from slotwise_client.recommendations import Recommendations
-from slotwise_client.tracing import find_trace_headers
+from slotwise_client.tracing import Tracing
 from slotwise_client.version import __version__
 
 DEFAULT_OPTIONS = Options()
@@ -28,7 +28,7 @@ class BaseClient:
 
     def __init__(self, url: str, key: str | None = None, options: Options = DEFAULT_OPTIONS) -> None:
         self._url, self._headers, self._options = _check_url(url), _headers(key), options
-        self._trace_headers = find_trace_headers(options.trace_headers)
+        self._tracing = Tracing(options)
         self._closed = False
         self._set_up()
         _open_clients.add(self)
@@ -38,8 +38,8 @@ class BaseClient:
         options = self._options
         self._outcomes = Outcomes(options.on_outcome)
         self._queue = EventQueue(options.queue_size, self._outcomes)
-        self._sender = EventSender(options, self._headers, self._queue)
-        self._recommendations = Recommendations(options, self._headers, self.add_events)
+        self._sender = EventSender(options, self._headers, self._queue, self._tracing)
+        self._recommendations = Recommendations(options, self._headers, self.add_events, self._tracing)
 
     def click(self, display: Display | str, position: str) -> None:
         """Report a click at a position of a display, which is given as a `Display` or by its token."""
@@ -84,7 +84,7 @@ class BaseClient:
 
     def _recommend(self, page: str, fields: RequestFields) -> Flow[Display]:
         request = DisplayRequest(page, fields.get("id") or new_id(), fields)
-        return self._recommendations.flow(request, self._trace_headers())
+        return self._recommendations.flow(request)
 
     def _drain(self, timeout: float | None, closing: bool = False) -> Flow[bool]:
         """Send all events now; returns whether all have an outcome. With `closing`, the others are dropped."""

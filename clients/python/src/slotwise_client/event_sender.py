@@ -12,7 +12,8 @@ from slotwise_client.event import EventOutcome
 from slotwise_client.event_queue import EventQueue, QueuedEvent
 from slotwise_client.flow import Answer, Exchange, Flow, Post, Wait, post
 from slotwise_client.options import Options
-from slotwise_client.problem import read_problem
+from slotwise_client.problem import describe_failure, read_problem
+from slotwise_client.tracing import Tracing
 
 FIRST_BACKOFF = 0.1
 MOST_UNKNOWN = 3  # a display is committed up to 0.1 s after it was issued; until then, its events are unknown
@@ -33,9 +34,11 @@ class EventSender:
         options: Options,
         headers: dict[str, str],
         queue: EventQueue,
+        tracing: Tracing,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._options, self._headers, self._queue, self._clock = options, headers, queue, clock
+        self._options, self._headers, self._queue = options, headers, queue
+        self._tracing, self._clock = tracing, clock
         self._closing = False  # send what there is and end
         self._hurry = False  # send what there is now
         self._failures, self._retry_at = 0, 0.0
@@ -74,13 +77,23 @@ class EventSender:
             return
         body = b'{"events": [' + b", ".join(entry.content for entry in batch) + b"]}"
         try:
-            result = yield from post(Post("/v1/events", body, self._headers, self._options.event_timeout))
+            result = yield from self._post(body, len(batch))
             batch = self._settle(batch, result)
         except Exception:  # the sender must go on, whatever an answer contains
             _log.exception("the answer to a batch of events could not be read")
             self._retry_later(batch, None)
         finally:
             self._queue.give_back(batch)  # what has no outcome yet
+
+    def _post(self, body: bytes, events: int) -> Flow[Exchange]:
+        """Send a batch, in a trace of its own: its events come from many requests."""
+        with self._tracing.call("slotwise send events", {"slotwise.events": events}, is_root=True) as call:
+            headers = self._headers | call.headers
+            result = yield from post(Post("/v1/events", body, headers, self._options.event_timeout))
+            call.attempted(result)
+            if not isinstance(result, Answer) or result.status != 200:
+                call.failure = describe_failure(result)
+            return result
 
     def _settle(self, batch: list[QueuedEvent], result: Exchange) -> list[QueuedEvent]:
         """Report the outcomes that an answer has, and return the events that are to be sent again."""

@@ -3,8 +3,12 @@
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from slotwise_client.event import EventOutcome
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +49,9 @@ class Options:
     discard_unanswered: bool = True
     #: called with the outcome of every event, on the thread or event loop of the sender
     on_outcome: Callable[[EventOutcome], None] | None = None
-    #: returns headers for a request, such as `traceparent`; the default asks OpenTelemetry if it is installed
+    #: makes a span for each call; the default is the global provider of OpenTelemetry, if that is installed
+    tracer_provider: "TracerProvider | None" = None
+    #: returns headers for a recommendation, such as `traceparent`; the default continues the trace of OpenTelemetry
     trace_headers: Callable[[], Mapping[str, str]] | None = None
     #: how to check the certificate of the service; the default trusts the usual authorities
     tls: ssl.SSLContext | None = None

@@ -3,6 +3,8 @@
 import json
 from typing import NamedTuple
 
+from slotwise_client.flow import Answer, Exchange
+
 
 class FieldError(NamedTuple):
     """An invalid field of a request, given by a JSON pointer."""
@@ -30,3 +32,10 @@ def read_problem(content: bytes) -> Problem:
         return Problem(str(answer["detail"]), errors)
     except (ValueError, KeyError, TypeError, AttributeError):
         return Problem("no reason given", [])
+
+
+def describe_failure(result: Exchange) -> str:
+    """Why a request failed, in a few words."""
+    if isinstance(result, Answer):
+        return f"the service answers {result.status}: {read_problem(result.content)}"
+    return f"no answer from the service: {result.reason}"

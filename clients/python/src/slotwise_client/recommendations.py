@@ -13,7 +13,8 @@ from slotwise_client.event import Event
 from slotwise_client.fallback import LastGoodDisplays, fallback_display
 from slotwise_client.flow import Answer, Exchange, Flow, Post, Wait, post
 from slotwise_client.options import Options
-from slotwise_client.problem import read_problem
+from slotwise_client.problem import describe_failure, read_problem
+from slotwise_client.tracing import Call, Tracing
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 0.02, 0.2
 LONGEST_PAUSE = 300.0  # seconds that a Retry-After can keep pages from asking
@@ -27,27 +28,33 @@ class Recommendations:
         options: Options,
         headers: dict[str, str],
         discard: Callable[[list[Event]], None],
+        tracing: Tracing,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._options, self._headers, self._discard, self._clock = options, headers, discard, clock
+        self._options, self._headers, self._discard = options, headers, discard
+        self._tracing, self._clock = tracing, clock
         self._breaker = CircuitBreaker(options.breaker_failures, options.breaker_seconds, clock)
         self._last_good = LastGoodDisplays(options.last_good_seconds, clock)
 
-    def flow(self, request: DisplayRequest, trace_headers: dict[str, str]) -> Flow[Display]:
+    def flow(self, request: DisplayRequest) -> Flow[Display]:
         """A display of the service, or what replaces it."""
-        try:
-            display = yield from self._ask(request, self._headers | trace_headers)
-        except SlotwiseError as error:
-            if self._options.raise_errors:
-                raise
-            return fallback_display(request, self._last_good.find(request), str(error))
-        if not request.fields.get("preview"):
-            self._last_good.keep(request, display)
-        return display
+        with self._tracing.call("slotwise recommend", {"slotwise.page": request.page}) as call:
+            try:
+                display = yield from self._ask(request, call)
+            except SlotwiseError as error:
+                call.failure = str(error)
+                if self._options.raise_errors:
+                    raise
+                display = fallback_display(request, self._last_good.find(request), str(error))
+            else:
+                if not request.fields.get("preview"):
+                    self._last_good.keep(request, display)
+            call.attributes["slotwise.source"] = display.source
+            return display
 
-    def _ask(self, request: DisplayRequest, headers: dict[str, str]) -> Flow[Display]:
+    def _ask(self, request: DisplayRequest, call: Call) -> Flow[Display]:
         content, path = _encode(request), f"/v1/pages/{quote(request.page, safe='')}/recommendations"
-        is_preview = bool(request.fields.get("preview"))
+        headers, is_preview = self._headers | call.headers, bool(request.fields.get("preview"))
         path += "?preview=true" if is_preview else ""
         deadline = self._clock() + (request.fields.get("timeout") or self._options.timeout)
         failure, maybe_issued = "the circuit breaker is open: the service failed several times in a row", False
@@ -56,10 +63,11 @@ class Recommendations:
             if remaining <= 0 or not self._breaker.allows():
                 break
             result = yield from post(Post(path, content, headers, remaining))
+            call.attempted(result)
             display = self._read(result)
             if display is not None:
                 return display
-            failure = _failure(result)
+            failure = describe_failure(result)
             maybe_issued = maybe_issued or _may_have_issued(result)
             pause = backoff_seconds(attempt + 1, FIRST_BACKOFF, LONGEST_BACKOFF)
             if attempt < self._options.retries and self._clock() + pause < deadline and not self._breaker.is_open:
@@ -101,9 +109,3 @@ def _encode(request: DisplayRequest) -> bytes:
 def _may_have_issued(result: Exchange) -> bool:
     """Whether a display may exist although there is none in the answer."""
     return result.status != 429 if isinstance(result, Answer) else result.sent
-
-
-def _failure(result: Exchange) -> str:
-    if isinstance(result, Answer):
-        return f"the service answers {result.status}: {read_problem(result.content)}"
-    return f"no answer from the service: {result.reason}"

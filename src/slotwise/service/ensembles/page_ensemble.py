@@ -14,9 +14,11 @@ from slotwise.policies._ensemble_source import PlannedDisplays
 from slotwise.service.ensembles.arrange_draw import DisplayPlace, Int32s, Scores
 from slotwise.service.ensembles.draws_due import NO_COUNTS, CountsVersion
 from slotwise.service.ensembles.largest_draws import NEARLY_NORMAL
+from slotwise.service.pages.count_matrix import NO_ROW
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_features import FeatureScaling
 
+MOST_ADDED = 2_000  # items without counts, in each segment, of which an ensemble has draws: these take up to 512 kB
 SMOOTHING = 10.0  # views by which a point estimate is drawn towards the click rate of the page
 LEADERS, SMALL = 256, 1_000  # a page with more items than SMALL keeps the best of each draw and segment
 _TIE_BREAK = 1e-3  # relative; without it, a new page would always show its first items
@@ -55,6 +57,21 @@ class PageEnsemble(NamedTuple):
             return self
         scores = self.scores._replace(leaders=np.ascontiguousarray(self.scores.leaders[:, :, :0]))
         return self._replace(scores=scores, plans={}, rules=rules)
+
+    def with_draws_of(self, active: NDArray[np.bool_], rng: np.random.Generator) -> "PageEnsemble":
+        """The ensemble with draws of the active items that have no row, from the law of items without counts.
+
+        Then all displays from one draw are equal. If there are more than MOST_ADDED, they are drawn for each display.
+        """
+        segments, items = np.nonzero((self.rows[:, : active.size] == NO_ROW) & active[: self.n_items])
+        if not 0 < items.size <= MOST_ADDED:
+            return self
+        theta, kappa, _ = self.scores
+        rows = self.rows.copy()
+        rows[segments, items] = theta.shape[1] + np.arange(items.size)
+        a, b = self.beta.T[:, :, None]
+        theta = np.hstack([theta, rng.beta(a, b, (len(theta), items.size)).astype(np.float32)])
+        return self._replace(scores=_with_leaders(theta, kappa, rows, self.rules.values), rows=rows)
 
     @property
     def n_items(self) -> int:

@@ -4,6 +4,7 @@
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,28 @@ _TOLERANCE = 1e-9
 Groups = tuple[tuple[int, int], ...]  # (items, room for them) of each category
 
 
-def random_order(allowed: NDArray[np.bool_], pins: Ints, rules: ItemRules, display: Ints) -> list[float] | None:
-    """The propensities of a display in random order. None if they are not known.
+class RandomOrder(NamedTuple):
+    """The law of displays in random order under some constraints."""
+
+    pins: list[int]  # item or EMPTY of each position
+    shares: dict[int, list[float]]  # category -> the probability of each of its items at each rank among the others
+    categories: Ints  # of all items; empty if the probability does not depend on the category
+
+    def propensities(self, display: Ints) -> list[float]:
+        """The probability of each item of a display at its position."""
+        found, rank = [], 0
+        for item, pin in zip(display.tolist(), self.pins, strict=True):
+            if pin != EMPTY:
+                found.append(1.0)
+                continue
+            category = int(self.categories[item]) if self.categories.size else NO_CATEGORY
+            found.append(1.0 if item == EMPTY else self.shares[category][rank])
+            rank += 1
+        return found
+
+
+def random_order(allowed: NDArray[np.bool_], pins: Ints, rules: ItemRules) -> RandomOrder | None:
+    """The law of a random order. None if it is not known.
 
     Every allowed item is equally likely at each position without a pin. With a limit, the items are drawn one by one,
     and those of a full category are skipped. Then items of a small category are more likely than others.
@@ -26,8 +47,7 @@ def random_order(allowed: NDArray[np.bool_], pins: Ints, rules: ItemRules, displ
     pinned = [pin for pin in pins.tolist() if pin != EMPTY]
     n_items = int(np.count_nonzero(allowed)) - sum(bool(allowed[item]) for item in pinned)
     if not rules.has_limit:
-        share = 1.0 / max(n_items, 1)
-        return [share if pin == EMPTY else 1.0 for pin in pins.tolist()]
+        return RandomOrder(pins.tolist(), {NO_CATEGORY: [1.0 / max(n_items, 1)] * pins.size}, np.empty(0, np.int64))
     if n_items > MOST_LIMITED:
         return None
     free = allowed.copy()
@@ -39,19 +59,11 @@ def random_order(allowed: NDArray[np.bool_], pins: Ints, rules: ItemRules, displ
         for name, size in zip(names.tolist(), sizes.tolist(), strict=True)
     ]
     groups = tuple((size, min(size, places)) for size, places in zip(sizes.tolist(), room, strict=True))
-    n_free = pins.size - len(pinned)
-    shares = limited_shares(tuple(sorted(groups)), n_free)
+    shares = limited_shares(tuple(sorted(groups)), pins.size - len(pinned))
     if shares is None:
         return None
-    known, rank, found = dict(zip(names.tolist(), groups, strict=True)), 0, []
-    for position in range(pins.size):
-        if pins[position] != EMPTY:
-            found.append(1.0)
-            continue
-        item = display[position]
-        found.append(1.0 if item == EMPTY else shares[known[int(rules.categories[item])]][rank])
-        rank += 1
-    return found
+    by_category = {name: shares[group] for name, group in zip(names.tolist(), groups, strict=True)}
+    return RandomOrder(pins.tolist(), by_category, rules.categories)
 
 
 @lru_cache(1_000)

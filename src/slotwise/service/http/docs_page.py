@@ -1,7 +1,10 @@
 """Describe the HTTP interface as a web page, on which people can try it. It is made from the OpenAPI document."""
 
 import json
+import re
 from typing import Any
+
+from markupsafe import Markup
 
 from slotwise.service.api.route import Response
 from slotwise.service.web.html import html_response
@@ -43,7 +46,7 @@ def _describe(path: str, method: str, operation: dict[str, Any], components: dic
         "id": operation["operationId"],
         "method": method.upper(),
         "path": path,
-        "summary": operation["summary"],
+        "summary": _with_code(operation["summary"]),
         "scope": security[0]["key"][0] if security else "",
         "or_tokens": {} in security,
         "parameters": [_parameter(described) for described in operation["parameters"]],
@@ -60,7 +63,7 @@ def _parameter(described: dict[str, Any]) -> dict[str, Any]:
         "name": described["name"],
         "where": described["in"],
         "required": described["required"],
-        "about": described.get("description") or schema.get("description", ""),
+        "about": _with_code(described.get("description") or schema.get("description", "")),
         "choices": schema.get("enum", []),
         "value": described.get("example", ""),
     }
@@ -71,9 +74,15 @@ def _response(status: str, response: dict[str, Any], components: dict[str, Any])
     shown = content is not None and status < "300" and content["schema"] != {"type": "string"}
     return {
         "status": status,
-        "about": response["description"],
+        "about": _with_code(response["description"]),
         "schema": _text(content["schema"], components) if content is not None and shown else "",
     }
+
+
+def _with_code(text: str) -> Markup:
+    """Text of the OpenAPI document, in which code has backticks."""
+    parts = re.split(r"`([^`]+)`", text)
+    return Markup("").join(Markup("<code>{}</code>" if k % 2 else "{}").format(part) for k, part in enumerate(parts))
 
 
 def _example(body: Any) -> str:

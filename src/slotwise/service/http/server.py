@@ -1,7 +1,6 @@
 """The server. It runs uvicorn in this process until a signal stops it."""
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
@@ -17,6 +16,7 @@ from starlette.types import ASGIApp
 from slotwise.extras import require
 from slotwise.service.api.route import Route
 from slotwise.service.errors import StoreDown
+from slotwise.service.garbage_collection import collecting_in_background
 from slotwise.service.http.access.access import Access, DevAccess, OpenAccess
 from slotwise.service.http.access.forwarding import TrustedProxies
 from slotwise.service.http.access.key_access import key_access
@@ -40,7 +40,6 @@ STORE_CHECK_SECONDS = 0.5  # the pause after a failed test write, before the ser
 SWITCH_SECONDS = 0.0005  # how long the writer's thread may keep the GIL while the event loop waits for it
 TLS_CLOSE_SECONDS = 1.0  # an idle client may not read, and so not see that the server closes the TLS connection
 SHUTDOWN_SECONDS = 5.0  # the default time that requests in progress get when the service stops
-GC_THRESHOLD = (10_000, 20, 20)  # collections are rare, because requests leave no cycles
 
 
 class _Server(uvicorn.Server):
@@ -121,15 +120,16 @@ async def serve(
     network = network_of(settings)
     tls = network.tls.context() if network.tls else None
     resources = Resources(settings.refresh_share, 1e6 * settings.memory)
-    with bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as traces:
+    with bound(network) as listener, _bound_metrics(network) as metrics, ExitStack() as stack:
         async with (
             running(settings.store, seed=settings.seed, resources=resources) as service,
             _access(service, settings) as access,
         ):
+            stack.enter_context(collecting_in_background())
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
-            app = traces.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
+            app = stack.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
             rejections = Rejections(service.metrics)
             if tls is not None:
                 rejections.watch_handshakes(tls)
@@ -215,8 +215,6 @@ async def _wait_for_store(service: Service, report: Callable[[str], None]) -> No
 
 def _handle_signals(reloader: Reloader) -> asyncio.Event:
     """Prepare the process for serving. The event is set when the service must stop."""
-    gc.freeze()  # imported modules stay in memory, so the collector need not visit them again
-    gc.set_threshold(*GC_THRESHOLD)
     sys.setswitchinterval(SWITCH_SECONDS)
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

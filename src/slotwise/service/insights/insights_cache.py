@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import NamedTuple
 
-from slotwise.service.background_threads import run_in_background
+from slotwise.service.background_threads import free_in_background, run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.insights.insight_inputs import insight_inputs
 from slotwise.service.insights.insights import Insights, compute_insights
@@ -51,10 +51,13 @@ class InsightsCache:
         if cached is None or not cached.is_usable(model, keep_seconds):
             result = asyncio.ensure_future(self._compute(model))
             cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
+            replaced = [self._cached.pop(name, None)]
             if len(self._cached) >= MOST_CACHED:
+                replaced += self._cached.values()
                 self._cached.clear()
                 self._seconds.clear()
             self._cached[name] = cached
+            free_in_background(replaced)  # those of a large page take long
         return await asyncio.shield(cached.result)
 
     async def _compute(self, model: PageModel) -> Insights:

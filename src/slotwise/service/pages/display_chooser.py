@@ -1,7 +1,7 @@
 """Chooses the displays of a page: by what was learnt, in the default order, or at random, as the variant says."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from slotwise.arrange import EMPTY, NO_RULES, ItemRules, arrange_among
 from slotwise.service.ensembles.arrange_draw import DisplayRules
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.picked_displays import DrawnShares, PickedDisplays
-from slotwise.service.ensembles.propensities import random_order
+from slotwise.service.ensembles.propensities import RandomOrder, random_order
 from slotwise.service.pages.display_constraints import Constraints
 from slotwise.service.pages.layout import Layout
 from slotwise.service.pages.page_definition import PageSpec
@@ -57,6 +57,7 @@ class DisplayChooser:
         self._arranged: dict[tuple[str, int], _Arranged] = {}  # by layout and segment
         # by layout, segment and the constraints of a request
         self._picked: dict[tuple[object, ...], PickedDisplays | DrawnShares] = {}
+        self._random_orders: dict[str, tuple[Constraints, RandomOrder | None]] = {}  # by layout
 
     def choose(
         self, layout: Layout, segment: int, variant: str, constraints: Constraints, restricted: bool
@@ -111,9 +112,9 @@ class DisplayChooser:
         self._fill(layout, "default", constraints)
         return {entry.position: self._items.names[entry.item] for entry in self._entries(layout, constraints, "")}
 
-    def over_limit(self, pinned: Iterable[int], rules: ItemRules) -> list[str]:
+    def over_limit(self, pinned: Collection[int], rules: ItemRules) -> list[str]:
         """The categories of which pins show more items than the limit allows."""
-        if not rules.has_limit:
+        if not pinned or not rules.has_limit:
             return []
         numbers = Counter(self._items.terms.category(item) for item in pinned)
         return [name for name, number in numbers.items() if name is not None and number > rules.most_per_category]
@@ -129,7 +130,18 @@ class DisplayChooser:
             return None
         if not at_random:
             return [1.0] * len(layout.positions)
-        return random_order(constraints.allowed, constraints.pins, constraints.rules, layout.display)
+        order = self._random_order(layout, constraints)
+        return None if order is None else order.propensities(layout.display)
+
+    def _random_order(self, layout: Layout, constraints: Constraints) -> RandomOrder | None:
+        """The law of a random order. It is kept for the constraints of the page."""
+        known = self._random_orders.get(layout.name)
+        if known is not None and known[0] is constraints:
+            return known[1]
+        order = random_order(constraints.allowed, constraints.pins, constraints.rules)
+        if constraints.of_page:
+            self._random_orders[layout.name] = constraints, order
+        return order
 
     def _picked_displays(
         self, layout: Layout, segment: int, constraints: Constraints, rules: DisplayRules

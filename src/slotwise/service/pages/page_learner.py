@@ -273,7 +273,8 @@ class PageLearner:
     def n_bytes(self) -> int:
         """About how much memory the counts and a complete ensemble take."""
         rows, potential_rows = self.matrix.n_rows, len(self._specs) * self._n_segments
-        return 16 * rows * self._n_columns + 4 * DRAWS * (rows + self._n_columns) + 8 * potential_rows
+        drawn = max(rows, int(self._ensemble.scores.theta.shape[1]))
+        return 16 * rows * self._n_columns + 4 * DRAWS * (drawn + self._n_columns) + 8 * potential_rows
 
     @property
     def growth(self) -> float:
@@ -382,7 +383,10 @@ class RefreshJob(NamedTuple):
         if source.shares_prior:
             load_quantiles(draws.beta)
         plan = None if source.planner is None else partial(source.planner, params)
-        return from_draws(draws, where, self.groups, plan, self.made_from)
+        ensemble, rules = from_draws(draws, where, self.groups, plan, self.made_from), self.groups.rules
+        if source.shares_prior and (rules.values.size or rules.has_limit):  # then the others are not exchangeable
+            return ensemble.with_draws_of(self.groups.active, rng)
+        return ensemble
 
     def _draw_with_features(
         self, counts: CountArrays, where: RowsAndColumns, memory: FeatureMemory | None, rng: np.random.Generator

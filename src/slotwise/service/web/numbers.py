@@ -17,6 +17,13 @@ def percent(value: float, digits: int = 1) -> Markup:
     )
 
 
+def probability(value: float) -> Markup:
+    """A probability as percent. A probability that is only nearly 1 is not written as 100 %."""
+    if 0.995 <= value < 1.0:
+        return Markup("more than {}").format(percent(0.99, 0))
+    return percent(value, 0)
+
+
 def signed_percent(value: float, digits: int = 1) -> Markup:
     """A gain as percent, with its sign."""
     return Markup('<data value="{}" data-number="gain-{}">{:+.{}f} %</data>').format(
@@ -68,6 +75,7 @@ FILTERS = {
     "seconds_ago": seconds_ago,
     "integer": integer,
     "percent": percent,
+    "probability": probability,
     "decimal": decimal,
     "moment": moment,
     "ago": ago,

@@ -381,7 +381,7 @@ def test_a_preflight_is_answered_for_the_origins_of_active_keys(tmp_path: Path, 
             assert answer.status_code == 204
             assert answer.headers["access-control-allow-origin"] == origin
             assert ("POST" in answer.headers["access-control-allow-methods"]) == (not path.endswith("shop"))
-            assert {"authorization", "content-type"} <= set(
+            assert {"authorization", "content-type", "traceparent"} <= set(
                 answer.headers["access-control-allow-headers"].lower().split(", ")
             )
             assert answer.headers["vary"] == "Origin"

@@ -24,6 +24,7 @@ PREFLIGHT_SECONDS = 600  # how long browsers may keep the answer to a preflight 
 GUESS_RATE, GUESS_BURST = 500.0, 100.0  # wrong keys per second of one address; answers to more are delayed
 LONGEST_DELAY = 1.0  # seconds
 SUBSCRIPTION_KEY = b"ocp-apim-subscription-key"  # the header in which clients of Azure Personalizer send their key
+_ALLOWED_HEADERS = "Authorization, Content-Type, Traceparent, Tracestate, X-Request-Id"  # of browsers, beside others
 _ANYBODY = Caller()
 _MOST_LISTED = 5  # pages in an error message
 
@@ -75,7 +76,7 @@ class KeyAccess:
             added["access-control-expose-headers"] = "Retry-After, X-Request-Id"
             if response.status == 204 and b"access-control-request-method" in headers and scope["method"] == "OPTIONS":
                 added["access-control-allow-methods"] = response.headers["allow"]
-                added["access-control-allow-headers"] = "Authorization, Content-Type, X-Request-Id"
+                added["access-control-allow-headers"] = _ALLOWED_HEADERS
                 added["access-control-max-age"] = str(PREFLIGHT_SECONDS)
         return response._replace(headers={**response.headers, **added})
 

@@ -1,6 +1,7 @@
 """One page, and one item of it."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from slotwise.service.errors import NotFound
 from slotwise.service.insights.insights import Insights
 from slotwise.service.insights.page_summary import settled
 from slotwise.service.pages.page_model import PageModel
+from slotwise.service.service import Service
 from slotwise.service.web.dashboard.change_lines import added_at
 from slotwise.service.web.dashboard.live import SHARE, page_events
 from slotwise.service.web.dashboard.page_report import PageData, PageReport, page_report, script_data
@@ -44,12 +46,13 @@ async def get_item(call: Call[None]) -> Response:
 
 
 async def _respond(call: Call[None], template: str, item: str | None = None) -> Response:
-    data = await _page_data(call)
-    visitor = visitor_of(call)
-    if item is not None and all(row.item != item for row in data.view.items):
+    model = await call.service.model(call.path["page"])
+    if item is not None and item not in model.items:
         raise NotFound(f"there is no item {item!r} on this page")
+    make_data, visitor = await _page_data(call.service, model), visitor_of(call)
 
     def make() -> bytes:
+        data = make_data()
         report = page_report(data, call.query.get("layout"), call.query.get("segment"))
         values: dict[str, Any] = {"visitor": visitor, "report": report, "script_data": script_data(report)}
         if item is None:
@@ -71,18 +74,17 @@ def _listed(call: Call[None], report: PageReport) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _page_data(call: Call[None]) -> PageData:
-    service = call.service
-    model = await service.model(call.path["page"])
-    insights, now = await _insights(call, model), service.clock()
+async def _page_data(service: Service, model: PageModel) -> Callable[[], PageData]:
+    """A function that makes the data on a background thread, which then frees them, too."""
+    insights, now = await _insights(service, model), service.clock()
     history = await service.store.read(lambda ledger: read_history(ledger, model.page.number, None))
-    view = await run_in_background(page_view(model))
-    return PageData(view, insights, settled(model.likely_displays(now)), history.changes, now)
+    make_view, settled_now = page_view(model), settled(model.likely_displays(now))
+    return lambda: PageData(make_view(), insights, settled_now, history.changes, now)
 
 
-async def _insights(call: Call[None], model: PageModel) -> Insights | None:
+async def _insights(service: Service, model: PageModel) -> Insights | None:
     """The insights, or None if they take too long. They go on being computed, and the page loads itself again then."""
-    computing = asyncio.ensure_future(call.service.insights(model, SHARE))
+    computing = asyncio.ensure_future(service.insights(model, SHARE))
     computing.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may fail after the answer
     done, _ = await asyncio.wait({computing}, timeout=WAIT_SECONDS)
     return computing.result() if done else None

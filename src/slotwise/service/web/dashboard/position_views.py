@@ -8,7 +8,7 @@ from slotwise.service.insights.insights import Insights, KappaEstimate
 from slotwise.service.pages.page_definition import PagePin
 from slotwise.service.pages.page_pins import pinned_item, time_of
 from slotwise.service.web.dashboard.position_grid import GridCell
-from slotwise.service.web.numbers import moment, percent
+from slotwise.service.web.numbers import moment, probability
 
 SURE, FAIRLY_SURE, NOT_SURE = 0.9, 0.6, 0.3
 
@@ -52,7 +52,8 @@ def position_views(
     """The positions in the order of the layout."""
     is_known = insights is not None and (insights.displays > 0.0 or insights.template is not None)
     found_kappas = insights.kappa if insights is not None and is_known else []
-    kappas = {row.position: row for row in found_kappas if row.layout == layout}
+    # without an interval, the clicks do not say how visible a position is
+    kappas = {row.position: row for row in found_kappas if row.layout == layout and row.low is not None}
     ranked = sorted(kappas, key=lambda position: -kappas[position].mean)
     shown: dict[str, list[tuple[float, str, str]]] = {position: [] for position in cells}
     for row in insights.shown if insights is not None else []:
@@ -87,4 +88,4 @@ def _why(share: float, reason: str, pin: PagePin | None) -> Markup:
         return Markup("From the default order.")
     if not reason:
         return Markup("Nothing is shown here.")
-    return Markup("Best here with a probability of {}.").format(percent(share, 0))
+    return Markup("Best here with a probability of {}.").format(probability(share))

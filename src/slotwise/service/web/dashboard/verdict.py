@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from slotwise.inference.uplift.uplift import Uplift, UpliftEstimate
-from slotwise.service.web.numbers import integer, percent, signed_percent
+from slotwise.service.web.numbers import integer, percent, probability, signed_percent
 
 WIDE = 0.1  # an interval at least this wide is written without decimals
 
@@ -23,12 +23,12 @@ def verdict(uplift: Uplift, mode: str, holdout: float) -> Markup:
         )
     gain, low, high = gain_texts(uplift.clicks)
     if uplift.clicks.low > 0.0:
-        return Markup("Yes. Learning earns {} clicks: it is 90 % sure that the gain lies between {} and {}.").format(
-            gain, low, high
+        return Markup("Yes. Learning earns {} clicks: it is {} sure that the gain lies between {} and {}.").format(
+            gain, percent(0.9, 0), low, high
         )
     if uplift.clicks.high < 0.0:
-        return Markup("No. Learning costs clicks, {}: it is 90 % sure that the change lies between {} and {}.").format(
-            gain, low, high
+        return Markup("No. Learning costs clicks, {}: it is {} sure that the change lies between {} and {}.").format(
+            gain, percent(0.9, 0), low, high
         )
     return Markup("Not decided yet. So far {} clicks, but anything from {} to {} is possible.{}").format(
         gain, low, high, _needed(uplift, "About {} more displays will decide.")
@@ -39,7 +39,7 @@ def details(uplift: Uplift, has_values: bool) -> list[Markup]:
     """What else is known about the gain, in short sentences."""
     found = []
     if uplift.better is not None:
-        found.append(Markup("Learning is better with a probability of {}.").format(percent(uplift.better, 0)))
+        found.append(Markup("Learning is better with a probability of {}.").format(probability(uplift.better)))
     if has_values and uplift.value is not None:
         texts = gain_texts(uplift.value)
         found.append(Markup("Clicks weighted by their value: {}, between {} and {}.").format(*texts))

@@ -17,6 +17,7 @@ from benchmarks import (
     service,
     slot_ids_speed,
     time_scaling,
+    tracker,
 )
 
 if __name__ == "__main__":
@@ -37,6 +38,7 @@ if __name__ == "__main__":
             page_features,
             event_loop,
             dashboard,
+            tracker,
         )
     ]
     sys.exit(not all(results))

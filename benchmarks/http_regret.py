@@ -83,7 +83,8 @@ class Visitors:
         self._connections = [connect(server.port) for _ in runs]
         self._requests = [encode_request(f"/v1/pages/run-{run}/recommendations", b"{}") for run in runs]
         self._rngs = [np.random.default_rng([1, run]) for run in runs]
-        self._senders = deque((connect(server.port), False) for _ in range(CLICK_SENDERS))
+        self._port = server.port
+        self._senders = deque[socket.socket]()  # opened when needed; all of them wait for an answer
         self._clicks: deque[list[dict[str, str]]] = deque()
         self.regret = np.zeros(len(runs))
 
@@ -108,16 +109,17 @@ class Visitors:
             self._send(due)
 
     def _send(self, clicks: list[dict[str, str]]) -> None:
-        sender, waits = self._senders.popleft()
-        if waits:
+        if len(self._senders) < CLICK_SENDERS:
+            sender = connect(self._port)
+        else:
+            sender = self._senders.popleft()
             receive_body(sender)
         sender.sendall(encode_request("/v1/events", msgspec.json.encode({"events": clicks})))
-        self._senders.append((sender, True))
+        self._senders.append(sender)
 
     def close(self) -> None:
-        for sender, waits in self._senders:
-            if waits:
-                receive_body(sender)
+        for sender in self._senders:
+            receive_body(sender)
             sender.close()
         for connection in self._connections:
             connection.close()

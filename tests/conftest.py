@@ -1,5 +1,6 @@
 """The order of all tests, and fixtures of more than one folder: commands, and a running service."""
 
+import gc
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,6 +32,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
     """Keep the tests that compile the same kernels in one process."""
     return GroupScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage less often: compiling creates millions of objects, and each search visited every test too."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture

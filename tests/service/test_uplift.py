@@ -67,6 +67,23 @@ def assert_same(uplift: Any, log: Path) -> None:
     assert uplift["better"] == pytest.approx(logged.better)
 
 
+def test_insights_keep_days_that_have_left_the_log(tmp_path: Path) -> None:
+    uplifts: list[Any] = []
+
+    async def scenario(client: Client) -> None:
+        await client.page(holdout=0.5, click_window=3600.0, retention=3600.0)
+        await visit(client, 60, {"learnt": 1.0, "holdout": 0.5})
+        client.clock.now += DAY
+        await client.service.tick()
+        await visit(client, 40, {"learnt": 1.0, "holdout": 0.5})
+        uplifts.append((await client.ok("GET", "/v1/pages/shop/insights"))["uplift"])
+
+    run_scenario(tmp_path, scenario)
+    export_log(tmp_path / "store.db", tmp_path / "log.ndjson", LogFilter())
+    logged = compare_variants(count_variants(str(tmp_path / "log.ndjson")).pages["shop"])
+    assert (uplifts[0]["displays"], logged.displays) == (200, 80)
+
+
 @pytest.mark.parametrize("change", [{"holdout": 0.4}, {"learnt_share": 0.7}, {"holdout_order": "default"}])
 def test_a_changed_share_begins_the_comparison_again_in_insights_and_log(tmp_path: Path, change: Any) -> None:
     """Before the change, the learnt variant was clicked much more. Both displays of the same day are compared."""

@@ -11,11 +11,13 @@ import itertools
 import random
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.maintenance.verify import verify
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
@@ -24,6 +26,9 @@ from tests.service.running_service import POSITIONS, START, Client, ManualClock,
 
 HOUR = 3600.0
 WAL_BYTES = 32e6
+PAGE_BYTES = 4096
+FEW_PAGES = 8  # b-trees gain and lose a page as rows come and go; a row left by each of 8,000 displays takes over 40
+KEPT = 500  # arrangements; their cache is full before hour 6
 STEADY = 5  # from this hour on, nothing may grow
 
 
@@ -83,11 +88,14 @@ class Day:
         """(bytes of the database, blocks allocated by Python, bytes of the process)."""
         gc.collect()
         pages = await self.client.service.store.do(lambda ledger: ledger._run("PRAGMA page_count").fetchone()[0])
-        return 4096 * pages, sys.getallocatedblocks(), psutil.Process().memory_info().rss
+        return PAGE_BYTES * pages, sys.getallocatedblocks(), psutil.Process().memory_info().rss
 
 
 @pytest.mark.parametrize("displays", [8_000, pytest.param(500_000, marks=pytest.mark.soak)])
-def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
+def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = partial(ArrangementCache, most=KEPT)  # the usual 20,000 would still be filling up in the last hour
+    monkeypatch.setattr("slotwise.service.pages.page_cache.ArrangementCache", few)
+
     async def scenario() -> Day:
         async with open_client(tmp_path, ManualClock()) as client:
             times = {"click_window": HOUR, "retention": HOUR, "half_life": 6 * HOUR}
@@ -110,8 +118,8 @@ def test_a_day_leaves_nothing_behind(tmp_path: Path, displays: int) -> None:
         f"{size / 1e6:.2f} -> {size_after / 1e6:.2f} MB, blocks {blocks:,} -> {blocks_after:,}, "
         f"process {rss / 1e6:.0f} -> {rss_after / 1e6:.0f} MB"
     )
-    assert size_after < 1.1 * size
-    assert blocks_after < 1.05 * blocks
+    assert size_after < 1.1 * size + FEW_PAGES * PAGE_BYTES
+    assert blocks_after < blocks + max(5_000, displays / 20)
     assert rss_after < rss + 20e6
     assert min(day.statuses[EventKind.CLICK, status] for status in ("accepted", "late", "duplicate")) > displays / 100
 

@@ -1,6 +1,7 @@
 """Ensembles are made in the background: the most urgent page first, in a share of one core, only for pages in use."""
 
 import asyncio
+import shutil
 import threading
 import time
 from contextlib import suppress
@@ -11,8 +12,10 @@ import pytest
 
 from slotwise.service.ensembles.draws_due import ITEMS_ADDED, NO_DRAWS
 from slotwise.service.ensembles.ensemble_refresher import Refresher
+from slotwise.service.maintenance.verify import verify
 from slotwise.service.metrics import Metrics
 from slotwise.service.pages.page_learner import PageLearner, RefreshJob
+from slotwise.service.service import running
 from tests.service.running_service import ITEMS, Client, open_client, run_scenario
 from tests.waiting import HANG, until
 
@@ -312,3 +315,64 @@ def test_a_new_item_takes_part_before_the_next_ensemble(tmp_path: Path, monkeypa
         assert times["bad"] < 50
 
     run_scenario(tmp_path, scenario)
+
+
+def test_a_page_with_new_items_goes_ahead_of_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the new items share their prior with others: then their draws are made for every request."""
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        for _ in range(3):
+            await client.recommend()
+        await client.service.refresher.finish()
+        monkeypatch.setattr(Refresher, "request", lambda *_: None)  # no new ensemble from now on
+        model = await client.service.model("shop")
+        await client.ok("PUT", "/v1/pages/shop/items/plain", {})
+        assert 0 <= model.urgency < NO_DRAWS
+        await client.ok("PUT", "/v1/pages/shop/items/own", {"prior": {"clicks": 1, "views": 10}})
+        assert model.urgency == ITEMS_ADDED
+
+    run_scenario(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_crash_during_a_refresh_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """A copy of the files, as a crash leaves them, before the draws are made or before they are used."""
+    reached, go_on, run = threading.Event(), threading.Event(), RefreshJob.run
+    image = tmp_path / "image.db"
+
+    def stop(job: RefreshJob, rng: Any) -> Any:
+        made = run(job, rng) if moment == "after" else None
+        reached.set()
+        assert go_on.wait(HANG)
+        return run(job, rng) if moment == "before" else made
+
+    async def learn(client: Client, n_displays: int, n_clicks: int) -> None:
+        shown = [await client.recommend() for _ in range(n_displays)]
+        clicks = [{"type": "click", "display": one["id"], "position": "hero"} for one in shown[:n_clicks]]
+        assert await client.send(*clicks) == ["accepted"] * n_clicks
+
+    async def scenario() -> None:
+        async with open_client(tmp_path, seed=None) as client:
+            await client.page()
+            await learn(client, 20, 5)
+            await client.service.refresher.finish()
+            monkeypatch.setattr(RefreshJob, "run", stop)
+            await learn(client, 20, 7)
+            assert await asyncio.to_thread(reached.wait, HANG)
+            await learn(client, 10, 3)
+            for ending in ("", "-wal"):
+                shutil.copy(tmp_path / f"store.db{ending}", f"{image}{ending}")
+            go_on.set()
+
+    asyncio.run(scenario())
+    monkeypatch.setattr(RefreshJob, "run", run)
+    assert verify(image).differences == []
+
+    async def check() -> None:
+        async with running(image) as service:
+            await service.compiled.wait()
+            counts = (await service.model("shop")).counts()
+            assert (counts.displays, counts.clicks.sum(), counts.skips.sum()) == (50.0, 15.0, 3 * 50.0 - 15.0)
+
+    asyncio.run(check())

@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from slotwise.service.maintenance.verify import verify
+from slotwise.service.pages import page_cache
 from slotwise.service.pages.page_definition import ItemSpec
 from slotwise.service.pages.recommendation_request import RecommendationRequest
 from slotwise.service.registers import EventKind
@@ -174,3 +177,28 @@ def test_a_change_of_settings_keeps_the_page_in_memory(tmp_path: Path) -> None:
 
     run_scenario(tmp_path, scenario)
     assert verify(tmp_path / "store.db").differences == []
+
+
+def test_a_large_page_is_freed_on_a_background_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "LARGE_PAGE", 3)
+    threads: list[int] = []
+
+    async def scenario(client: Client) -> None:
+        await client.page()
+        await client.recommend()
+        model = await client.service.model("shop")
+        weakref.finalize(model, lambda: threads.append(threading.get_ident()))
+        client.service._pages.evict("shop")
+        await client.service.tick()  # a request in progress may still use the page: this is one
+        await asyncio.sleep(0)
+        assert not threads
+        assert model.names == [*ITEMS]
+        del model
+        deadline = time.monotonic() + HANG
+        while not threads and time.monotonic() < deadline:
+            await client.service.tick()
+            await asyncio.sleep(0.01)
+        assert threads
+        assert threads != [threading.get_ident()]
+
+    run_scenario(tmp_path, scenario)

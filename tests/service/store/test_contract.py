@@ -238,6 +238,34 @@ def test_fading_pruning_and_import_are_snapshots(run: Callable[..., None]) -> No
     run(fade, prune, take, remove)
 
 
+def test_a_display_from_before_an_import_changes_rates_and_not_counts(run: Callable[..., None]) -> None:
+    """Neither do a discard and a click that is discarded, whether or not the store was restarted meanwhile."""
+    kept = {(1, 0): (2, 3)}
+
+    async def rates(store: Store) -> tuple[float, ...]:
+        hours = await store.do(lambda ledger: ledger.rates(1))
+        return tuple(sum(getattr(hour, name) for hour in hours) for name in ("displays", "shown", "clicks"))
+
+    async def take(store: Store) -> None:
+        await defined(store)
+        store.add(display())
+        assert await rates(store) == (1, 2, 0)
+        await import_counts(store, 1, np.array([[1, 0, 0, 2.0, 3.0]]), 5.0, None)
+        assert await statuses(store, click()) == ["accepted"]
+        assert (await cells(store), await rates(store)) == (kept, (1, 2, 1))
+
+    async def go_on(store: Store) -> None:
+        assert await statuses(store, click(), click("left")) == ["duplicate", "accepted"]
+        assert (await cells(store), await rates(store)) == (kept, (1, 2, 2))
+        assert await statuses(store, Event(EventKind.DISCARD, "d", None, None, None, None)) == ["accepted"]
+        assert (await cells(store), await rates(store)) == (kept, (0, 0, 0))
+        assert (await store.do(lambda ledger: ledger.counts(1))).displays == 5.0
+        assert await store.do(lambda ledger: ledger.prune(NOW + 201, 10)) == 1
+        assert (await cells(store), await rates(store)) == (kept, (0, 0, 0))
+
+    run(take, go_on)
+
+
 def test_a_failing_write_is_reported_and_the_store_recovers(tmp_path: Path) -> None:
     """For SQLite only: `max_page_count` gives the errors of a full disk."""
     states = []

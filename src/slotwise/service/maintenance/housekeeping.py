@@ -48,6 +48,7 @@ class Housekeeping:
         now = self._clock()
         if abs(now - self._rotation_checked) >= ROTATION_CHECK_SECONDS:
             await self.rotate_secrets()
+        self._pages.free_evicted()
         await self._pages.apply_pending()
         for model in self._pages.loaded():
             await self._pages.begin_due_epoch(model, now)

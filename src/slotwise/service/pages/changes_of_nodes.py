@@ -1,9 +1,27 @@
 """Apply to a page in memory what another node has committed."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.registers import Counting, EntryChange, Registers
 from slotwise.service.store.changes_elsewhere import ChangedCounts, ChangedItems, ChangedPage
 from slotwise.service.store.records import Display, DisplayChange, DisplayEntry
+
+
+def added_up(changes: Sequence[ChangedCounts]) -> ChangedCounts:
+    """The sum of changes of the same page."""
+    cells: dict[tuple[int, int, int, int], list[int]] = {}
+    displays: dict[int, int] = defaultdict(int)
+    for changed in changes:
+        for epoch, item, segment, column, clicks, skips in changed.cells:
+            cell = cells.setdefault((epoch, item, segment, column), [0, 0])
+            cell[0] += clicks
+            cell[1] += skips
+        for epoch, number in changed.displays:
+            displays[epoch] += number
+    rows = [(*key, clicks, skips) for key, (clicks, skips) in cells.items()]
+    return ChangedCounts(changes[0].page, rows, list(displays.items()))
 
 
 def add_counts(changed: ChangedCounts, model: PageModel) -> bool:

@@ -9,13 +9,13 @@ from itertools import islice
 
 import numpy as np
 
-from slotwise.service.background_threads import run_in_background
+from slotwise.service.background_threads import free_in_background, run_in_background
 from slotwise.service.clock import Clock
 from slotwise.service.ensembles.arrangement_cache import ArrangementCache
 from slotwise.service.ensembles.ensemble_refresher import Refresher
 from slotwise.service.errors import NotFound, NotReady
 from slotwise.service.metrics import Metrics
-from slotwise.service.pages.changes_of_nodes import add_counts, redefine, set_items
+from slotwise.service.pages.changes_of_nodes import add_counts, added_up, redefine, set_items
 from slotwise.service.pages.compiler import TRIAL, Compiler
 from slotwise.service.pages.folded import NOTHING_FOLDED
 from slotwise.service.pages.page_content import PageContent, begin_load, read_content
@@ -23,6 +23,7 @@ from slotwise.service.pages.page_definition import PageSpec
 from slotwise.service.pages.page_model import PageModel
 from slotwise.service.store.changes_elsewhere import (
     BegunEpoch,
+    ChangedCounts,
     ChangedDefinition,
     ChangedItems,
     ChangedPage,
@@ -37,6 +38,7 @@ from slotwise.service.templates.template_cache import TemplateCache
 from slotwise.service.templates.template_counts import PageBlock, TemplateCounts, read_counts
 
 FOLD_SECONDS, FOLD_PAGES = 3600.0, 10  # how often a page is checked for what is folded, and how many pages at a time
+LARGE_PAGE = 1_000  # items; a page with more of them is freed on a background thread, because this takes long
 
 PageChange = Callable[[PageModel], bool | None]  # returns False if the page must be loaded again
 
@@ -71,6 +73,8 @@ class PageCache:
         self._sizes: dict[str, int] = {}  # bytes of each page in memory
         self._n_bytes, self._most_bytes = 0, most_bytes
         self._loads: dict[str, _PageLoad] = {}  # pages that are read, but not yet built
+        # large pages that were evicted: requests in progress may use the first ones, but not the second ones any more
+        self._evicted: tuple[list[PageModel], list[PageModel]] = [], []
         self._fold_checked: dict[
             PageModel, float
         ] = {}  # when each page was checked; the page that was first comes first
@@ -163,6 +167,15 @@ class PageCache:
             del self._fold_checked[model]
             self._refresher.forget(model)
             self._templates.remove(model)
+            if len(model.specs) > LARGE_PAGE:
+                self._evicted[0].append(model)
+
+    def free_evicted(self) -> None:
+        """Free the large pages that were evicted before the last call. Housekeeping calls this."""
+        evicted, unused = self._evicted
+        self._evicted = [], evicted
+        if unused:
+            free_in_background(unused)
 
     def clear(self) -> None:
         for name in [*self._by_name, *self._loads]:
@@ -300,14 +313,18 @@ class PageCache:
     def follow(self, groups: Sequence[GroupElsewhere], forget: Callable[[int], None]) -> None:
         """Apply what other nodes have committed. `forget` is called with the number of a page that was deleted.
 
-        Definitions come first, in their order. Counts can be added in any order.
+        Definitions come first, in their order. The counts of a page are added up first, and applied at once: a group
+        may take back what a group further down has counted, and no count in memory is ever below zero.
         """
         for group in groups:
             for definition in group.definitions:
                 self._follow_definition(definition, group, forget)
+        changed: dict[int, list[tuple[GroupElsewhere, ChangedCounts]]] = {}
         for group in groups:
             for counts in group.counts:
-                self.apply(counts.page, _unless_seen(group, partial(add_counts, counts)))
+                changed.setdefault(counts.page, []).append((group, counts))
+        for page, changes in changed.items():
+            self.apply(page, partial(_add_unseen, changes))
 
     def _follow_definition(
         self, changed: ChangedDefinition, group: GroupElsewhere, forget: Callable[[int], None]
@@ -382,7 +399,17 @@ class PageCache:
 
 def _unless_seen(group: GroupElsewhere, change: PageChange) -> PageChange:
     """The change, unless the page was loaded after the group."""
-    return lambda model: None if group.number <= model.seen.get(group.node, 0) else change(model)
+    return lambda model: None if _is_seen(group, model) else change(model)
+
+
+def _add_unseen(changes: list[tuple[GroupElsewhere, ChangedCounts]], model: PageModel) -> bool:
+    """Add changes of counts, without those of groups after which the page was loaded."""
+    unseen = [counts for group, counts in changes if not _is_seen(group, model)]
+    return not unseen or add_counts(added_up(unseen), model)
+
+
+def _is_seen(group: GroupElsewhere, model: PageModel) -> bool:
+    return group.number <= model.seen.get(group.node, 0)
 
 
 def _changed_template_names(changed: ChangedPage) -> set[str]:

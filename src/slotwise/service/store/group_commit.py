@@ -312,6 +312,8 @@ def _is_traffic(waiting: _Waiting) -> bool:
 
 
 def _as_store_down(error: Exception) -> StoreDown:
+    if isinstance(error, StoreDown):
+        return error
     down = StoreDown()
     down.__cause__ = error
     return down

@@ -25,6 +25,7 @@ from slotwise.service.store.records import Display
 
 MOST_READERS = 4  # connections of a node beside the one that writes
 READER_SECONDS = 3.0  # how long a read waits for a connection
+FREE_READER_SECONDS = 0.5  # how long it waits if a connection is free, or can be opened
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _FIX = "SELECT 1 FROM meta LIMIT 1"  # PostgreSQL fixes the moment of a transaction at its first statement
 
@@ -46,12 +47,11 @@ class PostgresStore:
 
     def __init__(self, address: str, callbacks: StoreCallbacks = NO_CALLBACKS) -> None:
         where = described(address)
-        self._transactions = PostgresTransactions(address, where, self._open_reader)
+        self._transactions = PostgresTransactions(address, where, self._open_free_reader)
         self._pool = ConnectionPool(
             address,
             min_size=1,
             max_size=MOST_READERS,
-            timeout=READER_SECONDS,
             kwargs={"autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "slotwise reader"},
             check=ConnectionPool.check_connection,
             reconnect_timeout=1.0,
@@ -103,9 +103,16 @@ class PostgresStore:
         await self._writer.close()
         await asyncio.to_thread(self._pool.close)
 
-    def _open_reader(self) -> "PostgresReader":
+    def _open_free_reader(self) -> "PostgresReader":
+        """Open a reader without waiting for others to end. The thread that writes must not wait for readers."""
+        stats = self._pool.get_stats()
+        if stats["pool_available"] == 0 and stats["pool_size"] == stats["pool_max"]:
+            raise StoreDown("too many reads of the store are in progress: try again")
+        return self._open_reader(FREE_READER_SECONDS)
+
+    def _open_reader(self, timeout: float = READER_SECONDS) -> "PostgresReader":
         try:
-            return PostgresReader(self._pool)
+            return PostgresReader(self._pool, timeout)
         except (psycopg.Error, PoolTimeout) as error:
             raise StoreDown from error
 
@@ -113,9 +120,9 @@ class PostgresStore:
 class PostgresReader:
     """A read transaction on a connection of the pool. `Reader` describes the methods."""
 
-    def __init__(self, pool: ConnectionPool[Connection[Any]]) -> None:
+    def __init__(self, pool: ConnectionPool[Connection[Any]], timeout: float) -> None:
         self._pool, self._closed = pool, threading.Event()
-        self._connection = pool.getconn()
+        self._connection = pool.getconn(timeout)
         try:
             with self._connection.pipeline():
                 self._connection.execute(_BEGIN)

@@ -25,20 +25,24 @@ from slotwise.service.store.changes_elsewhere import (
 )
 from slotwise.service.store.interface import Reader, TrafficRows
 from slotwise.service.store.postgres.postgres_connection import PostgresConnection
-from slotwise.service.store.postgres.postgres_ledger import NO_NODE, PostgresLedger
+from slotwise.service.store.postgres.postgres_ledger import JOURNAL_SECONDS, NO_NODE, PostgresLedger
 from slotwise.service.store.postgres.postgres_schema import TRAFFIC_LOCK, migrate
 from slotwise.service.store.records import Display
 from slotwise.service.store.transactions import Committed, Failure
 
 REFRESH_SECONDS = 0.5
 REPEAT_SECONDS = 5.0
+AWAY_SECONDS = JOURNAL_SECONDS / 2  # after this time without reading the journal, its rows may have been deleted
 CONNECT_SECONDS = 3
 LIMITS = (  # a node that hangs must not hold its locks for long; for this transaction only, as PgBouncer needs it
     "SELECT set_config('lock_timeout', '4s', true), set_config('statement_timeout', '10s', true), "
     "set_config('idle_in_transaction_session_timeout', '5s', true)"
 )
+# Each statement must see what its locks have waited for, even if the database has another level by default
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _NOW = "extract(epoch FROM clock_timestamp())::float8"
 _MOVE = f"UPDATE nodes SET number = %s, seen = {_NOW} WHERE node = %s AND number = %s RETURNING seen"
+_READ_CLOCK = f"SELECT {_NOW}"
 _REGISTER = f"INSERT INTO nodes (name, began, seen) VALUES (%s, {_NOW}, {_NOW}) RETURNING node, seen"
 _WRITE_JOURNAL = (
     "INSERT INTO journal (node, number, previous, definition, at, body) "
@@ -68,6 +72,7 @@ class PostgresTransactions:
     is_shared = True
     refresh_seconds: float | None = REFRESH_SECONDS
     repeat_seconds = REPEAT_SECONDS
+    away_seconds = AWAY_SECONDS
 
     def __init__(self, address: str, where: str, open_reader: Callable[[], Reader]) -> None:
         self._address, self._where, self._open_reader = address, where, open_reader
@@ -76,6 +81,7 @@ class PostgresTransactions:
         self.node: int | None = None
         self._number = self._last_journal = 0  # of the last group, and of the last one that is in the journal
         self._cursor: dict[int, int] = {}  # the last group in the journal that was read, of each node
+        self._began = self._read_at = 0.0  # when the last group began and the journal was read, by the database's clock
         self.clock_offset = 0.0  # the clock of the database, relative to the monotonic clock of this machine
 
     def open(self) -> None:
@@ -93,7 +99,7 @@ class PostgresTransactions:
             ledger = self._ledger = PostgresLedger(PostgresConnection(connection), self.node or NO_NODE)
         ledger.forget()
         with connection.pipeline():
-            connection.execute("BEGIN", prepare=False)
+            connection.execute(_BEGIN, prepare=False)
             connection.execute(LIMITS)
             connection.execute(lock, (TRAFFIC_LOCK,))
             moved = connection.execute(_MOVE, (self._number + 1, self.node, self._number))
@@ -101,7 +107,7 @@ class PostgresTransactions:
         row = moved.fetchone()
         if row is None:
             raise NodeForgotten
-        self.clock_offset = row[0] - time.monotonic()
+        self._began, self.clock_offset = row[0], row[0] - time.monotonic()
         receive()
         return ledger
 
@@ -124,7 +130,7 @@ class PostgresTransactions:
         self._number += 1
         if journaled:
             self._last_journal = self._number
-        return Committed(True, ledger.take_dropped(), self._elsewhere(found))
+        return Committed(True, ledger.take_dropped(), self._elsewhere(found, self._began))
 
     def _settle(self) -> list[Any]:
         """After the connection was lost during COMMIT: return what others did meanwhile if the group is committed.
@@ -182,8 +188,11 @@ class PostgresTransactions:
         if self.node is None:
             return None  # the next group registers the node
         connection = self._connected()
-        rows = self._select_journal(connection).fetchall()
-        return self._elsewhere(rows)
+        with connection.pipeline():
+            clock = connection.execute(_READ_CLOCK)
+            rows = self._select_journal(connection)
+        ((now,),) = clock.fetchall()
+        return self._elsewhere(rows.fetchall(), now)
 
     def open_reader(self) -> Reader:
         return self._open_reader()
@@ -210,6 +219,7 @@ class PostgresTransactions:
         row = connection.execute(_REGISTER, (f"{socket.gethostname()}:{os.getpid()}",)).fetchone()
         assert row is not None
         self.node, self.clock_offset = row[0], row[1] - time.monotonic()
+        self._read_at = row[1]
         self._number, self._last_journal, self._cursor, self._ledger = 0, 0, cursor, None
 
     def _write_journal(self, connection: Connection[Any], ledger: PostgresLedger) -> bool:
@@ -231,11 +241,12 @@ class PostgresTransactions:
     def _select_journal(self, connection: Connection[Any]) -> Any:
         return connection.execute(READ_JOURNAL, (list(self._cursor), list(self._cursor.values()), self.node))
 
-    def _elsewhere(self, rows: list[Any]) -> ChangesElsewhere | None:
-        """Move the cursor, and decode what other nodes have committed."""
+    def _elsewhere(self, rows: list[Any], now: float) -> ChangesElsewhere | None:
+        """Move the cursor, and decode what other nodes have committed. `now` is not after the journal was read."""
+        missed, self._read_at = now - self._read_at > self.away_seconds, now
         if not rows:
-            return None
-        groups, missed, before = [], False, dict(self._cursor)
+            return ChangesElsewhere([], False) if missed else None
+        groups, before = [], dict(self._cursor)
         for node, number, _previous, _definition, body in rows:
             groups.append(GroupElsewhere(node, number, *_decode(body)))
             self._cursor[node] = max(number, self._cursor.get(node, 0))

@@ -2,6 +2,7 @@
 
 from slotwise.service.api.overview import OverviewPage, read_overview
 from slotwise.service.api.route import OPERATIONS, Call, Parameter, Response, Route
+from slotwise.service.background_threads import run_in_background
 from slotwise.service.pages.limits import Name
 from slotwise.service.web.dashboard.live import overview_events
 from slotwise.service.web.dashboard.rate_chart import spark_path
@@ -15,11 +16,15 @@ _AFTER = Parameter("after", "query", Name, "only pages after this name")
 
 async def get(call: Call[None]) -> Response:
     """All pages at a glance."""
-    overview = await read_overview(call)
-    return html_response(
-        200, "dashboard/overview.html", visitor=visitor_of(call), overview=overview, gain_texts=gain_texts,
-        sparks={page.page: _spark(page) for page in overview.pages}, after=call.query.get("after"),
-    )  # fmt: skip
+    overview, visitor, after = await read_overview(call), visitor_of(call), call.query.get("after")
+
+    def make() -> Response:
+        return html_response(
+            200, "dashboard/overview.html", visitor=visitor, overview=overview, gain_texts=gain_texts,
+            sparks={page.page: _spark(page) for page in overview.pages}, after=after,
+        )  # fmt: skip
+
+    return await run_in_background(make)
 
 
 def _spark(page: OverviewPage) -> str:

@@ -45,6 +45,19 @@ def add_row(factor: Floats, work: Floats) -> None:
             work[i] = c * work[i] - s * factor[i, k]
 
 
+@kernel
+def factorise(matrix: Floats) -> None:
+    """Replace a symmetric matrix by its Cholesky factor. The call of NumPy takes seconds to compile."""
+    for k in range(len(matrix)):
+        for i in range(k, len(matrix)):
+            total = matrix[i, k]
+            for j in range(k):
+                total -= matrix[i, j] * matrix[k, j]
+            matrix[i, k] = total / matrix[k, k] if i > k else math.sqrt(total)
+        for i in range(k):
+            matrix[i, k] = 0.0
+
+
 @kernel(inline=True)
 def solve_lower(factor: Floats, values: Floats) -> None:
     """Replace `values` by L^-1 values."""

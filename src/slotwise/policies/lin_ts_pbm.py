@@ -12,8 +12,9 @@ import numpy as np
 from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels._click_model import NO_FEATURES, NO_KAPPA, ItemFeatures, TrueKappa
+from slotwise.copying import copy
 from slotwise.jit import kernel
-from slotwise.policies._linear_model import LinearModel, draw_weights, fit, no_data, observe_item, scores
+from slotwise.policies._linear_model import LinearModel, draw_weights, factorise, fit, no_data, observe_item, scores
 
 NEEDS_FEATURES = True
 _GROWTH = 1.03  # kappa is estimated again when the rounds have grown by this factor
@@ -70,7 +71,7 @@ def init(params: Params, n_items: int, n_positions: int, rng: np.random.Generato
     d = params.features.values.shape[1]
     kappa = np.ones(n_positions)
     if params.kappa == KappaKnowledge.ORACLE:
-        kappa[:] = params.true_kappa.values
+        copy(params.true_kappa.values, kappa)
     shown = Shown(np.zeros((n_positions, d, d)), np.zeros((n_positions, d)))
     return State(no_data(d, 1.0), kappa, shown, np.array([0.0, 10.0]), np.zeros(d), np.zeros(n_items))
 
@@ -122,16 +123,26 @@ def estimate(state: State, sigma: float) -> None:
     """
     model, kappa, shown = state.model, state.kappa, state.shown
     weight, n_features = 1.0 / (sigma * sigma), model.sums.size
+    products, clicked, sums, mean = shown.products, shown.clicked, model.sums, model.mean
     for _ in range(_PASSES):
-        precision = np.eye(n_features)
-        model.sums[:] = 0.0
-        for position in range(kappa.size):
-            precision += weight * kappa[position] ** 2 * shown.products[position]
-            model.sums[:] += weight * kappa[position] * shown.clicked[position]
-        model.factor[:] = np.linalg.cholesky(precision)
+        for i in range(n_features):
+            sums[i] = 0.0
+            for k in range(n_features):
+                model.factor[i, k] = 1.0 if i == k else 0.0
+            for position in range(kappa.size):
+                sums[i] += weight * kappa[position] * clicked[position, i]
+                for k in range(n_features):
+                    model.factor[i, k] += weight * kappa[position] ** 2 * products[position, i, k]
+        factorise(model.factor)
         fit(model)
+        largest = 1e-9
         for position in range(kappa.size):
-            looked = weight * (model.mean @ (shown.products[position] @ model.mean))
-            found = weight * (model.mean @ shown.clicked[position])
-            kappa[position] = max((found + 1.0 / _VARIANCE) / (looked + 1.0 / _VARIANCE), 0.0)
-        kappa /= max(kappa.max(), 1e-9)
+            looked, found = 1.0 / _VARIANCE, 1.0 / _VARIANCE
+            for i in range(n_features):
+                found += weight * mean[i] * clicked[position, i]
+                for k in range(n_features):
+                    looked += weight * mean[i] * products[position, i, k] * mean[k]
+            kappa[position] = max(found / looked, 0.0)
+            largest = max(largest, kappa[position])
+        for position in range(kappa.size):
+            kappa[position] /= largest

@@ -146,18 +146,22 @@ def learn(params: Params, state: State, rng: np.random.Generator, visitor: int, 
     variance = params.noise * params.noise
     largest = -math.inf
     for particle in range(weights.size):
-        factor, vector, row = visitors.factor[particle, visitor], items.drawn[particle, item], work[0]
-        row[:] = vector
+        factor, row, mean = visitors.factor[particle, visitor], work[0], work[1]
+        for k in range(row.size):
+            row[k] = items.drawn[particle, item, k]
+            mean[k] = visitors.sums[particle, visitor, k]
         solve_lower(factor, row)
+        solve_lower(factor, mean)
         spread = variance + product(row, row)
-        work[1][:] = visitors.sums[particle, visitor]
-        solve_lower(factor, work[1])
-        missed = rating - product(row, work[1])
+        missed = rating - product(row, mean)
         weights[particle] = math.log(weights[particle]) - 0.5 * (math.log(spread) + missed * missed / spread)
         largest = max(largest, weights[particle])
+    total = 0.0
     for particle in range(weights.size):
         weights[particle] = max(math.exp(weights[particle] - largest), 1e-300)
-    weights /= weights.sum()
+        total += weights[particle]
+    for particle in range(weights.size):
+        weights[particle] /= total
     if 1.0 / product(weights, weights) < 0.5 * weights.size:
         resample(state, rng)
     for particle in range(weights.size):
@@ -176,7 +180,7 @@ def product(a: Floats, b: Floats) -> float:
     return total
 
 
-@kernel(inline=True)
+@kernel
 def add_rating(
     vectors: Vectors, particle: int, row: int, other: Floats, rating: float, variance: float, work: Floats
 ) -> None:
@@ -188,16 +192,19 @@ def add_rating(
     add_row(vectors.factor[particle, row], work)
 
 
-@kernel(inline=True)
+@kernel
 def draw_vector(vectors: Vectors, particle: int, row: int, rng: np.random.Generator, work: Floats) -> None:
     """Draw one vector from its law, N((L L^T)^-1 sums, (L L^T)^-1)."""
     factor = vectors.factor[particle, row]
-    work[:] = vectors.sums[particle, row]
+    sums, drawn = vectors.sums, vectors.drawn
+    for k in range(work.size):
+        work[k] = sums[particle, row, k]
     solve_lower(factor, work)
     for k in range(work.size):
         work[k] += rng.standard_normal()
     solve_upper(factor, work)
-    vectors.drawn[particle, row, :] = work
+    for k in range(work.size):
+        drawn[particle, row, k] = work[k]
 
 
 @kernel
@@ -221,12 +228,17 @@ def resample(state: State, rng: np.random.Generator) -> None:
             copy_particle(state.visitors, particle, free)
             copy_particle(state.items, particle, free)
             free += 1
-    weights[:] = 1.0 / n
+    for particle in range(n):
+        weights[particle] = 1.0 / n
 
 
 @kernel
 def copy_particle(vectors: Vectors, source: int, target: int) -> None:
     """Make one particle a copy of another."""
-    vectors.factor[target] = vectors.factor[source]
-    vectors.sums[target] = vectors.sums[source]
-    vectors.drawn[target] = vectors.drawn[source]
+    factor, sums, drawn = vectors.factor, vectors.sums, vectors.drawn
+    for row in range(sums.shape[1]):
+        for k in range(sums.shape[2]):
+            sums[target, row, k] = sums[source, row, k]
+            drawn[target, row, k] = drawn[source, row, k]
+            for i in range(sums.shape[2]):
+                factor[target, row, k, i] = factor[source, row, k, i]

@@ -94,7 +94,7 @@ test-browser: $(READY) browser node-packages
 test-postgres: $(READY)
 	@command -v pgbouncer >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ echo "installing pgbouncer"; ($(APT) update; $(APT) install -y --no-install-recommends pgbouncer) >/dev/null 2>&1; } || true
-	$(BIN)/pytest tests/service/store/test_pgbouncer.py
+	$(BIN)/pytest -s tests/service/store/test_pgbouncer.py tests/service/test_postgres_failover.py
 
 test-spark: $(READY)
 	$(BIN)/pytest tests/logs/test_spark.py tests/logs/test_spark_cluster.py

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slotwise.counts import Counts
     from slotwise.extras import MissingExtra
     from slotwise.inference.estimation.fit import Fit, fit, fit_many
+    from slotwise.inference.fit_click_model import fit_click_model
     from slotwise.inference.fit_files import load_fits, save_fits
     from slotwise.inference.fit_queries import fit_queries
     from slotwise.inference.query_fit import QueryFit
@@ -59,6 +60,7 @@ __all__ = [
     "clickmodels",
     "fit",
     "fit_chart",
+    "fit_click_model",
     "fit_many",
     "fit_queries",
     "load_fits",
@@ -96,6 +98,7 @@ _MODULES = {
     "click_model_chart": "slotwise.charts",
     "fit": "slotwise.inference.estimation.fit",
     "fit_chart": "slotwise.charts",
+    "fit_click_model": "slotwise.inference.fit_click_model",
     "fit_many": "slotwise.inference.estimation.fit",
     "fit_queries": "slotwise.inference.fit_queries",
     "load_fits": "slotwise.inference.fit_files",

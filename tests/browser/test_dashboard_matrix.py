@@ -111,8 +111,14 @@ def test_pin_for_the_weekend_and_for_a_time(watched: WatchedService, page: Page,
     assert pin["item"] == GOODS[1]
     assert 0 < pin["until"] - pin["from"] <= 2 * 86400 + 3600
     expect(page.locator("#place-default-bottom-left")).to_contain_text("until")
-    undo(page)
+    page.goto(f"{watched.service.address}/dashboard/pages/shop/items/{GOODS[1]}")  # the item says so, too
+    expect(page.locator("#why .pin-note")).to_contain_text("bottom-left")
+    expect(page.locator("#changes li").first).to_contain_text("pinned to bottom-left")
+    page.click("#why [data-dialog=unpin]")
+    submit(page, "unpin", "not pinned")
+    expect(page.locator("#why .pin-note")).to_have_count(0)
     assert watched.pins("shop") == {}
+    watched.open(page, "/dashboard/pages/shop")
     page.click("#place-default-bottom-left [data-dialog=pin]")
     page.check("[value=range]")
     page.fill("[name=from]", "2031-01-01T00:00")

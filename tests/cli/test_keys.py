@@ -155,6 +155,10 @@ def test_commands_read_the_address_of_the_store_from_the_environment(
         (["create", "--name", "a", "--scope", "root"], ["'root'"]),
         (["create", "--name", "a b", "--scope", "read"], ["name"]),
         (["create", "--name", "a", "--scope", "browser"], ["/pages", "/origins"]),
+        (
+            ["create", "--name", "a", "--scope", "browser", "--pages", "shop", "--origins", "https://shop.example/"],
+            ["origins[0]", "needed: scheme and host"],
+        ),
         (["create", "--name", "a", "--scope", "read,"], ["--scope", "commas"]),
         (["create", "--name", "a", "--scope", "read", "--expires", "soon"], ["--expires", "90d"]),
         (["create", "--name", "a", "--scope", "read", "--rate", "0"], ["rate"]),

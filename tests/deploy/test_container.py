@@ -1,10 +1,14 @@
 """The container image and the compose file refer to files and settings that exist. `make image` runs the image."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from slotwise.jit import CACHE_VARIABLE
@@ -78,6 +82,33 @@ def test_what_the_compose_file_mounts_exists() -> None:
         assert set(service["networks"]) <= set(COMPOSE["networks"])
     build = COMPOSE["services"]["slotwise"]["build"]
     assert (DEPLOY / build["context"] / build["dockerfile"]).is_file()
+
+
+def compose_command() -> list[str]:
+    """A program that reads compose files: the plug-in of Docker, or docker-compose of Debian."""
+    plugin = ["docker", "compose"]
+    if shutil.which("docker") and subprocess.run([*plugin, "version"], capture_output=True).returncode == 0:
+        return plugin
+    if shutil.which("docker-compose") is None:
+        pytest.skip("neither docker compose nor docker-compose is installed, so the compose files are not tried")
+    return ["docker-compose"]
+
+
+@pytest.mark.parametrize("names", [["compose.yml"], ["compose.yml", "compose.postgres.yml"]])
+def test_a_real_program_reads_the_compose_files(tmp_path: Path, names: list[str]) -> None:
+    """The name of the project is left out, because version 1 of docker-compose does not know it."""
+    options = ["--project-directory", str(DEPLOY)]
+    for name in names:
+        lines = (DEPLOY / name).read_text().splitlines(keepends=True)
+        (tmp_path / name).write_text("".join(line for line in lines if not line.startswith("name:")))
+        options += ["--file", str(tmp_path / name)]
+    variables = os.environ | {"POSTGRES_PASSWORD": "secret"}
+    command = [*compose_command(), *options, "config"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    services = yaml.safe_load(done.stdout)["services"]
+    assert services["caddy"]["depends_on"]["slotwise"]["condition"] == "service_healthy"
+    assert "secret" in services["slotwise"]["environment"].get("SLOTWISE_STORE", "secret")
 
 
 def test_the_settings_of_the_unit_are_valid() -> None:

@@ -27,8 +27,11 @@ LESS_WORK = {
     "load": "--rounds 40 --rate max --quiet",
     "demo": "--rounds 20 --rate max --headless --port 0",
 }
-# What the documentation has made before: a log and its fits, and a page of the service.
-SETTING_UP = ("slotwise logs synth clicks.csv --setting behavioral", "slotwise fit clicks.csv --output fits.json")
+# What the documentation has made before: a log and its fits, a backup of a store, and a page of the service.
+SETTING_UP = (
+    *("slotwise logs synth clicks.csv --setting behavioral", "slotwise fit clicks.csv --output fits.json"),
+    "slotwise backup shop-backup.db --store sqlite:///shop.db",
+)
 SHOP_AS_NEW = "slotwise pages apply examples/shop.toml --exact"
 EXAMPLE_KEY = "1f0c3a9be2d4"  # stands for the id of a key
 NOT_RUN = ("pip", "npm", "python", "python3", "git", "cd", ".", ".venv/bin/pre-commit")
@@ -78,6 +81,7 @@ class ExampleFolder:
         shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("node_modules"))
         sw.Recommender(["hat", "tie", "bag"], ["hero", "side"], seed=1).save(folder / "page.json")
         write(folder / "log.ndjson", log_lines(400, 400))
+        self._new_key()  # makes the store shop.db
         for line in SETTING_UP:
             self.run(line)
 

@@ -56,12 +56,14 @@ def dask() -> Iterator[str]:
 
 @pytest.fixture
 def run(folder: ExampleFolder, request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Runs a line; the scheduler that one of the examples needs is started when it is needed."""
+    """Runs a line. The scheduler and the database that some examples need are started when they are needed."""
     folder.run(SHOP_AS_NEW)
 
     def run_line(line: str) -> None:
         if "--dask" in line:
             line = re.sub(r"--dask \S+", f"--dask {request.getfixturevalue('dask')}", line)
+        if "postgresql:///shop" in line:
+            line = line.replace("postgresql:///shop", request.getfixturevalue("postgres").database())
         folder.run(line)
 
     return run_line

@@ -5,7 +5,7 @@ import pytest
 
 import slotwise as sw
 from slotwise.inference.click_model_comparison import ClickModelComparison, compare_click_models
-from slotwise.inference.click_models import fitted_models
+from slotwise.inference.click_models import compared_models
 from slotwise.logs.sessions import make_sessions
 from tests.inference.click_models.simulated_sessions import ATTRACTION, FEW, VISITORS, chain, pbm, simulated
 
@@ -17,13 +17,13 @@ def compared(model: str, seed: int) -> ClickModelComparison:
     return compare_click_models(simulated(VISITORS[model], SESSIONS, seed))
 
 
-@pytest.mark.parametrize("model", fitted_models())
+@pytest.mark.parametrize("model", compared_models())
 def test_auto_finds_the_model_of_the_visitors(model: str) -> None:
     found = compared(model, seed=1)
     assert (found.chosen, found.sure) == (model, True)
     assert found.lead > 2.0
     assert found.sessions == SESSIONS
-    assert {score.model for score in found.scores} == set(fitted_models())
+    assert {score.model for score in found.scores} == set(compared_models())
     scores = {score.model: score for score in found.scores}
     assert not scores[model].worse
     expected = (scores["cascade"].behind == np.inf) == (model != "cascade")
@@ -39,7 +39,7 @@ def test_auto_cannot_tell_models_that_agree(model: str) -> None:
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("model", fitted_models())
+@pytest.mark.parametrize("model", compared_models())
 def test_auto_is_right_in_95_of_100_logs(model: str) -> None:
     found = [compared(model, 100 + seed) for seed in range(100)]
     right = sum(each.chosen == model and each.sure for each in found)

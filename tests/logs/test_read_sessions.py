@@ -96,6 +96,38 @@ def test_positions_beyond_the_sample_are_found(tmp_path: Path, monkeypatch: pyte
     assert read(sw.read_sessions(write(tmp_path / "log.csv", lines))) == plain(lines)
 
 
+def test_items_beyond_the_sample_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_sessions, "_SAMPLE", 50)
+    usual: list[Line] = [("q", f"d{k}", "usual", 1, k % 2) for k in range(100)]
+    lines: list[Line] = [*usual, ("q", "d3", "rare", 2, 1)]
+    assert read(sw.read_sessions(write(tmp_path / "log.csv", lines))) == plain(lines)
+
+
+@pytest.mark.parametrize(("positions", "items"), [(60, 3), (40, 70), (3, 2000)])
+def test_sessions_of_many_positions_and_items_are_those_of_a_plain_reading(
+    tmp_path: Path, positions: int, items: int
+) -> None:
+    rng = np.random.default_rng(1)
+    lines: list[Line] = [
+        ("q", f"d{k}", f"item{rng.integers(items)}", position + 1, int(rng.random() < 0.3))
+        for k in range(1000 // positions)
+        for position in range(positions)
+    ]
+    names = tuple(str(position + 1) for position in range(positions))
+    log = sw.read_sessions(write(tmp_path / "log.csv", lines), schema={"positions": names})
+    assert read(log) == plain(lines)
+
+
+def test_halves_of_the_sessions_are_random(tmp_path: Path) -> None:
+    """Each half of 10,000 equal sessions has 5,000 +- 50; the limits are 5 standard deviations away."""
+    hats = sw.make_sessions("hats", ["felt"], ["1"], np.zeros((10_000, 1)), np.zeros((10_000, 1)), np.zeros(10_000))
+    halves = hats.split()
+    assert halves.fold.tolist() == [0, 1]
+    assert halves.total == 10_000
+    assert 4750 < halves.number[0] < 5250
+    assert halves.split().number.sum() == 10_000
+
+
 def test_counts_of_sessions_are_those_of_the_log(tmp_path: Path) -> None:
     path = write(tmp_path / "log.csv", random_lines())
     counted = {query.name: query for query in sw.read_log(path).queries}
@@ -126,6 +158,11 @@ def test_a_log_of_the_service_has_names_of_positions_and_displays_that_do_not_co
     ("lines", "message"),
     [
         ([("q", "d", "a", 1, 0)] * 2, "1 displays have a position twice, 2 lines in all, for example display 'd'"),
+        (
+            [("q", "d", "a", 1, k % 2) for k in range(3)] + [("q", "d", "b", 2, 1)],
+            "1 displays have a position twice, 4 lines in all",
+        ),
+        ([("q", "d", f"item{k % 50}", 1 + k % 20, 1) for k in range(5000)], "1 displays have a position twice"),
         ([("q", "d", "a", 1, 0.5)], "a field that must be a whole number is not"),
         ([("q", "d", "a", 1, 2)], "negative clicks, or more clicks than impressions"),
         ([("q", "", "a", 1, 0)], "the query or the item is missing"),

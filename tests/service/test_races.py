@@ -226,7 +226,7 @@ def test_a_change_of_an_item_keeps_what_a_concurrent_one_changed(tmp_path: Path,
         path = "/v1/pages/shop/items/hat"
         await asyncio.gather(*(client.ok(method, path, body) for method, body in requests))
         plain = {"item": "hat", "state": "active", "prior": None, "value": 1.0, "category": None}
-        plain |= {"valid_from": None, "valid_until": None}
+        plain |= {"valid_from": None, "valid_until": None, "features": {}}
         assert await client.ok("GET", path) == plain | wanted
         page = await client.ok("GET", "/v1/pages/shop")
         assert page["items"][0] == plain | wanted, "memory has what the store has"

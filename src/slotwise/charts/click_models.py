@@ -8,7 +8,7 @@ import numpy as np
 from slotwise.charts.common import COLOURS, import_altair, title_with_notes
 from slotwise.checks import BadInput
 from slotwise.inference.click_model_comparison import CLEAR, ClickModelComparison
-from slotwise.inference.click_models import fitted_models
+from slotwise.inference.click_models import compared_models
 from slotwise.inference.fit_files import fit_list
 from slotwise.inference.query_fit import QueryFit
 
@@ -55,7 +55,7 @@ def _short_verdict(comparison: ClickModelComparison) -> str:
 
 
 def _colour(alt: Any, legend: bool) -> Any:
-    names = fitted_models()
+    names = compared_models()
     scale = alt.Scale(domain=names, range=COLOURS[: len(names)])
     return alt.Color("model:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
 

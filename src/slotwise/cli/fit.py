@@ -53,8 +53,8 @@ def fit(
     clicks: Annotated[
         str | None,
         typer.Option(
-            help="Fit a click model to whole displays: pbm, cascade, dcm, sdbn, dbn, ubm, or auto, which compares all. "
-            "The log needs a column of displays: --columns display=COLUMN."
+            help="Fit a click model to whole displays: pbm, cascade, dcm, sdbn, dbn, ubm, or auto (compares them); "
+            "or one for other pages: conjunctive, rank1. The log needs a column of displays: --columns display=COLUMN."
         ),
     ] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the true value.")] = 0.9,

@@ -15,6 +15,7 @@ from slotwise.service.api.history import read_history
 from slotwise.service.api.keys import view_key
 from slotwise.service.errors import ServiceError
 from slotwise.service.history import STORE, Author
+from slotwise.service.http.validation import describe_failure
 from slotwise.service.keys.api_keys import NewKey
 from slotwise.service.keys.key_changes import KeySpec, create_key, revoke_key, rotate_key
 from slotwise.service.store.direct_keys import change_any_keys, create_any_store
@@ -47,7 +48,8 @@ class StoreKeys:
         try:
             checked = msgspec.convert(spec, KeySpec)
         except msgspec.ValidationError as error:
-            raise BadInput(f"this key cannot be created: {error}") from None
+            detail, path = describe_failure(error, KeySpec)
+            raise BadInput(f"this key cannot be created: {path.removeprefix('$.')}: {detail}") from None
         create_any_store(self._store)
         return _shown(self._change(lambda ledger: create_key(ledger, checked, time.time(), _this_user())))
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from slotwise.checks import Floats, one_of
-from slotwise.inference.click_models import fitted_models
+from slotwise.inference.click_models import compared_models, fitted_models
 from slotwise.inference.click_models._parameters import Parameters
 from slotwise.inference.click_models._session_fit import SessionFit
 from slotwise.inference.click_verdict import verdict
@@ -97,7 +97,7 @@ def compare_click_models(sessions: QuerySessions, clicks: str = AUTO, level: flo
 def check_clicks(clicks: str) -> list[str]:
     """The models that `clicks` names."""
     known = fitted_models()
-    return known if one_of("click model", clicks, [AUTO, *known]) == AUTO else [clicks]
+    return compared_models() if one_of("click model", clicks, [AUTO, *known]) == AUTO else [clicks]
 
 
 def generalises(model: str, special: str) -> bool:

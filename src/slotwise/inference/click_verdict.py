@@ -13,6 +13,8 @@ LONG_NAMES = {
     "sdbn": "the simplified dynamic Bayesian network",
     "dbn": "the dynamic Bayesian network",
     "ubm": "the user browsing model",
+    "conjunctive": "the conjunctive cascade",
+    "rank1": "the rank-1 model",
 }
 CANNOT_TELL = "cannot tell"
 
@@ -41,7 +43,9 @@ def verdict(
 def _single(score: "ModelScore", several_clicks: float) -> str:
     name = LONG_NAMES[score.model]
     if score.log_likelihood == float("-inf"):
-        return f"{name} does not explain this log: {_percent(several_clicks)} of sessions have two clicks or more"
+        if score.model == "cascade":
+            return f"{name} does not explain this log: {_percent(several_clicks)} of sessions have two clicks or more"
+        return f"{name} does not explain this log: {score.impossible:,.0f} sessions are impossible"
     return f"{name} was fitted alone, so it was not compared with others"
 
 

@@ -1,5 +1,6 @@
 """The function `read_sessions` reads the sessions of each query from log files, and accounts for every line."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,11 +21,16 @@ from slotwise.logs.schema import natural_sort_key
 from slotwise.logs.sessions import QuerySessions
 
 if TYPE_CHECKING:
+    import ibis.expr.types as ir
     import pyarrow as pa
+
+    from slotwise.logs.count_sessions import Packing
 
 MAX_ROWS = 20_000_000  # more different sessions do not fit into memory
 MAX_POSITIONS = 60  # the clicks of a session are the binary digits of a 64-bit number
-_NUMBERS = ("status", "fold", "clicks", "sessions", "lines", "unlisted", "counts")
+_NUMBERS = ("sessions", "lines", "counts")
+_ITEMS = "items"  # the name of the table of items
+_RARE = 3  # if an item is on fewer lines of the sample, then other items are probably not in the sample
 DEFAULT_COLUMN = "display"  # of generic formats and of the log of the service
 
 
@@ -67,19 +73,25 @@ def read_sessions(
     with open_log(paths, format, changes, options) as log:
         if log.schema.min_shown > 0:
             raise BadInput("--min-shown would remove items from displays, which click models need whole; leave it out")
-        positions = _positions(log, sample=True)
-        table = _counted(log, positions)
-        if _total(table, "unlisted"):  # the sample lacks a position
-            positions = _positions(log, sample=False)
-            table = _counted(log, positions)
-        account = _account(log, table, max_bad)
+        counted = _count(log, sample=True) or _count(log, sample=False)
+        assert counted is not None  # the whole log has every item and position
+        account = _account(log, counted.rows, max_bad)
         orders = page_orders(log.files) if log.format == EXPORTED_LOG else {}
-        left_out = _check_displays(table, account, max_bad)
-        queries = _queries(table, positions, log, orders)
+        left_out = _check_displays(counted.rows, account, max_bad)
+        queries = _queries(counted, log, orders)
     if not queries:
         raise BadInput(f"no display is left of {account.lines:,} lines: there is nothing to fit")
     kept = queries if top is None else queries[: integer_at_least("top", top, 1)]
-    return SessionLog([query.sorted() for query in kept], account, left_out)
+    return SessionLog([query.sorted().split() for query in kept], account, left_out)
+
+
+class _CountedSessions(NamedTuple):
+    """The equal sessions of a log, and the names of the items and positions that they have."""
+
+    rows: "pa.Table"
+    items: list[str]  # the item with the number 1 first
+    positions: list[Any]
+    packing: "Packing"
 
 
 def _with_display(files: list[str], format: str | None, changes: dict[str, Any]) -> dict[str, Any]:
@@ -95,35 +107,46 @@ def _with_display(files: list[str], format: str | None, changes: dict[str, Any])
     return {**changes, "display": DEFAULT_COLUMN}
 
 
-def _positions(log: OpenedLog, sample: bool) -> list[Any]:
+def _count(log: OpenedLog, sample: bool) -> _CountedSessions | None:
+    """Count the sessions with the items and positions of a sample, or of the whole log.
+
+    Returns None if the sample is not enough.
+    """
     from slotwise.logs import count_sessions as expressions
 
-    found = log.materialize(
-        lambda lines: expressions.positions_of(expressions.parse_session_lines(lines, log.schema, log.filters), sample)
-    )
+    def parsed(lines: "ir.Table") -> "ir.Table":
+        return expressions.parse_session_lines(lines, log.schema, log.filters)
+
+    found = log.materialize(lambda lines: expressions.list_names(parsed(lines), "position", sample))
     names: list[Any] = log.engine.to_arrow(found)["position"].to_pylist()
     if len(names) > MAX_POSITIONS:
         raise BadInput(
             f"the log has {len(names)} positions, and click models take at most {MAX_POSITIONS}; "
             "select one query with --where"
         )
-    return sorted(names) or [1 if log.schema.allowed_positions is not None else "1"]
+    positions = sorted(names) or [1 if log.schema.allowed_positions is not None else "1"]
+    items, packing = [""], expressions.Packing.of(1, len(positions))
 
+    def counted(lines: "ir.Table") -> "ir.Table":
+        nonlocal items, packing
+        listed = log.engine.materialize(expressions.list_names(parsed(lines), "item", sample), None, _ITEMS)
+        table = log.engine.to_arrow(listed.order_by("code"))
+        if sample and len(table) and np.min(table["lines"].to_numpy()) < _RARE:  # then the log has more items
+            listed = log.engine.materialize(expressions.list_names(parsed(lines), "item", False), None, _ITEMS)
+            table = log.engine.to_arrow(listed.order_by("code"))
+        items = table["item"].cast("string").to_pylist()
+        packing = expressions.Packing.of(len(items), len(positions))
+        return expressions.count_sessions(parsed(lines), listed, positions, packing)
 
-def _counted(log: OpenedLog, positions: list[Any]) -> "pa.Table":
-    from slotwise.logs import count_sessions as expressions
-
-    counted = log.materialize(
-        lambda lines: expressions.count_sessions(
-            expressions.parse_session_lines(lines, log.schema, log.filters), positions
-        )
-    )
-    rows = log.engine.to_arrow(counted.agg(rows=counted.count()))["rows"][0].as_py()
+    result = log.materialize(counted)
+    rows = log.engine.to_arrow(result.agg(rows=result.count()))["rows"][0].as_py()
     if rows > MAX_ROWS:
         raise BadInput(
             f"{rows:,} different sessions are more than fit into memory at once; select fewer lines with --where"
         )
-    return _with_integers(log.engine.to_arrow(counted))
+    table = log.engine.to_arrow(result)
+    unlisted = str(expressions.UNLISTED) in table["status"].to_pylist()
+    return None if unlisted and sample else _CountedSessions(_with_integers(table), items, positions, packing)
 
 
 def _with_integers(table: "pa.Table") -> "pa.Table":
@@ -141,8 +164,9 @@ def _total(table: "pa.Table", column: str) -> int:
 def _account(log: OpenedLog, table: "pa.Table", max_bad: int | float) -> LineAccount:
     from slotwise.logs import aggregate
 
-    status, size = table["status"].to_numpy(), table["lines"].to_numpy()
-    lines = {int(code): int(size[status == code].sum()) for code in np.unique(status)}
+    lines: dict[int, int] = defaultdict(int)
+    for row in table.group_by("status").aggregate([("lines", "sum")]).to_pylist():
+        lines[int(row["status"] or LineStatus.COUNTED)] += row["lines_sum"]
     positions = {}
     if LineStatus.BAD_POSITION in lines:
         cells = log.materialize(
@@ -170,64 +194,58 @@ def _check_displays(table: "pa.Table", account: LineAccount, max_bad: int | floa
     return displays
 
 
-def _queries(
-    table: "pa.Table", positions: list[Any], log: OpenedLog, orders: Mapping[str, list[str]]
-) -> list[QuerySessions]:
+def _queries(counted: _CountedSessions, log: OpenedLog, orders: Mapping[str, list[str]]) -> list[QuerySessions]:
     """The sessions of each query, the query with the most sessions first."""
     import pyarrow.compute as compute
 
-    good = table.filter(
-        compute.and_(compute.equal(table["status"], int(LineStatus.COUNTED)), compute.invert(table["repeated"]))
-    )
+    rows = counted.rows
+    good = rows.filter(compute.and_(compute.is_null(rows["status"]), compute.invert(rows["repeated"])))
     allowed = log.schema.allowed_positions
     numbered = log.schema.numbered_positions
-    names = [str(place) if numbered or allowed is None else allowed[place - 1] for place in positions]
-    query_names, query_of = _codes(good["query"].cast("string"))
-    items, displays = _coded_items([good[f"item{k}"].cast("string") for k in range(len(positions))])
-    clicked = (good["clicks"].to_numpy()[:, None] >> np.arange(len(positions))) & 1
-    fold, number = good["fold"].to_numpy().astype(np.int64), good["sessions"].to_numpy().astype(float)
+    names = [str(place) if numbered or allowed is None else allowed[place - 1] for place in counted.positions]
+    query_names, query_of = _codes(good["query"])
+    fields = counted.packing.unpack([good[f"word{k}"].to_numpy() for k in range(len(counted.packing.words))])
+    items, rank = _sorted_names(counted.items)
+    displays, clicked = np.append(EMPTY, rank)[fields >> 1], (fields & 1).astype(bool)
+    number = good["sessions"].to_numpy().astype(float)
     order = np.argsort(query_of, kind="stable")
     edges = np.searchsorted(query_of[order], np.arange(len(query_names) + 1))
     found = []
     for k, name in enumerate(query_names):
-        rows = order[edges[k] : edges[k + 1]]
-        rows = rows[(displays[rows] != EMPTY).any(axis=1)]  # a display that does not count has no item
-        used = np.flatnonzero((displays[rows] != EMPTY).any(axis=0))
-        if not rows.size:
+        own = order[edges[k] : edges[k + 1]]
+        own = own[(displays[own] != EMPTY).any(axis=1)]  # a display that does not count has no item
+        if not own.size:
             continue
+        used = np.flatnonzero((displays[own] != EMPTY).any(axis=0))
         ranked = log.schema.sort_positions({names[p] for p in used}, orders.get(name, ()))
-        columns = np.array([names.index(place) for place in ranked])
-        own_items, own_displays = _own_items(items, displays[np.ix_(rows, columns)])
+        cells = np.ix_(own, np.array([names.index(place) for place in ranked]))
+        own_items, own_displays = _own_items(items, displays[cells])
         if len(own_items) >= log.schema.min_items:
-            clicks = clicked[np.ix_(rows, columns)].astype(bool)
-            found.append(QuerySessions(name, own_items, ranked, own_displays, clicks, fold[rows], number[rows]))
+            half = np.zeros(own.size, np.int64)
+            found.append(QuerySessions(name, own_items, ranked, own_displays, clicked[cells], half, number[own]))
     return sorted(found, key=lambda query: (-query.total, natural_sort_key(query.name)))
 
 
 def _codes(column: "pa.ChunkedArray") -> tuple[list[str], Ints]:
-    """The sorted names of a column, and the number of the name in every row, or -1 where there is none."""
+    """The sorted names of a column, and the number of the name in every row."""
     encoded = column.combine_chunks().dictionary_encode()
     if not len(encoded):
         return [], np.empty(0, np.int64)
-    names = encoded.dictionary.to_pylist()
+    names, rank = _sorted_names(encoded.dictionary.to_pylist())
+    return names, rank[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _sorted_names(names: list[str]) -> tuple[list[str], Ints]:
+    """The names in natural order, and the place of each name in this order."""
     order = sorted(range(len(names)), key=lambda k: natural_sort_key(names[k]))
-    rank = np.empty(len(names) + 1, np.int64)
-    rank[order], rank[-1] = np.arange(len(names)), EMPTY
-    codes = encoded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-    return [names[k] for k in order], rank[codes]
-
-
-def _coded_items(columns: "list[pa.ChunkedArray]") -> tuple[list[str], Ints]:
-    """The sorted names of all items, and the numbers of the items: rows x positions."""
-    import pyarrow as pa
-
-    chunks = [chunk for column in columns for chunk in (column.chunks or [pa.array([], pa.string())])]
-    names, codes = _codes(pa.chunked_array(chunks))
-    return names, codes.reshape(len(columns), -1).T
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    return [names[k] for k in order], rank
 
 
 def _own_items(items: list[str], displays: Ints) -> tuple[list[str], Ints]:
     """The items of one query, with numbers from 0."""
-    used = np.unique(displays[displays != EMPTY])
-    own = np.searchsorted(used, displays)
-    return [items[k] for k in used.tolist()], np.where(displays == EMPTY, EMPTY, own)
+    used = np.zeros(len(items) + 1, np.bool_)
+    used[displays] = True  # the last element is that of empty positions
+    own = np.append(np.cumsum(used[:-1]) - 1, EMPTY)
+    return [items[k] for k in np.flatnonzero(used[:-1]).tolist()], own[displays]

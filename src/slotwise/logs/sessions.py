@@ -11,6 +11,7 @@ from slotwise.checks import BadInput, Floats, Ints
 from slotwise.counts import Counts
 from slotwise.logs.query import Query
 
+_MOST = 2**62  # keys are smaller
 FOLDS = 2  # sessions are split into halves: a model is fitted to one and tested on the other
 
 
@@ -60,8 +61,8 @@ class QuerySessions(NamedTuple):
 
         return Counts(total(shown & self.clicks), total(shown & ~self.clicks), self.total)
 
-    def rows(self, chosen: NDArray[np.bool_]) -> "QuerySessions":
-        """Some of the rows."""
+    def rows(self, chosen: NDArray[np.bool_] | Ints) -> "QuerySessions":
+        """Some of the rows, by a mask or by their numbers."""
         return self._replace(
             displays=self.displays[chosen],
             clicks=self.clicks[chosen],
@@ -71,16 +72,35 @@ class QuerySessions(NamedTuple):
 
     def sorted(self) -> "QuerySessions":
         """Equal rows merged, and sorted. Sums over rows are then the same, whatever the order of the lines was."""
-        keys = np.column_stack([self.displays, self.clicks, self.fold])
-        order = np.lexsort(keys.T[::-1])
-        ordered = keys[order]
+        keys = _packed([*self.displays.T, *self.clicks.T, self.fold])
+        order = np.lexsort(keys[::-1])
+        ordered = [key[order] for key in keys]
         first = np.ones(len(order), np.bool_)
-        first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        first[1:] = np.any([key[1:] != key[:-1] for key in ordered], axis=0)
         number = np.bincount(np.cumsum(first) - 1, self.number[order], int(first.sum())).astype(np.float64)
-        rows, n = ordered[first], len(self.positions)
-        return QuerySessions(
-            self.name, self.items, self.positions, rows[:, :n], rows[:, n : 2 * n].astype(bool), rows[:, -1], number
-        )
+        return self.rows(order[first])._replace(number=number)
+
+    def split(self, seed: int = 0) -> "QuerySessions":
+        """The same sessions in two random halves. Equal sorted sessions have equal halves."""
+        rng = np.random.default_rng(seed)
+        second = rng.binomial(self.number.astype(np.int64), 1.0 / FOLDS).astype(np.float64)
+        twice = np.repeat(np.arange(len(self.number)), FOLDS)  # rows stay sorted, because the fold comes last
+        number = np.stack([self.number - second, second], axis=1).ravel()
+        fold = np.tile(np.arange(FOLDS), len(self.number))
+        return self.rows(twice)._replace(fold=fold, number=number).rows(number > 0.0)
+
+
+def _packed(columns: Sequence[NDArray[np.generic]]) -> list[Ints]:
+    """Few columns of whole numbers in the same order as many columns of whole numbers from -1 on."""
+    packed: list[Ints] = []
+    room = 0
+    for column in columns:
+        size = int(column.max(initial=0)) + 2
+        if not packed or size > room:
+            packed, room = [*packed, np.zeros(column.size, np.int64)], _MOST
+        packed[-1] = packed[-1] * size + column.astype(np.int64) + 1
+        room //= size
+    return packed
 
 
 def make_sessions(

@@ -240,6 +240,10 @@ class Service:
         """What a page has learnt. The result is a few seconds old; see `InsightsCache.insights`."""
         return await self._insights.insights(model, share)
 
+    def latest_insights(self, model: PageModel) -> Insights | None:
+        """The newest insights that are computed; see `InsightsCache.latest`."""
+        return self._insights.latest(model)
+
     def summaries(self, names: list[str]) -> dict[str, PageSummary]:
         """What is known of these pages at a glance; see `SummaryCache.summaries`."""
         return self._summaries.summaries(names)

@@ -10,7 +10,7 @@ import pytest
 from slotwise.arrange import EMPTY
 from slotwise.clickmodels.cascade import Cascade
 from slotwise.clickmodels.dcm import DCM
-from slotwise.inference.click_models import fitted_models
+from slotwise.inference.click_models import compared_models
 from slotwise.inference.click_models._scan import ScanModel
 from slotwise.inference.click_models._scan_fit import ScanFit
 from slotwise.logs.sessions import QuerySessions, make_sessions
@@ -36,7 +36,7 @@ def module(model: str) -> Any:
     return importlib.import_module(f"slotwise.inference.click_models.{model}")
 
 
-@pytest.fixture(params=fitted_models(), scope="module")
+@pytest.fixture(params=compared_models(), scope="module")
 def model(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -49,7 +49,7 @@ def every_pattern(display: list[int]) -> QuerySessions:
 
 
 def test_there_are_visitors_of_every_model() -> None:
-    assert sorted(VISITORS) == fitted_models()
+    assert sorted(VISITORS) == compared_models()
 
 
 def test_probabilities_add_up_and_agree_with_the_chances_of_clicks(model: str) -> None:

@@ -19,6 +19,7 @@ PLAIN: dict[str, Any] = {
     "valid_until": None,
     "value": 1.0,
     "category": None,
+    "features": {},
 }
 PRIOR = {"clicks": 3.0, "views": 100.0}
 

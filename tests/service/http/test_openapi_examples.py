@@ -1,6 +1,7 @@
 """The example requests of the OpenAPI document: they are valid, and they work on a real service, in their order."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from slotwise.service.api.state_lines import NDJSON
 from slotwise.service.http.app import all_routes
 from slotwise.service.http.openapi import openapi_document
 from slotwise.service.http.validation import body_decoder
+from slotwise.service.keys.api_keys import make_secret
+from slotwise.service.tokens import TokenClaims, Tokens
 from tests.service.running_service import Client, run_scenario
 
 ROUTES = {route.name: route for route in all_routes() if not route.web and (route.body or route.streamed)}
@@ -22,6 +25,16 @@ def test_every_body_has_an_example() -> None:
         for operation in methods.values():
             for content in operation.get("requestBody", {}).get("content", {}).values():
                 assert content["example"] == BODIES[operation["operationId"]]
+
+
+def test_no_example_has_a_secret() -> None:
+    """Neither a key nor a signed token, which secret scanners would find in a public document."""
+    key, token = r"sw_[0-9A-Za-z]{38}", r"\.[0-9a-f]{40}\b"
+    display = TokenClaims("display", 1, 1)
+    assert re.fullmatch(key, make_secret())
+    assert re.search(token, Tokens([(0.0, "secret")]).sign(display, 1.0))
+    document = json.dumps(openapi_document(all_routes(has_keys=True), with_keys=True))
+    assert not re.search(f"{key}|{token}", document)
 
 
 @pytest.mark.parametrize("name", [name for name, route in ROUTES.items() if not route.streamed])

@@ -44,3 +44,19 @@ def test_when_an_item_was_added() -> None:
         change(2, "item", "hat", None, {}),
     ]
     assert [added_at(changes, item) for item in ("tie", "hat", "bag")] == [30.0, 20.0, None]
+
+
+def test_the_pins_of_an_item_are_among_its_changes() -> None:
+    old, new = {"default": {"top": "hat"}}, {"default": {"top": {"item": "tie", "until": 9.0}, "low": "bag"}}
+    changes = [
+        change(5, "page", "hat", {"pins": old}, {"pins": new}),  # a page may have the name of an item
+        change(4, "page", "hat", {"mode": None}, {"mode": "off"}),
+        change(3, "items", "2 items", None, {"hat": {}}),
+        change(2, "item", "hat", None, {}),
+        change(1, "item", "tie", None, {}),
+    ]
+    found = {
+        item: [line.change.number for line in change_lines(changes) if line.concerns(item)]
+        for item in ["hat", "tie", "bag", "cap"]
+    }
+    assert found == {"hat": [5, 2], "tie": [5, 1], "bag": [5], "cap": []}

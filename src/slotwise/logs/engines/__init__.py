@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]  # called with the fraction done
 ENGINES = ("duckdb", "spark")
+MATERIALIZED = "materialized"  # the name of a computed table
 _INTERVAL = 0.2  # seconds between two progress reports
 
 
@@ -31,8 +32,8 @@ class Engine(Protocol):
         columns, the table also has the boolean column `wrong_columns`.
         """
 
-    def materialize(self, expression: "ir.Table", progress: Progress | None) -> "ir.Table":
-        """Compute a table once and keep it, so that other tables can be computed from it."""
+    def materialize(self, expression: "ir.Table", progress: Progress | None, name: str = MATERIALIZED) -> "ir.Table":
+        """Compute a table once and keep it until another one gets its name, so that tables can be computed from it."""
 
     def to_arrow(self, expression: "ir.Table") -> "pa.Table":
         """Compute a table that fits into memory."""

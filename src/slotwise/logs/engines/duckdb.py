@@ -14,7 +14,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from slotwise.checks import BadInput
-from slotwise.logs.engines import Progress, Unreadable, report_progress
+from slotwise.logs.engines import MATERIALIZED, Progress, Unreadable, report_progress
 from slotwise.logs.log_files import LogFiles, check_complete, check_quotes, may_have_fractions, open_text, readable
 
 MEMORY = "1GB"  # of DuckDB; the process needs about 200 MB more
@@ -82,11 +82,11 @@ class DuckDBEngine:
         yield self._view(read(files, log_files))
         yield self._view(read([self._clean_copy(file) for file in log_files.files], log_files))
 
-    def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
-        create = f"CREATE OR REPLACE TEMP TABLE materialized AS {self._connection.compile(expression)}"
+    def materialize(self, expression: ir.Table, progress: Progress | None, name: str = MATERIALIZED) -> ir.Table:
+        create = f"CREATE OR REPLACE TEMP TABLE {name} AS {self._connection.compile(expression)}"
         with self._errors_as_bad_input(), report_progress(self._fraction_done, progress):
             self._connection.raw_sql(create)
-        return self._connection.table("materialized")
+        return self._connection.table(name)
 
     def to_arrow(self, expression: ir.Table) -> pa.Table:
         return expression.to_pyarrow()

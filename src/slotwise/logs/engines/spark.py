@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from slotwise.checks import BadInput
 from slotwise.extras import require
-from slotwise.logs.engines import Progress, report_progress
+from slotwise.logs.engines import MATERIALIZED, Progress, report_progress
 from slotwise.logs.log_files import LogFiles
 
 _CORRUPT_RECORD = "_corrupt_record"
@@ -94,12 +94,12 @@ class SparkEngine:
             )
             yield self._connection.table("lines")
 
-    def materialize(self, expression: ir.Table, progress: Progress | None) -> ir.Table:
+    def materialize(self, expression: ir.Table, progress: Progress | None, name: str = MATERIALIZED) -> ir.Table:
         with _errors_as_bad_input(), report_progress(self._fraction_done, progress):
             frame = self._frame(expression).persist()  # in memory, and on disk where memory is short
             frame.count()  # this computes the table, because Spark is lazy
-            frame.createOrReplaceTempView("materialized")
-            return self._connection.table("materialized")
+            frame.createOrReplaceTempView(name)
+            return self._connection.table(name)
 
     def to_arrow(self, expression: ir.Table) -> pa.Table:
         with _errors_as_bad_input():

@@ -28,7 +28,7 @@ class PickedDisplays(NamedTuple):
 
     def propensities(self, pick: int) -> list[float]:
         """The probability of each item of a pick's display at its position."""
-        shares = ((self.displays == self.displays[pick]) * self.chances[:, None]).sum(axis=0)
+        shares = self.chances @ (self.displays == self.displays[pick])
         return [min(share, 1.0) for share in shares.tolist()]  # a sum of chances may exceed 1 by rounding
 
 

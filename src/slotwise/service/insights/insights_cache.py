@@ -22,13 +22,23 @@ class _CachedInsights(NamedTuple):
     items: list[ItemSpec]
     started: float
     result: "asyncio.Future[Insights]"
+    before: list[Insights]  # those of the computation before, while this one is under way
+
+    @property
+    def latest(self) -> Insights | None:
+        """The newest insights that are computed."""
+        if self.has_failed or not self.result.done():
+            return next(iter(self.before), None)
+        return self.result.result()
+
+    @property
+    def has_failed(self) -> bool:
+        return self.result.done() and (self.result.cancelled() or self.result.exception() is not None)
 
     def is_usable(self, model: PageModel, keep_seconds: float) -> bool:
         """Whether the page's definition is unchanged, and the insights did not fail and are not too old."""
-        result = self.result
-        failed = result.done() and (result.cancelled() or result.exception() is not None)
         unchanged = self.page == model.page and self.items == model.specs
-        return unchanged and not failed and time.monotonic() - self.started <= keep_seconds
+        return unchanged and not self.has_failed and time.monotonic() - self.started <= keep_seconds
 
 
 class InsightsCache:
@@ -49,8 +59,11 @@ class InsightsCache:
         cached = self._cached.get(name)
         keep_seconds = min(max(KEEP_SECONDS, self._seconds.get(name, 0.0) / share), LONGEST_KEPT)
         if cached is None or not cached.is_usable(model, keep_seconds):
-            result = asyncio.ensure_future(self._compute(model))
-            cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result)
+            latest = self.latest(model)
+            before = [] if latest is None else [latest]
+            result = asyncio.ensure_future(self._compute(model, before))
+            cached = _CachedInsights(model.page, list(model.specs), time.monotonic(), result, before)
+            del latest
             replaced = [self._cached.pop(name, None)]
             if len(self._cached) >= MOST_CACHED:
                 replaced += self._cached.values()
@@ -60,7 +73,12 @@ class InsightsCache:
             free_in_background(replaced)  # those of a large page take long
         return await asyncio.shield(cached.result)
 
-    async def _compute(self, model: PageModel) -> Insights:
+    def latest(self, model: PageModel) -> Insights | None:
+        """The newest insights that are computed, even if they are old or the page's definition has changed since."""
+        cached = self._cached.get(model.page.name)
+        return cached.latest if cached is not None and cached.page.number == model.page.number else None
+
+    async def _compute(self, model: PageModel, before: list[Insights]) -> Insights:
         async with self._one_at_a_time:
             number, allocation = model.page.number, model.page.allocation
             reader = await self._store.begin_read()
@@ -73,4 +91,6 @@ class InsightsCache:
             started = time.monotonic()
             result = await run_in_background(compute)
             self._seconds[model.page.name] = time.monotonic() - started
+            if before:
+                free_in_background(before)
             return result

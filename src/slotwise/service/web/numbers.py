@@ -18,8 +18,8 @@ def percent(value: float, digits: int = 1) -> Markup:
 
 
 def probability(value: float) -> Markup:
-    """A probability as percent. A probability that is only nearly 1 is not written as 100 %."""
-    if 0.995 <= value < 1.0:
+    """A probability as percent. It is an estimate, so it is never written as 100 %."""
+    if value >= 0.995:
         return Markup("more than {}").format(percent(0.99, 0))
     return percent(value, 0)
 

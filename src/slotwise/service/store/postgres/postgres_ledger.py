@@ -19,7 +19,7 @@ from slotwise.service.store.changes_elsewhere import (
 )
 from slotwise.service.store.interface import TrafficRows
 from slotwise.service.store.postgres.no_checksums import NoChecksums
-from slotwise.service.store.postgres.postgres_connection import PostgresConnection
+from slotwise.service.store.postgres.postgres_connection import PostgresConnection, array_literal
 from slotwise.service.store.postgres.postgres_schema import JANITOR_LOCK
 from slotwise.service.store.records import Display, NodeState, StoredPage
 from slotwise.service.store.tables.bulk_insert import add_on_conflict
@@ -47,7 +47,7 @@ _INSERT_DISPLAYS = (
 )
 _EVENTS_OF = (
     "SELECT display, kind, entry FROM events WHERE accepted = 1 "
-    "AND display IN (SELECT number FROM displays WHERE id = ANY(?))"
+    "AND display IN (SELECT number FROM displays WHERE id = ANY(?::text[]))"
 )
 _EVENT_TYPES = ["bigint", "bigint", "bigint", "bigint", "float8"]
 _ADD_EVENTS = (
@@ -134,8 +134,12 @@ class PostgresLedger(SqlLedger):
         ids = sorted({event.display for event in traffic.events})
         if not ids:
             return lambda: None
-        locked = self._run(self._select_displays("WHERE id = ANY(?) ORDER BY id FOR UPDATE"), (ids,))
-        events = self._run(_EVENTS_OF, (ids,))  # a statement of its own: it sees what the lock has waited for
+        locked = self._run(
+            self._select_displays("WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE"), (array_literal(ids),)
+        )
+        events = self._run(
+            _EVENTS_OF, (array_literal(ids),)
+        )  # a statement of its own: it sees what the lock has waited for
 
         def receive() -> None:
             for display in displays_of(locked.fetchall(), events.fetchall()):
@@ -158,7 +162,9 @@ class PostgresLedger(SqlLedger):
     def _insert_displays(self, displays: list[Display]) -> list[Display]:
         first = {display.id: display for display in reversed(displays)}  # of each id
         rows = [display_row(display)[1:] for display in first.values()]
-        numbers = dict(self._run(_INSERT_DISPLAYS, [list(column) for column in zip(*rows, strict=True)]).fetchall())
+        numbers = dict(
+            self._run(_INSERT_DISPLAYS, [array_literal(column) for column in zip(*rows, strict=True)]).fetchall()
+        )
         for id, display in first.items():
             display.number = numbers.get(id, -1)
         self._absent.difference_update(first)
@@ -215,7 +221,7 @@ class PostgresLedger(SqlLedger):
         """Add rows with one statement, whatever their number is. The server prepares it once."""
         if rows:
             arrays = ", ".join(f"?::{kind}[]" for kind in types)
-            columns = [list(column) for column in zip(*rows, strict=True)]
+            columns = [array_literal(column) for column in zip(*rows, strict=True)]
             rows_as = f"unnest({arrays}) AS r ({', '.join(_NAMES[: len(columns)])})"
             self._run(f"INSERT INTO {table} SELECT {select} FROM {rows_as} {on_conflict}", columns)
 

@@ -52,7 +52,12 @@ class PostgresStore:
             address,
             min_size=1,
             max_size=MOST_READERS,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "slotwise reader"},
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": CONNECT_SECONDS,
+                "application_name": "slotwise reader",
+                "prepare_threshold": None,
+            },
             check=ConnectionPool.check_connection,
             reconnect_timeout=1.0,
             open=False,

@@ -36,7 +36,9 @@ AWAY_SECONDS = JOURNAL_SECONDS / 2  # after this time without reading the journa
 CONNECT_SECONDS = 3
 LIMITS = (  # a node that hangs must not hold its locks for long; for this transaction only, as PgBouncer needs it
     "SELECT set_config('lock_timeout', '4s', true), set_config('statement_timeout', '10s', true), "
-    "set_config('idle_in_transaction_session_timeout', '5s', true)"
+    "set_config('idle_in_transaction_session_timeout', '5s', true), "
+    # each statement of a group has one good plan; planning it each time takes a third of the time of a small group
+    "set_config('plan_cache_mode', 'force_generic_plan', true)"
 )
 # Each statement must see what its locks have waited for, even if the database has another level by default
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -205,6 +207,7 @@ class PostgresTransactions:
             self._connection = psycopg.connect(
                 self._address, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="slotwise writer"
             )
+            _check_pooler(self._connection)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -253,3 +256,13 @@ class PostgresTransactions:
         for node in {row[0] for row in rows}:
             missed = missed or min(row[2] for row in rows if row[0] == node) > before.get(node, 0)
         return ChangesElsewhere(groups, not missed)
+
+
+def _check_pooler(connection: Connection[Any]) -> None:
+    """Prepare no statements behind a pooler like PgBouncer: the next transaction may be on another connection.
+
+    There, the name of a prepared statement can be that of another node's statement.
+    """
+    row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    if row is None or row[0] != connection.info.backend_pid:  # a pooler tells clients a number of its own
+        connection.prepare_threshold = None

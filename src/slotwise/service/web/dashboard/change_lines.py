@@ -25,6 +25,13 @@ class ChangeLine(NamedTuple):
     text: Markup
     undoable: bool
 
+    def concerns(self, item: str) -> bool:
+        """Whether an item itself was changed, or one of its pins."""
+        if self.change.action == "item":
+            return self.change.subject == item
+        changes = _pin_changes(self.change.before, self.change.after)
+        return any(item in (_pinned(old), _pinned(new)) for _, old, new in changes)
+
 
 def change_lines(changes: list[Change]) -> list[ChangeLine]:
     """The changes, newest first, as lines."""
@@ -70,7 +77,7 @@ def _text(change: Change) -> Markup:
         return Markup("The page was archived")
     if not isinstance(before, dict) or not isinstance(after, dict):
         return Markup("The page was defined")
-    parts = [_pins_text(before.get("pins") or {}, after.get("pins") or {})] if "pins" in after else []
+    parts = [_pins_text(_pin_changes(before, after))] if "pins" in after else []
     parts += [_field_text(field, before.get(field), after.get(field)) for field in after if field != "pins"]
     return Markup("; ").join(part for part in parts if part) or Markup("The page was saved without a change")
 
@@ -89,24 +96,31 @@ def _item_text(item: str, before: Any, after: Any) -> Markup:
     return name + " " + (Markup(", ").join(parts) or "saved")
 
 
-def _pins_text(before: dict[str, Any], after: dict[str, Any]) -> Markup:
+def _pin_changes(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
+    """The positions whose pins differ, with the pin before and after, or None."""
+    olds, news = ((side.get("pins") or {}) if isinstance(side, dict) else {} for side in (before, after))
+    changes = []
+    for layout in {**olds, **news}:
+        old, new = olds.get(layout, {}), news.get(layout, {})
+        changes += [(position, old.get(position), new.get(position)) for position in {**old, **new}]
+    return [change for change in changes if change[1] != change[2]]
+
+
+def _pins_text(changes: list[tuple[str, Any, Any]]) -> Markup:
     parts = []
-    for layout in {**before, **after}:
-        old, new = before.get(layout, {}), after.get(layout, {})
-        for position in {**old, **new}:
-            if old.get(position) == new.get(position):
-                continue
-            pin = new.get(position)
-            if pin is None:
-                parts.append(Markup("<b>{}</b> unpinned from {}").format(_pinned(old[position]), position))
-            else:
-                ends = " for a time" if isinstance(pin, dict) else ""
-                parts.append(Markup("<b>{}</b> pinned to {}{}").format(_pinned(pin), position, ends))
+    for position, old, new in changes:
+        if new is None:
+            parts.append(Markup("<b>{}</b> unpinned from {}").format(_pinned(old), position))
+        else:
+            ends = " for a time" if isinstance(new, dict) else ""
+            parts.append(Markup("<b>{}</b> pinned to {}{}").format(_pinned(new), position, ends))
     return Markup(", ").join(parts)
 
 
-def _pinned(pin: Any) -> str:
-    return str(pin["item"] if isinstance(pin, dict) else pin)
+def _pinned(pin: Any) -> str | None:
+    """The item of a pin."""
+    item: str | None = pin["item"] if isinstance(pin, dict) else pin
+    return item
 
 
 def _field_text(field: str, before: Any, after: Any) -> Markup:

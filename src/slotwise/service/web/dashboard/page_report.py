@@ -86,6 +86,10 @@ class PageReport(NamedTuple):
         """Why an item stands where it stands."""
         return why(row, self.items, self.visible, self.now)
 
+    def changes_of(self, item: str) -> list[ChangeLine]:
+        """The changes of an item and of its pins."""
+        return [line for line in self.changes if line.concerns(item)]
+
     def item(self, name: str) -> ItemRow | None:
         """The row of an item."""
         return next((row for row in self.items if row.item == name), None)

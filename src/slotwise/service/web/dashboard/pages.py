@@ -83,11 +83,14 @@ async def _page_data(service: Service, model: PageModel) -> Callable[[], PageDat
 
 
 async def _insights(service: Service, model: PageModel) -> Insights | None:
-    """The insights, or None if they take too long. They go on being computed, and the page loads itself again then."""
+    """The insights. If they take too long: those before, which may not know the newest definition, or None.
+
+    They go on being computed, and the page loads itself again then.
+    """
     computing = asyncio.ensure_future(service.insights(model, SHARE))
     computing.add_done_callback(lambda task: task.cancelled() or task.exception())  # it may fail after the answer
     done, _ = await asyncio.wait({computing}, timeout=WAIT_SECONDS)
-    return computing.result() if done else None
+    return computing.result() if done else service.latest_insights(model)
 
 
 _PAGE: dict[int, tuple[str, Any]] = {200: ("the page", "text/html")}

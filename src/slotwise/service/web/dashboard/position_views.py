@@ -1,5 +1,6 @@
 """The positions of a layout: what each shows most now, why, how sure that is, and how visible the position is."""
 
+import math
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -36,6 +37,11 @@ class PositionView(NamedTuple):
     def pin_time(self) -> Markup:
         """When a pin applies, as text; empty if it always does."""
         return Markup("") if self.pin is None else pin_time(self.pin)
+
+    def pin_word(self, now: float) -> str:
+        """Whether a pin applies now: `Pinned`, `Will be pinned` or `Was pinned`."""
+        start, end = (-math.inf, math.inf) if self.pin is None else time_of(self.pin)
+        return "Will be pinned" if now < start else "Was pinned" if now >= end else "Pinned"
 
 
 def pin_time(pin: PagePin) -> Markup:

@@ -44,7 +44,8 @@ export const openPin = defineDialog("pin", {
   async send(form, { etag }, page) {
     const [item, position] = [form.elements.subject.value.trim(), form.elements.position.value];
     await call("PUT", pinPath(page.page, page.layout, position), { body: { item, ...times(form) }, etag });
-    return { text: `${item} is pinned to ${position}.`, subject: page.page };
+    const said = { always: "is pinned to", weekend: "is pinned for the weekend to", range: "is pinned for a time to" };
+    return { text: `${item} ${said[form.elements.time.value]} ${position}.`, subject: page.page };
   },
 });
 

@@ -33,7 +33,9 @@ def test_the_first_group_with_the_start_of_the_path_counts() -> None:
     assert group_of("tests/policies/test_pmed.py::test_one[a::b]") == "policies"
     assert group_of("tests/test_arrange.py::test_one") == "tests/test_arrange.py"
     assert rank("tests/policies/test_pmed.py::test_one") < rank("tests/test_arrange.py::test_one")
-    assert rank("tests/test_arrange.py::test_one") < rank("tests/paper/test_claims.py::test_one")
+    assert rank("tests/test_arrange.py::test_one") < rank("tests/docs/test_examples.py::test_one")
+    assert rank("tests/docs/test_examples.py::test_one") < rank("tests/docs/test_docs.py::test_one")
+    assert rank("tests/docs/test_docs.py::test_one") < rank("tests/paper/test_claims.py::test_one")
 
 
 def test_xdist_keeps_a_group_in_one_process(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """HttpClient: blocking requests to a running service, one at a time. Every error message is one line."""
 
 import http.client
+import ssl
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -113,6 +114,10 @@ class HttpClient:
         except (OSError, http.client.HTTPException) as error:
             self._http.close()
             hint = "does it use http instead of https?" if self.address.secure else "`slotwise serve --dev` starts one"
+            if isinstance(error, ssl.SSLCertVerificationError):
+                hint = (
+                    "if its certificate is of your own authority, set SSL_CERT_FILE to the certificate of the authority"
+                )
             raise Unreachable(f"{self.address.url} does not answer: {_error_text(error)}; {hint}") from None
 
     def _refusal(self, method: str, path: str, status: int, answer: bytes) -> BadInput:

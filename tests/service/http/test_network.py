@@ -19,6 +19,7 @@ from slotwise.service.http.listeners import bind, bound_unix_socket
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.tls import CertificateFiles
 from slotwise.service.settings import Settings
+from tests.command_line import run_command
 from tests.service.running_service import POSITIONS, Process, process
 from tests.waiting import HANG, wait_until
 
@@ -73,6 +74,15 @@ def reload(server: Process) -> str:
     while not (line := server.process.stdout.readline()).startswith("reloaded"):
         assert line
     return line
+
+
+def test_commands_trust_an_authority_that_the_environment_names(
+    tls_server: tuple[Process, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["pages", "list", "--url", tls_server[0].address]
+    run_command(*arguments).assert_refused("certificate", "SSL_CERT_FILE")
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATES / "first.pem"))
+    assert run_command(*arguments).exit_code == 0
 
 
 def test_sighup_renews_the_certificate_for_new_connections(tls_server: tuple[Process, Path]) -> None:

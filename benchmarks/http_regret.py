@@ -1,4 +1,4 @@
-"""`python -m benchmarks.http_regret [50 | 500] [virtual]`: the regret of pages over HTTP, relative to `simulate`.
+"""`python -m benchmarks.http_regret [50 | 500]`: the regret of pages over HTTP, relative to that of `simulate`.
 
 Every page is one run: visitors of the setting `standard` ask a real service for displays, at a steady rate, and their
 clicks arrive 100 rounds later. Many pages of one service play at once, so that 20 runs of 20,000 rounds take minutes. A
@@ -7,15 +7,9 @@ random numbers, and play at the same time. `simulate` has the same policy and de
 rate cannot be kept, the rate that was reached is reported.
 
 If the rates are kept, 50 displays per second take 7 minutes, and 500 take 4 minutes.
-
-With `virtual`, the rates are kept on any machine, because a display moves the clock that ensembles are made by. The
-service stops while it makes a batch of ensembles. It uses them when the clock has moved by the CPU time of the batch,
-and then rests on the same clock. So only what a waiting thread loses on a busy machine is left out.
 """
 
 import asyncio
-import heapq
-import itertools
 import socket
 import sys
 import tempfile
@@ -24,8 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -36,7 +29,6 @@ from benchmarks.measure import Row, report
 from benchmarks.running_server import RunningServer
 from slotwise.checks import Floats
 from slotwise.paper.named_click_models import setting
-from slotwise.service.displays import Displays, IssuedDisplay
 from slotwise.service.ensembles import ensemble_refresher
 from slotwise.service.http.server import serve
 from slotwise.service.settings import Settings
@@ -133,25 +125,23 @@ class Played(NamedTuple):
     rate: float
 
 
-def play(rate: int, is_virtual: bool) -> Played:
+def play(rate: int) -> Played:
     """Let all runs play at this rate, as many at once as one machine can serve."""
     model, at_once = setting(SETTING), PAGES_AT_ONCE[rate]
     regret: list[list[Floats]] = [[], []]
-    seconds, per_display = 0.0, 1.0 / (rate * at_once) if is_virtual else 0.0
-    with served(1.0, per_display) as usual, served(SLOWER, per_display) as slow:
+    seconds = 0.0
+    with served() as usual, served(SLOWER) as slow:
         for first in range(0, RUNS, at_once):
             runs = range(first, min(first + at_once, RUNS))
             groups = [Visitors(server, model, runs) for server in (usual, slow)]
-            what = f"{rate}/s, runs {runs.start} to {runs.stop - 1}"
-            seconds += _play_rounds(groups, np.inf if is_virtual else rate, what)
+            seconds += _play_rounds(groups, rate, f"{rate}/s, runs {runs.start} to {runs.stop - 1}")
             for kept, visitors in zip(regret, groups, strict=True):
                 kept.append(visitors.regret)
                 visitors.close()
-    reached = rate if is_virtual else ROUNDS * -(-RUNS // at_once) / seconds
-    return Played(np.concatenate(regret[0]), np.concatenate(regret[1]), reached)
+    return Played(np.concatenate(regret[0]), np.concatenate(regret[1]), ROUNDS * -(-RUNS // at_once) / seconds)
 
 
-def _play_rounds(groups: list[Visitors], rate: float, what: str) -> float:
+def _play_rounds(groups: list[Visitors], rate: int, what: str) -> float:
     """Play all rounds, and return the seconds that they took. A late round does not make the next ones come faster."""
     began = due = time.perf_counter()
     for done in range(1, ROUNDS + 1):
@@ -168,19 +158,18 @@ def _play_rounds(groups: list[Visitors], rate: float, what: str) -> float:
 
 
 @contextmanager
-def served(slower: float, per_display: float) -> Iterator[RunningServer]:
-    """A service whose refreshes are slower by this factor. A display moves a virtual clock, if not by 0 seconds."""
+def served(slower: float = 1.0) -> Iterator[RunningServer]:
+    """A service whose refreshes are slower by this factor."""
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store.db")
-        command = [sys.executable, "-m", "benchmarks.http_regret", "--serve", str(slower), str(per_display), store]
-        server = RunningServer(command)
+        server = RunningServer([sys.executable, "-m", "benchmarks.http_regret", "--serve", str(slower), store])
         try:
             yield server
         finally:
             server.end()
 
 
-def slow_down(factor: float, sleep: Callable[[float], None]) -> None:
+def slow_down(factor: float, sleep: Callable[[float], None] = time.sleep) -> None:
     """Make every batch of ensembles take longer by this factor. The rest after it grows too."""
     run_jobs = ensemble_refresher._run_jobs
 
@@ -192,93 +181,59 @@ def slow_down(factor: float, sleep: Callable[[float], None]) -> None:
     ensemble_refresher._run_jobs = run_slowly
 
 
-class VirtualClock:
-    """A clock that only displays move. Everything about ensembles waits by it."""
-
-    def __init__(self, per_display: float) -> None:
-        self._now, self._per_display = 0.0, per_display
-        self._order = itertools.count()
-        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
-
-    def install(self) -> None:
-        """Let ensembles be made by this clock from now on, and every display move it."""
-        recommend = Displays.recommend
-
-        async def recommend_later(*arguments: Any) -> IssuedDisplay:
-            self._advance()
-            return await recommend(*arguments)
-
-        Displays.recommend = recommend_later  # type: ignore[method-assign, assignment]
-        module: Any = ensemble_refresher
-        module.asyncio = SimpleNamespace(**{**vars(asyncio), "sleep": self._sleep})
-        run_in_background = module.run_in_background
-
-        async def run(function: Callable[..., Any], *arguments: Any) -> Any:
-            if function is not ensemble_refresher._run_jobs:
-                return await run_in_background(function, *arguments)
-            result = function(*arguments)  # here, so that the displays wait and the clock stands still
-            await self._sleep(result.seconds)
-            return result
-
-        module.run_in_background = run
-
-    def _advance(self) -> None:
-        self._now += self._per_display
-        while self._waiting and self._waiting[0][0] <= self._now:
-            future = heapq.heappop(self._waiting)[2]
-            if not future.done():
-                future.set_result(None)
-
-    async def _sleep(self, seconds: float) -> None:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (self._now + seconds, next(self._order), future))
-        await future
+def compare(rate: int, simulated: Floats) -> list[Row]:
+    usual, slow, reached = play(rate)
+    return [
+        Row(f"{rate}/s: displays per second and page that were reached", reached, "/s"),
+        *compared(f"{rate}/s", usual, slow, simulated),
+    ]
 
 
-def compare(rate: int, simulated: Floats, is_virtual: bool) -> list[Row]:
-    usual, slow, reached = play(rate, is_virtual)
+def compared(rate: str, usual: Floats, slow: Floats, simulated: Floats) -> list[Row]:
+    """The regrets with refreshes as usual and slower ones, relative to those of `simulate`."""
     base = simulated.mean()
     own_error = simulated.std(ddof=1) / np.sqrt(simulated.size) / base
 
     def row(what: str, regret: Floats, limit: float) -> Row:
         error = np.hypot(regret.std(ddof=1) / np.sqrt(regret.size) / base, own_error * regret.mean() / base)
         return Row(
-            f"{rate}/s, {what} ({regret.mean():.1f}, s.e. of the ratio {error:.3f})", regret.mean() / base, "x", limit
+            f"{rate}, {what} ({regret.mean():.1f}, s.e. of the ratio {error:.3f})", regret.mean() / base, "x", limit
         )
 
     gap = slow - usual
     error = gap.std(ddof=1) / np.sqrt(gap.size) / base
     return [
-        Row(f"{rate}/s: displays per second and page that were reached", reached, "/s"),
         row("regret / simulate", usual, MOST),
         row(f"refreshes {SLOWER:g} times slower: regret / simulate", slow, MOST_SLOW),
-        Row(f"{rate}/s, slower - usual, same visitors (s.e. {error:.3f})", gap.mean() / base, "of simulate"),
+        Row(f"{rate}, slower - usual, same visitors (s.e. {error:.3f})", gap.mean() / base, "of simulate"),
     ]
 
 
-def serve_slowly(slower: float, per_display: float, store: str) -> None:
-    """Serve a store. With a virtual clock, slower jobs take no longer: they only say so."""
-    slow_down(slower, (lambda _: None) if per_display else time.sleep)
-    if per_display:
-        VirtualClock(per_display).install()
-    settings = Settings(store=f"sqlite:///{store}", dev=True, port=0)
-    asyncio.run(serve(settings, lambda line: print(line, flush=True)))
-
-
-def main(rates: list[int], is_virtual: bool) -> bool:
+def simulate_many() -> Floats:
+    """The regret of each of many simulated runs."""
     result = sw.simulate(POLICY, setting(SETTING), rounds=ROUNDS, runs=SIMULATED_RUNS, seed=1, delay=DELAY)
-    simulated = np.asarray(result.regret)[:, -1]
+    return np.asarray(result.regret)[:, -1]
+
+
+def row_of_simulated(simulated: Floats) -> Row:
     error = simulated.std(ddof=1) / np.sqrt(simulated.size)
-    rows = [Row(f"simulate, {SIMULATED_RUNS:,} runs (s.e. {error:.2f})", simulated.mean(), "clicks lost")]
+    return Row(f"simulate, {SIMULATED_RUNS:,} runs (s.e. {error:.2f})", simulated.mean(), "clicks lost")
+
+
+def main(rates: list[int]) -> bool:
+    simulated = simulate_many()
+    rows = [row_of_simulated(simulated)]
     for rate in rates:
-        rows += compare(rate, simulated, is_virtual)
-    title = f"Regret over HTTP after {ROUNDS:,} rounds, {RUNS} runs, clicks {DELAY} rounds late"
-    return report(title, "http_regret_virtual" if is_virtual else "http_regret", rows)
+        rows += compare(rate, simulated)
+    return report(
+        f"Regret over HTTP after {ROUNDS:,} rounds, {RUNS} runs, clicks {DELAY} rounds late", "http_regret", rows
+    )
 
 
 if __name__ == "__main__":
     if "--serve" in sys.argv:
-        serve_slowly(float(sys.argv[2]), float(sys.argv[3]), sys.argv[4])
+        slow_down(float(sys.argv[-2]))
+        settings = Settings(store=f"sqlite:///{sys.argv[-1]}", dev=True, port=0)
+        asyncio.run(serve(settings, lambda line: print(line, flush=True)))
     else:
-        wanted = [int(text) for text in sys.argv[1:] if text != "virtual"]
-        sys.exit(not main(wanted or list(PAGES_AT_ONCE), "virtual" in sys.argv))
+        sys.exit(not main([int(text) for text in sys.argv[1:]] or list(PAGES_AT_ONCE)))

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from slotwise.clickmodels.conjunctive import Conjunctive
     from slotwise.clickmodels.contextual_pbm import ContextualPBM
     from slotwise.clickmodels.dcm import DCM
+    from slotwise.clickmodels.linear_cascade import LinearCascade
+    from slotwise.clickmodels.linear_pbm import LinearPBM
     from slotwise.clickmodels.pbm import PBM
     from slotwise.clickmodels.rank1 import Rank1
+    from slotwise.clickmodels.ratings import Ratings
     from slotwise.counts import Counts
     from slotwise.extras import MissingExtra
     from slotwise.inference.estimation.fit import Fit, fit, fit_many
@@ -41,12 +44,15 @@ __all__ = [
     "ContextualPBM",
     "Counts",
     "Fit",
+    "LinearCascade",
+    "LinearPBM",
     "MissingExtra",
     "Posterior",
     "Query",
     "QueryFit",
     "QuerySessions",
     "Rank1",
+    "Ratings",
     "Recommender",
     "Result",
     "__version__",
@@ -78,11 +84,14 @@ _MODULES = {
     "ContextualPBM": "slotwise.clickmodels.contextual_pbm",
     "Counts": "slotwise.counts",
     "Fit": "slotwise.inference.estimation.fit",
+    "LinearCascade": "slotwise.clickmodels.linear_cascade",
+    "LinearPBM": "slotwise.clickmodels.linear_pbm",
     "MissingExtra": "slotwise.extras",
     "Posterior": "slotwise.inference.sampling.posterior",
     "Query": "slotwise.logs.query",
     "QueryFit": "slotwise.inference.query_fit",
     "Rank1": "slotwise.clickmodels.rank1",
+    "Ratings": "slotwise.clickmodels.ratings",
     "Recommender": "slotwise.recommender",
     "Result": "slotwise.simulation.result",
     "QuerySessions": "slotwise.logs.sessions",

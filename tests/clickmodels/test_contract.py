@@ -17,6 +17,8 @@ from slotwise.clickmodels.cascade import Cascade
 from slotwise.clickmodels.conjunctive import Conjunctive
 from slotwise.clickmodels.contextual_pbm import ContextualPBM
 from slotwise.clickmodels.dcm import DCM
+from slotwise.clickmodels.linear_cascade import LinearCascade
+from slotwise.clickmodels.linear_pbm import LinearPBM
 from slotwise.clickmodels.pbm import PBM
 from slotwise.clickmodels.rank1 import Rank1
 
@@ -30,6 +32,8 @@ MODELS: list[ClickModel] = [
     DCM(ATTRACTION, [0.3, 0.9, 0.5]),
     DCM(ATTRACTION, [0.3, 0.9, 0.5], order=[1, 2, 0]),
     ContextualPBM([ATTRACTION, [0.2, 0.9, 0.4, 0.5]], [1.0, 0.5, 0.7], shares=[0.7, 0.3]),
+    LinearPBM(np.diag(ATTRACTION), np.ones(4), [1.0, 0.5, 0.7]),
+    LinearCascade(np.diag(ATTRACTION), np.ones(4), 3),
     Conjunctive(ATTRACTION, 3),
     Rank1(ATTRACTION, [1.0, 0.5, 0.7]),
 ]
@@ -67,12 +71,20 @@ def law(model: ClickModel, display: tuple[int, ...]) -> Law:
                 chance_of_click = float(model.shares @ model.theta[:, item]) * model.kappa[position]
                 go(1, chance_of_click, True)
                 go(0, 1.0 - chance_of_click, True)
+            case LinearPBM():  # as long as nothing is known of the visitor
+                chance_of_click = float(model.items.features[item] @ model.items.weights) * model.kappa[position]
+                go(1, chance_of_click, True)
+                go(0, 1.0 - chance_of_click, True)
             case Rank1():
                 clicked = model.theta[item] * model.kappa[position] if item >= 0 else 0.0
                 go(1 if item >= 0 else HIDDEN, clicked if item >= 0 else 1.0, True)
                 go(0, 1.0 - clicked if item >= 0 else 0.0, True)
-            case Cascade() | DCM() if not looks:
+            case Cascade() | LinearCascade() | DCM() if not looks:
                 go(0, 1.0, False)
+            case LinearCascade():
+                attracted = float(model.items.features[item] @ model.items.weights)
+                go(1, attracted, False)
+                go(0, 1.0 - attracted, True)
             case Cascade():
                 go(1, model.attraction[item], False)
                 go(0, 1.0 - model.attraction[item], True)
@@ -121,7 +133,7 @@ def model(request: pytest.FixtureRequest) -> ClickModel:
 
 
 def test_every_click_model_is_tested() -> None:
-    assert {model.click_model for model in MODELS} == set(sw.clickmodels())
+    assert {model.click_model for model in MODELS} | {"ratings"} == set(sw.clickmodels())  # ratings: test_ratings.py
 
 
 def test_clicks_have_their_law(model: ClickModel) -> None:
@@ -146,6 +158,8 @@ def test_the_expected_reward_and_the_best_display_agree_with_brute_force(model: 
 
 
 def _with_attraction(model: ClickModel, values: np.ndarray) -> dict[str, object]:
+    if isinstance(model, LinearPBM | LinearCascade):
+        return model.parameters() | {"features": np.diag(values).tolist(), "weights": [1.0] * values.size}
     name = "theta" if "theta" in model.parameters() else "attraction"
     given = [values.tolist(), values[::-1].tolist()] if isinstance(model, ContextualPBM) else values.tolist()
     return model.parameters() | {name: given} | ({"features": []} if isinstance(model, ContextualPBM) else {})

@@ -32,22 +32,30 @@ def replay(
     model: ClickModel,
     rounds: int,
     seed: int = 4,
+    see_visitor: Callable[[Any], None] = lambda _: None,
     **params: Any,
 ) -> list[list[int]]:
-    """The displays of the compiled policy, each compared with that of the plain one."""
+    """The displays of the compiled policy, each compared with that of the plain one.
+
+    If visitors differ, `see_visitor` is called with the current one before every round.
+    """
     visitors, rng = generators(seed, run=0)
-    settings = make_params(module, params, model.arrays())
+    truth, best = model.arrays(), model.best_display()
+    settings = make_params(module, params, truth)
     state = module.init(settings, model.n_items, model.n_positions, rng)
     plain, plain_rng = plain_class(model.n_items, model.n_positions), np.random.Generator(np.random.PCG64())
     display, clicks = np.empty(model.n_positions, np.int64), np.empty(model.n_positions, np.int64)
     displays = []
     for t in range(1, rounds + 1):
+        if hasattr(truth, "context"):
+            model.kernels.draw_context(truth, visitors, best)
+            see_visitor(truth)
         plain_rng.bit_generator.state = rng.bit_generator.state
         expected = plain.choose(t, plain_rng)
         module.choose(settings, state, rng, display)
         agrees = plain.values(display.tolist()) == pytest.approx(plain.values(expected), abs=1e-8)
         assert agrees, f"round {t}: {display.tolist()} instead of {expected}"
-        model.kernels.click(model.arrays(), display, visitors, clicks)
+        model.kernels.click(truth, display, visitors, clicks)
         module.update(settings, state, display, clicks)
         plain.update(display.tolist(), clicks.tolist())
         displays.append(display.tolist())

@@ -10,7 +10,14 @@ import pytest
 
 import slotwise as sw
 from slotwise.clickmodels._click_model import ClickModel, Feedback
-from slotwise.policies._policy_module import can_serve, feedback_of, find, keeps_counts, learns, make_params
+from slotwise.policies._policy_module import (
+    can_serve,
+    find,
+    keeps_counts,
+    learns,
+    make_params,
+    problem_with_visitors,
+)
 from slotwise.simulation.simulate import generators
 from slotwise.simulation.simulation_loop import loop_of
 
@@ -18,11 +25,12 @@ ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "click_share.py"
 POLICIES = [*sw.policies(), str(EXAMPLE)]
 MODEL = sw.PBM([0.5, 0.4, 0.1, 0.1, 0.05, 0.0], [1.0, 0.6, 0.2])
-VISITORS: dict[Feedback, ClickModel] = {
-    Feedback.CLICKS: MODEL,
-    Feedback.PREFIX: sw.Conjunctive([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], 3),
-    Feedback.CELL: sw.Rank1([0.9, 0.3, 0.1, 0.1, 0.1, 0.0], [1.0, 0.3, 0.2]),
-}
+VISITORS: list[ClickModel] = [
+    MODEL,
+    sw.LinearPBM([[1, 0], [0.8, 0.2], [0.5, 0.1], [0.1, 0.9], [0, 1], [0, 0]], [0.5, 0.1], [1.0, 0.6, 0.2]),
+    sw.Conjunctive([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], 3),
+    sw.Rank1([0.9, 0.3, 0.1, 0.1, 0.1, 0.0], [1.0, 0.3, 0.2]),
+]
 
 
 @pytest.fixture(params=POLICIES, ids=lambda policy: Path(policy).stem)
@@ -32,14 +40,15 @@ def policy(request: pytest.FixtureRequest) -> ModuleType:
 
 def visitors_of(module: ModuleType) -> ClickModel:
     """Visitors that the policy can learn from."""
-    return VISITORS[min(feedback_of(module), key=list(Feedback).index)]
+    return next(model for model in VISITORS if problem_with_visitors(module, model) is None)
 
 
 def trace(module: ModuleType, rounds: int, seed: int = 5) -> list[list[int]]:
     """Run a policy one call at a time and check the contract in every round; returns the displays."""
     model = visitors_of(module)
     visitors, rng = generators(seed, run=0)
-    params = make_params(module, {}, model.arrays())
+    truth = model.arrays()
+    params = make_params(module, {}, truth)
     state = module.init(params, model.n_items, model.n_positions, rng)
     display, clicks = np.empty(3, np.int64), np.empty(3, np.int64)
     shown = []
@@ -49,12 +58,12 @@ def trace(module: ModuleType, rounds: int, seed: int = 5) -> list[list[int]]:
         model.expected_reward(display)  # raises an error if the display is invalid
         shown.append(display.tolist())
         if not before:
-            model.kernels.click(model.arrays(), display, visitors, clicks)
+            model.kernels.click(truth, display, visitors, clicks)
             module.update(params, state, display, clicks)
             assert display.tolist() == shown[-1], "update changed the display"
             continue
         assert all(np.array_equal(a, b) for a, b in zip(before, state.counts, strict=True)), "choose changed the counts"
-        model.kernels.click(model.arrays(), display, visitors, clicks)
+        model.kernels.click(truth, display, visitors, clicks)
         module.update(params, state, display, clicks)
         clicked, skipped = state.counts.clicks - before[0], state.counts.skips - before[1]
         for position in range(3):

@@ -39,7 +39,7 @@ class AnyModelOptions(ModelOptions):
         str | None,
         typer.Option(
             help="Setting of the paper: standard (the default), near-zero, near-one, or q1 ... q19. Of other click "
-            "models: cascade, contextual_pbm, dcm, conjunctive, rank1."
+            "models: cascade, contextual_pbm, dcm, conjunctive, linear_cascade, linear_pbm, rank1, ratings."
         ),
     ] = None
     clicks: Annotated[

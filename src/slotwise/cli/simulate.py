@@ -129,11 +129,11 @@ def _baseline(results: dict[str, Any]) -> str:
 
 def _split_policies(text: str, visitors: Any) -> list[str]:
     """The texts of the policies. `all` stands for those that can learn from what these visitors reveal."""
-    from slotwise.policies._policy_module import feedback_of, find
+    from slotwise.policies._policy_module import find, problem_with_visitors
 
     every_policy = sorted(policy_names(), key=lambda name: name != "pb_mhb")  # pb_mhb first, then alphabetically
     if text == "all":
-        return [name for name in every_policy if visitors.FEEDBACK in feedback_of(find(name))]
+        return [name for name in every_policy if problem_with_visitors(find(name), visitors) is None]
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise BadInput(f"--policies = {text!r} has an empty name")

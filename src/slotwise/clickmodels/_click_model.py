@@ -25,6 +25,7 @@ from slotwise.checks import BadInput, Floats, Ints, integer_at_least, one_of, ve
 from slotwise.clickmodels import clickmodels
 
 HIDDEN = -1  # in place of 0 or 1: it is unknown whether the visitor would have clicked there
+RATING_UNIT = 2.0**-20  # feedback is whole numbers, so a rating is a multiple of this
 
 
 class Feedback(Enum):
@@ -33,12 +34,25 @@ class Feedback(Enum):
     CLICKS = "a click or none at every position"
     PREFIX = "positions in order, until the first one that fails"
     CELL = "one item at one position"
+    RATING = "a rating"
 
 
 class BestDisplay(NamedTuple):
     """A setting of policies that know the truth. A simulation fills it in."""
 
     items: Ints
+
+
+class TrueKappa(NamedTuple):
+    """A setting of policies that know the visibility of each position. A simulation takes it from any click model."""
+
+    values: Floats  # L, or empty if the click model has no kappas
+
+
+class FeedbackUnit(NamedTuple):
+    """A setting of policies that learn from ratings as well as from clicks. A simulation fills it in."""
+
+    value: float  # what 1 in the feedback stands for
 
 
 class ItemFeatures(NamedTuple):
@@ -48,6 +62,8 @@ class ItemFeatures(NamedTuple):
 
 
 NO_FEATURES = ItemFeatures(np.empty((0, 0)))
+NO_KAPPA = TrueKappa(np.empty(0))
+ONE_CLICK = FeedbackUnit(1.0)
 UNKNOWN_LEVEL = -1  # of a factor, if it is not known for this visitor
 
 

@@ -15,7 +15,19 @@ from typing import Any, get_origin, get_type_hints
 import numpy as np
 
 from slotwise.checks import BadInput, Floats, format_value, integer, number, one_of, string_mapping, vector
-from slotwise.clickmodels._click_model import NO_CONTEXT, NO_FEATURES, BestDisplay, Context, Feedback, ItemFeatures
+from slotwise.clickmodels._click_model import (
+    NO_CONTEXT,
+    NO_FEATURES,
+    NO_KAPPA,
+    ONE_CLICK,
+    BestDisplay,
+    ClickModel,
+    Context,
+    Feedback,
+    FeedbackUnit,
+    ItemFeatures,
+    TrueKappa,
+)
 from slotwise.clickmodels.pbm import PBM, UNKNOWN, Model
 from slotwise.jit import checks_bounds, is_kernel
 from slotwise.policies import policies
@@ -33,8 +45,15 @@ KERNELS = (
     "score_values",
     "count_row",
 )  # called by compiled loops; init and grow may be plain functions
-SETTING_TYPES = "float, int, bool, IntEnum, array, Model, BestDisplay, ItemFeatures or Context"
-GIVEN_TYPES = (Model, BestDisplay, ItemFeatures, Context)  # what a simulation fills in from its click model
+SETTING_TYPES = "float, int, bool, IntEnum, array, Model, BestDisplay, ItemFeatures, Context, TrueKappa or FeedbackUnit"
+GIVEN_TYPES = (
+    Model,
+    BestDisplay,
+    ItemFeatures,
+    Context,
+    TrueKappa,
+    FeedbackUnit,
+)  # what a simulation fills in from its click model
 SIGNATURES = {
     "init": ("params", "n_items", "n_positions", "rng"),
     "choose": ("params", "state", "rng", "display"),
@@ -98,6 +117,20 @@ def feedback_of(module: ModuleType) -> tuple[Feedback, ...]:
     return getattr(module, "FEEDBACK", (Feedback.CLICKS,))
 
 
+def problem_with_visitors(module: ModuleType, model: ClickModel) -> str | None:
+    """Why the policy cannot learn from visitors of this click model. None if it can.
+
+    A policy that understands the feedback, but assumes another click model, can learn.
+    """
+    understood = feedback_of(module)
+    if model.FEEDBACK not in understood:
+        learns_from = " or ".join(f"{kind.value!r}" for kind in understood)
+        return f"learns from {learns_from}, but {model.click_model} visitors reveal {model.FEEDBACK.value!r}"
+    if getattr(module, "NEEDS_FEATURES", False) and not np.size(getattr(model.arrays(), "features", ())):
+        return f"needs features of the items, but the {model.click_model} visitors come without"
+    return None
+
+
 def setting_types(module: ModuleType) -> dict[str, Any]:
     """The annotated type of each setting of the policy, as {name: type}."""
     with reported_errors(module):
@@ -128,6 +161,10 @@ def make_params(module: ModuleType, params: Mapping[str, Any] | None, model: Any
             settings.setdefault(name, ItemFeatures(model.features) if hasattr(model, "features") else NO_FEATURES)
         elif kind is Context:
             settings.setdefault(name, getattr(model, "context", NO_CONTEXT))
+        elif kind is TrueKappa:
+            settings.setdefault(name, TrueKappa(model.kappa) if hasattr(model, "kappa") else NO_KAPPA)
+        elif kind is FeedbackUnit:
+            settings.setdefault(name, getattr(model, "feedback_unit", ONE_CLICK))
     missing = [name for name in hints if name not in settings and name not in module.Params._field_defaults]
     if missing:
         raise problem_at(module, "Params", f"Params.{missing[0]} needs a default")
@@ -176,7 +213,7 @@ def _convert(name: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, PBM | Model):
             raise BadInput(f"{name} = {format_value(value)} is not a PBM")
         return value.arrays() if isinstance(value, PBM) else value
-    if kind in (BestDisplay, Context):
+    if kind in (BestDisplay, Context, TrueKappa, FeedbackUnit):
         if not isinstance(value, kind):
             raise BadInput(f"{name} = {format_value(value)} is not a {kind.__name__}")
         return value

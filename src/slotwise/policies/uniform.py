@@ -14,7 +14,7 @@ from slotwise.jit import kernel
 from slotwise.policies._common import choose_by_score, count_display
 
 LEARNS = False  # displays do not depend on the counts
-FEEDBACK = (Feedback.CLICKS, Feedback.PREFIX)
+FEEDBACK = (Feedback.CLICKS, Feedback.PREFIX, Feedback.RATING)
 
 
 class Params(NamedTuple):

@@ -20,11 +20,11 @@ from slotwise.policies._policy_errors import name_of, reported_errors, reporting
 from slotwise.policies._policy_module import (
     GIVEN_TYPES,
     PolicyReference,
-    feedback_of,
     find,
     keeps_counts,
     make_params,
     plain_params,
+    problem_with_visitors,
     setting_types,
 )
 from slotwise.policies._source_lines import KernelCall
@@ -73,7 +73,7 @@ def simulate(
     if progress is not None and not callable(progress):
         raise BadInput(f"progress = {format_value(progress)} is not callable")
     module = find(policy)
-    check_feedback(module, model)
+    check_visitors(module, model)
     start = integer_at_least("first_run", first_run, least=0)
     run_numbers = range(start, start + integer_at_least("runs", runs, least=1))
     job = _RunJob(
@@ -172,8 +172,12 @@ def _policys_view(truth: Any) -> Any:
     A click model with a context writes to it, and perhaps to the features, in every round. These arrays are shared.
     """
     shared = ("context", "features") if hasattr(truth, "context") else ()
-    fields = truth._asdict().items()
-    return type(truth)(**{name: value if name in shared else value.copy() for name, value in fields})
+    copies = {
+        name: value.copy()
+        for name, value in truth._asdict().items()
+        if isinstance(value, np.ndarray) and name not in shared
+    }
+    return truth._replace(**copies)
 
 
 def _loop_calls(module: ModuleType, params: Any, state: Any, rng: np.random.Generator, best: Ints) -> list[KernelCall]:
@@ -271,7 +275,7 @@ def counts_after(
     """Realistic counts: those of a policy after one run. Items and positions are in the order of the model."""
     module = find(policy)
     check_model(model)
-    check_feedback(module, model)
+    check_visitors(module, model)
     if not keeps_counts(module):
         raise BadInput(f"{name_of(module)} keeps no counts")
     points = log_spaced(integer_at_least("rounds", rounds, least=1))
@@ -301,13 +305,8 @@ def check_model(model: Any) -> None:
         raise BadInput(f"{model.n_positions} positions but only {model.n_items} items: no display is possible")
 
 
-def check_feedback(policy: ModuleType, model: ClickModel) -> None:
-    """Raise `BadInput` if the policy cannot learn from what these visitors reveal.
-
-    A policy that understands the feedback, but assumes another click model, may be simulated.
-    """
-    understood = feedback_of(policy)
-    if model.FEEDBACK not in understood:
-        learns_from = " or ".join(f"{kind.value!r}" for kind in understood)
-        revealed = f"{model.click_model} visitors reveal {model.FEEDBACK.value!r}"
-        raise BadInput(f"{name_of(policy)} learns from {learns_from}, but {revealed}")
+def check_visitors(policy: ModuleType, model: ClickModel) -> None:
+    """Raise `BadInput` if the policy cannot learn from visitors of this click model."""
+    problem = problem_with_visitors(policy, model)
+    if problem:
+        raise BadInput(f"{name_of(policy)} {problem}")

@@ -23,6 +23,7 @@ from benchmarks.running_server import RunningServer
 N_PAGES, N_ITEMS, N_POSITIONS = 100, 500, 20
 LOADS, UPDATES = 7, 9
 CONNECTIONS, REQUESTS, TURNS, WATCHERS = 8, 6_000, 12, 3
+SETTLE_SECONDS = 1.5
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 # The page itself looks for the text. Each look from outside would take processor time of the main thread.
 IS_FIRST = "item => document.querySelector('#grid > li [data-dialog=unpin]')?.dataset.item === item"
@@ -123,10 +124,9 @@ def watching(server: RunningServer) -> list[Row]:
     for k in range(TURNS + 1):
         for is_watched in (k % 2 == 0, k % 2 == 1):
             watchers = [Watcher(server.port) for _ in range(WATCHERS if is_watched else 0)]
-            while not all(
-                watcher.loads for watcher in watchers
-            ):  # an open page follows changes, it does not open again
+            while not all(watcher.loads for watcher in watchers):
                 time.sleep(0.05)
+            time.sleep(SETTLE_SECONDS)  # an open page follows changes: opening it, with new insights, is not measured
             rate = send_requests(server.port, repeat(request, REQUESTS), CONNECTIONS).rate
             loads += sum(watcher.loads for watcher in watchers)
             for watcher in watchers:

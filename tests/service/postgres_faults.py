@@ -31,7 +31,7 @@ _FAIL_AT_COMMIT = (
     "FOR EACH ROW EXECUTE FUNCTION fail()"
 )
 _DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-_BLOCKED = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+_BLOCKED = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)))"
 READS = 12  # at once; a node has four connections that read
 
 
@@ -91,7 +91,9 @@ class Faults:
                 holder.execute("SET deadlock_timeout = '1min'")  # PostgreSQL ends the transaction of the node, not this
                 holder.execute("SELECT 1 FROM displays WHERE id = ANY(%s) ORDER BY id DESC FOR UPDATE", (ids,))
                 cluster.asked.put((k, [(id, position) for id in ids for position in POSITIONS]))
-                wait_until(lambda: bool((holder.execute(_BLOCKED).fetchone() or [False])[0]))
+                number, deadline = holder.info.backend_pid, time.monotonic() + 10  # the call of the client may be lost
+                while observer.execute(_BLOCKED, (number,)).fetchone() != (True,) and time.monotonic() < deadline:
+                    time.sleep(0.01)
                 holder.execute("SELECT 1 FROM nodes ORDER BY node FOR UPDATE")
                 holder.rollback()
                 time.sleep(0.1)  # statistics arrive a little later

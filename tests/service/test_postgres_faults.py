@@ -68,6 +68,8 @@ def test_hundreds_of_faults() -> None:
                     happened["stop for 30 seconds"] += 1
                 else:
                     happened[faults.any()] += 1
+                if k % 50 == 49:
+                    print(f"{k + 1} faults: {dict(happened)}; {cluster}", flush=True)
             cluster.finish()
             cluster.check()
             print(f"{number} faults: {dict(happened)}; {cluster}")

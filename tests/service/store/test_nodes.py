@@ -20,6 +20,7 @@ from slotwise.service.service import Service, running
 from slotwise.service.store.ledger import Ledger
 from slotwise.service.store.postgres.postgres_ledger import ENDED_SECONDS, JOURNAL_SECONDS
 from slotwise.service.store.postgres.postgres_store import MOST_READERS, PostgresStore
+from slotwise.service.store.postgres.postgres_transactions import PostgresTransactions
 from slotwise.service.store.records import CellCounts, Display, Event
 from tests.postgres_server import PostgresServer
 from tests.tcp_proxy import Fault, TcpProxy
@@ -385,6 +386,41 @@ def test_without_the_database_displays_come_from_memory_and_events_fail(
             assert await statuses(node, click(before), click(degraded)) == ["accepted", "unknown"]
             assert not (await node.recommend("shop", ANY)).display.degraded
             await agree(other, node)
+
+    asyncio.run(scenario())
+    assert verify(direct).differences == []
+
+
+def test_while_the_database_is_away_nothing_waits_for_displays_that_are_not_committed(
+    proxied: tuple[str, str, TcpProxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change of a page fails, and the node does not try to connect all the time. The displays are not lost."""
+    direct, address, proxy = proxied
+    monkeypatch.setattr(f"{TRANSACTIONS}.repeat_seconds", 0.3)
+    begin, begun = PostgresTransactions.begin, []
+
+    def counted(*arguments: Any) -> Any:
+        begun.append(arguments)
+        return begin(*arguments)
+
+    monkeypatch.setattr(PostgresTransactions, "begin", counted)
+
+    async def scenario() -> None:
+        async with nodes(address) as (node,):
+            await define(node)
+            proxy.refuses = True
+            proxy.cut()
+            shown = [(await node.recommend("shop", ANY)).display for _ in range(10)]
+            failing = [node.save_page("shop", lambda _: BODY, None) for _ in range(3)]
+            found = await asyncio.wait_for(asyncio.gather(*failing, return_exceptions=True), HANG / 10)
+            assert {type(error) for error in found} == {StoreDown}
+            assert node.degraded
+            before = len(begun)
+            await asyncio.sleep(2.0)
+            assert len(begun) - before < 20
+            proxy.refuses = False
+            await until(lambda: is_up(node))
+            assert await statuses(node, *map(click, shown)) == ["accepted"] * 10
 
     asyncio.run(scenario())
     assert verify(direct).differences == []

@@ -72,6 +72,18 @@ def test_in_the_default_order_nothing_is_said_about_visibility(found: tuple[Page
     assert "wherever it stands" not in texts(view, insights)
 
 
+def test_insights_of_the_definition_before_are_shown_as_far_as_they_fit(found: tuple[PageView, Insights]) -> None:
+    """A page keeps its numbers while those of a new definition are computed."""
+    view, insights = found
+    new = msgspec.structs.replace(view.items[0], item="new item")
+    layouts: dict[str, list[str]] = {"wide": ["new position", POSITIONS[0]]}
+    changed = msgspec.structs.replace(view, layouts=layouts, items=[*view.items[1:], new])
+    text = texts(changed, insights)
+    assert "new position empty" in text
+    assert "new item" in text
+    assert "No visitor has seen it yet" in texts(changed, insights, "new item")
+
+
 def test_old_displays_that_count_less_are_explained(found: tuple[PageView, Insights]) -> None:
     view, insights = found
     faded = texts(msgspec.structs.replace(view, half_life=60.0), msgspec.structs.replace(insights, displays=99.0))

@@ -65,6 +65,7 @@ class GroupCommit:
         self._timer: asyncio.TimerHandle | None = None
         self._transactions, self._callbacks = transactions, callbacks
         self._down, self._closing, self._probe_at = False, False, 0.0
+        self._kept: list[Display] = []  # of groups that failed; their ids tell if they are committed already
         self._opened: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="slotwise-writer", daemon=True)
         self._thread.start()
@@ -152,6 +153,8 @@ class GroupCommit:
                 if self._down and time.monotonic() >= self._probe_at:
                     self._probe_at = time.monotonic() + PROBE_SECONDS
                     self._commit([_PROBE])
+            if self._kept:
+                self._commit([_PROBE])  # the last try
         finally:
             self._transactions.close()
 
@@ -195,6 +198,8 @@ class GroupCommit:
 
     def _commit(self, group: list[Display | _WaitingOperation]) -> None:
         began = time.perf_counter()
+        if self._kept and _is_traffic(group[0]):
+            group, self._kept = [*self._kept, *group], []
         try:
             completions, committed = self._repeat(group)
         except Exception as error:
@@ -208,12 +213,16 @@ class GroupCommit:
                 return
             if failure is not Failure.OPERATION:
                 error = self._mark_down(error)
-                if self._transactions.is_shared and not self._closing:  # their ids tell if they are committed already
-                    self._waiting.extendleft(queued for queued in reversed(group) if isinstance(queued, Display))
+                if self._transactions.is_shared and not self._closing:
+                    self._kept += [queued for queued in group if isinstance(queued, Display)]
             self._fail(group, error)
             return
         recovered = self._down and committed.wrote
         self._down = self._down and not recovered
+        if recovered and self._kept:
+            self._waiting.extendleft(reversed(self._kept))
+            self._kept = []
+            self._wake.set()
         size, seconds = len(group), time.perf_counter() - began
 
         def deliver() -> None:

@@ -258,6 +258,8 @@ def test_operations(tmp_path: Path) -> None:
         assert 'slotwise_events_total{page="shop",status="accepted"} 1.0' in text
         document = await client.ok("GET", "/openapi.json")
         assert document["openapi"].startswith("3.1")
+        itself = document["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]
+        assert itself == {"schema": {"type": "object"}}
         page = await client.http.get("/docs")
         assert "default-src 'none'" in page.headers["content-security-policy"]
         assert all(path in page.text for path in document["paths"])

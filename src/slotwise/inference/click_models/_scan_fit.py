@@ -14,6 +14,7 @@ from slotwise.logs.sessions import QuerySessions
 
 MOST_ERRORS = 500  # with more parameters, there are no standard errors
 _MOST_LOG_ODDS = 16.0  # estimates beyond are 0 or 1
+_LEAST_GAIN = 1e-5  # of the log-likelihood in one step of a large fit: far below the 0.5 of one standard error
 _STEP = 1e-4  # of the log-odds, for the second derivatives
 Bools = NDArray[np.bool_]
 
@@ -66,7 +67,8 @@ def fit_scan(sessions: QuerySessions, leave_kind: str, by_item: bool, going_on: 
         return -value / scale, -slope / scale
 
     bounds = [(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)] * int(free.sum())
-    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-15, "gtol": 1e-8}
+    least_gain = 1e-15 if free.sum() <= MOST_ERRORS else _LEAST_GAIN / scale
+    options = {"maxiter": 2000, "maxfun": 4000, "ftol": least_gain, "gtol": 1e-8}
     start = np.clip(_log_odds(rates[free]), *bounds[0]) if bounds else np.empty(0)
     best = (
         minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x if bounds else start

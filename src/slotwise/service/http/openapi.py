@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from slotwise.service.api.examples import BODIES, path_example
-from slotwise.service.api.route import PATH_TYPES, Parameter, Route
+from slotwise.service.api.route import JSON, PATH_TYPES, Parameter, Route
 from slotwise.service.http.problems import MEDIA_TYPE, PersonalizerProblem, ProblemBody
 from slotwise.version import __version__
 
@@ -119,7 +119,10 @@ def _response(description: str, body: Any, schemas: Schemas, has_etag: bool) -> 
     if has_etag:
         response["headers"] = {"ETag": _ETAG}
     if isinstance(body, str):
-        response["content"] = {media_type: {"schema": {"type": "string"}} for media_type in body.split(",")}
+        response["content"] = {
+            media_type: {"schema": {"type": "object" if media_type == JSON else "string"}}
+            for media_type in body.split(",")
+        }
     elif body is not None:
         response["content"] = {"application/json": {"schema": schemas[body]}}
     return response

@@ -1,7 +1,8 @@
 """Time and peak memory of reading the sessions of a log, relative to counting the same log for position-based models.
 
-The log has displays of 5 positions with clicks of a cascade. The lines of a display follow each other, or are shuffled. Each measurement runs in a separate process, so that it
-has its own peak memory. The two contenders alternate, so that a slow phase of the machine affects both.
+The log has displays of 5 positions with clicks of a cascade. The lines of a display follow each other, or are shuffled.
+Each measurement runs in a separate process, so that it has its own peak memory. The two contenders alternate, so that a
+slow phase of the machine affects both.
 """
 
 import json

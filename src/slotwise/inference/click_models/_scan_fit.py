@@ -62,17 +62,17 @@ def fit_scan(sessions: QuerySessions, leave_kind: str, by_item: bool, going_on: 
 
     def objective(log_odds: Floats) -> tuple[float, Floats]:
         candidate = rates.copy()
-        candidate[free] = _probability(log_odds)
+        bounded = np.clip(log_odds, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        candidate[free] = _probability(bounded)
         value, slope = _objective(_scan(candidate, scan), sessions, prior, free)
-        return -value / scale, -slope / scale
+        return -value / scale, np.where(bounded == log_odds, -slope / scale, 0.0)
 
-    bounds = [(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)] * int(free.sum())
-    least_gain = 1e-15 if free.sum() <= MOST_ERRORS else _LEAST_GAIN / scale
-    options = {"maxiter": 2000, "maxfun": 4000, "ftol": least_gain, "gtol": 1e-8}
-    start = np.clip(_log_odds(rates[free]), *bounds[0]) if bounds else np.empty(0)
-    best = (
-        minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x if bounds else start
-    )
+    few = free.sum() <= MOST_ERRORS  # with many parameters, most of the time would go into bounds
+    bounds = [(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)] * int(free.sum()) if few else None
+    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-15 if few else _LEAST_GAIN / scale, "gtol": 1e-8}
+    best = np.clip(_log_odds(rates[free]), -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+    if best.size:
+        best = minimize(objective, best, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     inside = np.abs(best) < _MOST_LOG_ODDS - 1.0
     rates[free] = np.where(inside, _probability(best), best > 0.0)
     counted.impute(rates)

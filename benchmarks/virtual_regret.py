@@ -3,7 +3,8 @@
 The service runs in this process, with its real store and without HTTP. A display moves the clock that ensembles are
 made by, so 500 displays of a page are one second. The service stops while it makes a batch of ensembles. It uses them
 when the clock has moved by the CPU time of the batch, and then rests on the same clock, so that ensembles get their
-share of one core. Four pages share it. Only waiting for a free core is left out. This takes a few minutes.
+share of one core. Each page has a service of its own. Only waiting for a free core is left out. This takes a few
+minutes.
 """
 
 import asyncio
@@ -43,7 +44,6 @@ from slotwise.service.registers import EventKind
 from slotwise.service.service import Service, running
 from slotwise.service.store.records import Event
 
-PAGES_AT_ONCE = 4
 MOST_IN_PROGRESS = 16  # batches of clicks that wait for their commit
 RATES = (50, 500)  # displays per second and page
 
@@ -122,31 +122,30 @@ class Visitors:
         return [Event(EventKind.CLICK, display.id, display.nonce, display.page, str(k), None) for k in clicked]
 
 
-async def play(runs: range) -> list[float]:
-    """The regret of each of these runs, whose pages share one service."""
+async def play(run: int) -> float:
+    """The regret of this run."""
     with tempfile.TemporaryDirectory() as folder:
         async with running(Path(folder) / "store.db") as service:
             await service.compiled.wait()
-            visitors = [Visitors(service, setting(SETTING), run) for run in runs]
-            for each in visitors:
-                await each.define()
+            visitors = Visitors(service, setting(SETTING), run)
+            await visitors.define()
             late, sending = deque[list[Event]](), set[asyncio.Task[Any]]()
             for _ in range(ROUNDS):
-                late.append([click for each in visitors for click in await each.visit()])
+                late.append(await visitors.visit())
                 if len(late) > DELAY and (due := late.popleft()):
                     sending.add(task := asyncio.create_task(service.record_events(due)))
                     task.add_done_callback(sending.discard)
                 await asyncio.sleep(0)
                 while len(sending) > MOST_IN_PROGRESS:
                     await asyncio.wait(sending, return_when=asyncio.FIRST_COMPLETED)
-            return [each.regret for each in visitors]
+            return visitors.regret
 
 
 def play_all(clock: VirtualClock, rate: int, what: str) -> Floats:
     regret: list[float] = []
-    for first in range(0, RUNS, PAGES_AT_ONCE):
-        clock.restart(1.0 / (rate * PAGES_AT_ONCE))
-        regret += asyncio.run(play(range(first, first + PAGES_AT_ONCE)))
+    for run in range(RUNS):
+        clock.restart(1.0 / rate)
+        regret.append(asyncio.run(play(run)))
         print(f"{rate}/s, {what}: {len(regret)} runs, mean regret {np.mean(regret):.1f}", file=sys.stderr, flush=True)
     return np.array(regret)
 

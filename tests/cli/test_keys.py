@@ -24,6 +24,7 @@ class KeyedService:
         serve = [*COMMAND, "serve", "--store", f"sqlite:///{self.store}", "--port", "0", "--quiet"]
         self.refused = subprocess.run(serve, capture_output=True, text=True, timeout=HANG)
         command = self.refused.stderr.partition("create one: slotwise ")[2].split()
+        assert command, self.refused
         self.admin = run_command(*command, "--json").json()["key"]
         self.process = Process(self.store, dev=False)
         self.process.wait_until_ready()

@@ -89,7 +89,7 @@ def test_each_of_a_conjunctive_and_a_rank1_log_can_be_compared_alone() -> None:
 
 def test_displays_of_other_pages_are_refused_or_impossible() -> None:
     page = sessions_of(MODELS[0], 5)
-    with pytest.raises(sw.BadInput, match="displays with two items or more"):
+    with pytest.raises(sw.BadInput, match="query 'q' has displays with two items or more"):
         sw.fit_click_model("rank1", page)
     (fit,) = sw.fit_queries([page], clicks="conjunctive")
     assert fit.comparison is not None

@@ -38,6 +38,10 @@ class Probe(threading.Thread):
         self._http = httpx.Client(verify=False)  # a context for TLS takes longer than a request
 
     def run(self) -> None:
+        with self._http:
+            self._probe()
+
+    def _probe(self) -> None:
         failing_since: float | None = None
         while not self.stop.wait(PROBE_SECONDS):
             if not self.is_up.is_set():
@@ -128,6 +132,8 @@ class Cluster:
         self._stop.set()
         for probe in self.probes:
             probe.stop.set()
+            if probe.is_alive():
+                probe.join()
         for node in self.nodes:
             if node.process.poll() is None:
                 node.kill()

@@ -66,6 +66,7 @@ class _Held(NamedTuple):
 
     log_likelihood: Floats  # rows
     chances: Floats  # rows x positions
+    fitted: Floats  # rows: the log-likelihood in the half that the model was fitted to
 
 
 def compare_click_models(sessions: QuerySessions, clicks: str = AUTO, level: float = 0.9) -> ClickModelComparison:
@@ -111,17 +112,23 @@ def _module(model: str) -> Any:
 
 def _held_out(model: str, sessions: QuerySessions) -> _Held:
     """Fit the model to each half, and predict the other half."""
-    held = _Held(np.empty(sessions.number.size), np.empty(sessions.displays.shape))
+    n_rows = sessions.number.size
+    held = _Held(np.empty(n_rows), np.empty(sessions.displays.shape), np.empty(n_rows))
     for fold in range(FOLDS):
         tested = sessions.fold == fold
         fit: SessionFit = _module(model).fit(sessions.rows(~tested), PRIOR)
+        held.fitted[~tested] = fit.log_likelihood(sessions.rows(~tested))
         held.log_likelihood[tested] = fit.log_likelihood(sessions.rows(tested))
         held.chances[tested] = fit.click_probabilities(sessions.rows(tested))
     return held
 
 
 def _scores(sessions: QuerySessions, held: dict[str, _Held]) -> list[ModelScore]:
-    """The scores of the models, the best first."""
+    """The scores of the models, the best first.
+
+    A model with more parameters predicts worse, because they have errors, even if it is right. It fits its own half
+    better, by as much. So the mean of both distances is the distance without errors of parameters.
+    """
     number = sessions.number
     possible = {model: np.isfinite(each.log_likelihood) for model, each in held.items()}
     impossible = {model: float(number[~rows].sum()) for model, rows in possible.items()}
@@ -134,10 +141,11 @@ def _scores(sessions: QuerySessions, held: dict[str, _Held]) -> list[ModelScore]
     for model, each in held.items():
         both = possible[model] & possible[best]
         behind, behind_error = _mean(held[best].log_likelihood[both] - each.log_likelihood[both], number[both])
+        away = min(behind, (behind + _mean(held[best].fitted[both] - each.fitted[both], number[both])[0]) / 2.0)
         mean, error = means[model]
         if impossible[model] > MOST_IMPOSSIBLE:
             mean, error, behind, behind_error = -np.inf, np.nan, 0.0 if model == best else np.inf, np.nan
-        clearly_behind = behind > CLEAR * behind_error and behind * sessions.total > CLEAR_TOTAL
+        clearly_behind = away > CLEAR * behind_error and away * sessions.total > CLEAR_TOTAL
         worse = clearly_behind or impossible[model] > MOST_IMPOSSIBLE
         scores.append(
             ModelScore(

@@ -76,14 +76,17 @@ def list_names(lines: ir.Table, column: str, sample: bool) -> ir.Table:
     return names.mutate(code=ibis.row_number().over(order_by=names[column]).cast("int64") + 1)
 
 
-def count_sessions(lines: ir.Table, items: ir.Table, positions: Sequence[int | str], packing: Packing) -> ir.Table:
+def count_sessions(
+    lines: ir.Table, items: ir.Table, positions: Sequence[int | str], packing: Packing, schema: Schema
+) -> ir.Table:
     """The number of equal sessions, and of lines.
 
     `items` is a list of names, as `list_names` makes it. The columns `word0`, `word1` and so on have the session as
     `packing` says. `repeated` marks displays that have a position twice. `counts` is the number of lines that are the
     sum of several displays. A row with a `status` has lines that are not counted; the status is null for sessions.
     """
-    sessions = _sessions(_coded(lines, items, positions, packing), packing)
+    always_one = schema.shown is None or schema.sessions  # then no line is the sum of several displays, or of none
+    sessions = _sessions(_coded(lines, items, positions, packing), packing, always_one)
     words = [f"word{k}" for k in range(len(packing.words))]
     whole = {name: sessions[name].try_cast("int64") for name in words}
     good = sessions["display"].notnull()
@@ -132,17 +135,16 @@ def _powers(lines: ir.Table, inside: range, width: int) -> ir.IntegerValue:
     return ibis.cases(*digits, else_=ibis.literal(0, "int64"))
 
 
-def _sessions(lines: ir.Table, packing: Packing) -> ir.Table:
+def _sessions(lines: ir.Table, packing: Packing, always_one: bool) -> ir.Table:
     """One row for each display. The sums have several summands at a position that the display has several times."""
     words = {f"word{k}": lines[f"word{k}"].sum() for k in range(len(packing.words))}
     marks = {f"marks{k}": lines[f"marks{k}"].sum() for k in range(len(packing.marks))}
-    return lines.group_by(["query", "display"]).agg(
-        lines=lines.count(),
-        shown=lines.count(where=lines["displayed"]),
-        counts=lines.count(where=lines["several"]),
-        **words,
-        **marks,
-    )
+    groups = lines.group_by(["query", "display"])
+    if always_one:
+        sessions = groups.agg(lines=lines.count(), **words, **marks)
+        return sessions.mutate(shown=sessions["lines"], counts=ibis.literal(0, "int64"))
+    shown, counts = lines.count(where=lines["displayed"]), lines.count(where=lines["several"])
+    return groups.agg(lines=lines.count(), shown=shown, counts=counts, **words, **marks)
 
 
 def _has_repeated_position(sessions: ir.Table, packing: Packing) -> ir.BooleanValue:

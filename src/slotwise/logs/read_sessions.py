@@ -136,7 +136,7 @@ def _count(log: OpenedLog, sample: bool) -> _CountedSessions | None:
             table = log.engine.to_arrow(listed.order_by("code"))
         items = table["item"].cast("string").to_pylist()
         packing = expressions.Packing.of(len(items), len(positions))
-        return expressions.count_sessions(parsed(lines), listed, positions, packing)
+        return expressions.count_sessions(parsed(lines), listed, positions, packing, log.schema)
 
     result = log.materialize(counted)
     rows = log.engine.to_arrow(result.agg(rows=result.count()))["rows"][0].as_py()

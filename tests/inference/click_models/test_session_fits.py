@@ -10,7 +10,7 @@ import pytest
 from slotwise.arrange import EMPTY
 from slotwise.clickmodels.cascade import Cascade
 from slotwise.clickmodels.dcm import DCM
-from slotwise.inference.click_models import compared_models
+from slotwise.inference.click_models import _scan_fit, compared_models
 from slotwise.inference.click_models._scan import ScanModel
 from slotwise.inference.click_models._scan_fit import ScanFit
 from slotwise.logs.sessions import QuerySessions, make_sessions
@@ -104,6 +104,19 @@ def moved_fits(fit: Any) -> Any:
     if isinstance(fit, ScanFit) and fit.has_going_on:
         for going_on in (fit.scan.going_on - 1e-3, fit.scan.going_on + 1e-3):
             yield ScanFit(fit.scan._replace(going_on=going_on), fit.error, [], [], fit.leave_kind, True)
+
+
+def test_fits_of_many_parameters_agree_with_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many parameters are fitted without bounds, and with fewer steps."""
+    sessions = simulated(VISITORS["dbn"], 4000, seed=3)
+    few = _scan_fit.fit_scan(sessions, "satisfaction", True, True, 0.0)
+    monkeypatch.setattr(_scan_fit, "MOST_ERRORS", 3)
+    many = _scan_fit.fit_scan(sessions, "satisfaction", True, True, 0.0)
+    assert sessions.number @ many.log_likelihood(sessions) == pytest.approx(
+        sessions.number @ few.log_likelihood(sessions), abs=1e-3
+    )
+    assert many.scan.attraction == pytest.approx(few.scan.attraction, abs=1e-3)
+    assert np.isnan(many.error[:-1]).all()
 
 
 TRUTH: dict[str, list[np.ndarray]] = {

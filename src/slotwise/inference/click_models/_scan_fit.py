@@ -14,6 +14,7 @@ from slotwise.logs.sessions import QuerySessions
 
 MOST_ERRORS = 500  # with more parameters, there are no standard errors
 _MOST_LOG_ODDS = 16.0  # estimates beyond are 0 or 1
+_LEAST_GAIN = 1e-5  # of the log-likelihood in one step of a large fit: far below the 0.5 of one standard error
 _STEP = 1e-4  # of the log-odds, for the second derivatives
 Bools = NDArray[np.bool_]
 
@@ -61,16 +62,17 @@ def fit_scan(sessions: QuerySessions, leave_kind: str, by_item: bool, going_on: 
 
     def objective(log_odds: Floats) -> tuple[float, Floats]:
         candidate = rates.copy()
-        candidate[free] = _probability(log_odds)
+        bounded = np.clip(log_odds, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+        candidate[free] = _probability(bounded)
         value, slope = _objective(_scan(candidate, scan), sessions, prior, free)
-        return -value / scale, -slope / scale
+        return -value / scale, np.where(bounded == log_odds, -slope / scale, 0.0)
 
-    bounds = [(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)] * int(free.sum())
-    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-15, "gtol": 1e-8}
-    start = np.clip(_log_odds(rates[free]), *bounds[0]) if bounds else np.empty(0)
-    best = (
-        minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x if bounds else start
-    )
+    few = free.sum() <= MOST_ERRORS  # with many parameters, most of the time would go into bounds
+    bounds = [(-_MOST_LOG_ODDS, _MOST_LOG_ODDS)] * int(free.sum()) if few else None
+    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-15 if few else _LEAST_GAIN / scale, "gtol": 1e-8}
+    best = np.clip(_log_odds(rates[free]), -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+    if best.size:
+        best = minimize(objective, best, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     inside = np.abs(best) < _MOST_LOG_ODDS - 1.0
     rates[free] = np.where(inside, _probability(best), best > 0.0)
     counted.impute(rates)

@@ -15,10 +15,9 @@ COMPARED = False  # its displays are not whole pages
 
 def fit(sessions: QuerySessions, prior: float = 0.0) -> PBMFit:
     """Maximise the likelihood times Beta(prior + 1, prior + 1) densities."""
-    several = sessions.shown.sum(axis=1) > 1
-    if several.any():
+    if (sessions.shown.sum(axis=1) > 1).any():
         raise BadInput(
-            f"query {sessions.name!r} has {int(sessions.number[several].sum()):,} displays with two items or more; "
-            "the rank-1 model is for one item at one position: fit pbm"
+            f"query {sessions.name!r} has displays with two items or more; the rank-1 model is for one item at one "
+            "position: fit pbm"
         )
     return PBMFit.of(sessions, np.arange(len(sessions.positions)), sessions.positions, prior)

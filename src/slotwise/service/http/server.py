@@ -26,7 +26,7 @@ from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.rejections import Rejections
 from slotwise.service.http.reload import Reloader
-from slotwise.service.http.workers import bound, worker
+from slotwise.service.http.workers import bound, is_replacement, worker
 from slotwise.service.log_output import configure_log
 from slotwise.service.loopback import LOOPBACK
 from slotwise.service.malloc_arenas import limit_arenas
@@ -133,6 +133,8 @@ async def serve(
             rejections = Rejections(service.metrics)
             if tls is not None:
                 rejections.watch_handshakes(tls)
+            if is_replacement():
+                await _wait(asyncio.create_task(_wait_until_compiled(service)), stop)
             async with (
                 listening(app, listener, network.proxies, tls, settings.shutdown_seconds, rejections) as serving,
                 _serving_metrics(service, metrics),
@@ -146,6 +148,10 @@ async def serve(
                 if stop.is_set():
                     report("stopping")
             reporting.cancel()
+
+
+async def _wait_until_compiled(service: Service) -> None:
+    await service.compiled.wait()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from slotwise.checks import BadInput
 from slotwise.service.http.listeners import Network, address_of, bind, bound_unix_socket
 
 WORKER_VARIABLE, LISTENER_VARIABLE = "_SLOTWISE_WORKER", "_SLOTWISE_LISTENER"  # set for a process that is started here
+REPLACEMENT_VARIABLE = "_SLOTWISE_REPLACEMENT"  # set too if the process takes the place of one that has ended
 RESTART_SECONDS = 1.0
 BAD_INPUT = 2  # the exit code of a command for invalid settings
 _POLL_SECONDS = 0.1
@@ -28,6 +29,11 @@ def worker() -> int | None:
     """The number of this process if another one started it as a worker."""
     number = os.environ.get(WORKER_VARIABLE)
     return None if number is None else int(number)
+
+
+def is_replacement() -> bool:
+    """Whether this worker takes the place of one that has ended. It accepts no connection before it is ready."""
+    return REPLACEMENT_VARIABLE in os.environ
 
 
 @contextmanager
@@ -81,9 +87,11 @@ class _Worker:
         self._ended: float | None = None
         self._start()
 
-    def _start(self) -> None:
+    def _start(self, is_replacement: bool = False) -> None:
         fd = self._listener.fileno()
         environment = os.environ | {WORKER_VARIABLE: str(self.number), LISTENER_VARIABLE: str(fd)}
+        if is_replacement:
+            environment[REPLACEMENT_VARIABLE] = "1"
         command = [sys.executable, "-m", "slotwise", *sys.argv[1:]]
         self.process = subprocess.Popen(command, env=environment, pass_fds=[fd])
 
@@ -104,4 +112,4 @@ class _Worker:
             report(f"worker {self.number} ended with {code}; it is started again")
         elif time.monotonic() - self._ended > RESTART_SECONDS:
             self._ended = None
-            self._start()
+            self._start(is_replacement=True)

@@ -70,7 +70,9 @@ class PageChanges:
                 return before, False  # nothing changed, so the version stays
             if before is None or (body.columns, body.segments) != (before.body.columns, before.body.segments):
                 items = [] if before is None else [spec for _, spec in ledger.items(before.number)]
-                line = check_limits(body, len(items), folded.still_unused(body, items))
+                is_known = before is not None and known is not None and before.number == known.page.number
+                # another request may have purged the page and defined it again: then it has other items
+                line = check_limits(body, len(items), folded.still_unused(body, items) if is_known else NOTHING_FOLDED)
                 if line is not None:
                     raise DoesNotFit.at("", line)
             if not archived:

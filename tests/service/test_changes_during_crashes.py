@@ -125,7 +125,10 @@ def test_no_call_ends_in_an_internal_error(tmp_path: Path, cycles: int) -> None:
     store, traffic = tmp_path / "store.db", Traffic(seed=cycles)
     for cycle in range(cycles):
         with process(store) as server:
-            asyncio.run(call_until(server, traffic, ENDS[cycle % len(ENDS)]))
+            try:
+                asyncio.run(call_until(server, traffic, ENDS[cycle % len(ENDS)]))
+            except AssertionError as error:
+                raise AssertionError(f"cycle {cycle}: {error}\n" + "\n".join(server.logged())) from error
             assert server.logged() == []
         assert verify(store).differences == []
     print(

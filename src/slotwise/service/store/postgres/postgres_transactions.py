@@ -40,6 +40,8 @@ LIMITS = (  # a node that hangs must not hold its locks for long; for this trans
     # each statement of a group has one good plan; planning it each time takes a third of the time of a small group
     "set_config('plan_cache_mode', 'force_generic_plan', true)"
 )
+# The limit of idle time does not run while a pipeline is incomplete. PostgreSQL 17 and newer can limit all of it
+LIMIT_WHOLE = ", set_config('transaction_timeout', '60s', true)"
 # Each statement must see what its locks have waited for, even if the database has another level by default
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _NOW = "extract(epoch FROM clock_timestamp())::float8"
@@ -102,7 +104,7 @@ class PostgresTransactions:
         ledger.forget()
         with connection.pipeline():
             connection.execute(_BEGIN, prepare=False)
-            connection.execute(LIMITS)
+            connection.execute(LIMITS + (LIMIT_WHOLE if connection.info.server_version >= 170_000 else ""))
             connection.execute(lock, (TRAFFIC_LOCK,))
             moved = connection.execute(_MOVE, (self._number + 1, self.node, self._number))
             receive = ledger.prepare(traffic or TrafficRows())

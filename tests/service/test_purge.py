@@ -14,6 +14,7 @@ import pytest
 from slotwise.service.errors import NotFound
 from slotwise.service.history import DEV
 from slotwise.service.maintenance.verify import verify
+from slotwise.service.pages.folded import Folded
 from slotwise.service.pages.page_model import DROP_MARGIN
 from slotwise.service.store.ledger import Ledger
 from slotwise.service.store.records import Purge
@@ -236,3 +237,18 @@ def test_the_command_deletes_a_page(service: Process, slotwise) -> None:
     slotwise(*command).assert_refused("404")
     found = slotwise("keys", "history", "--url", service.address, "--json").json()["changes"]
     assert ("purge", "deleted") in [(change["action"], change["subject"]) for change in found]
+
+
+def test_a_page_that_is_defined_again_has_its_own_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition that began before the purge knows what the earlier page had folded."""
+
+    async def scenario(client: Client) -> None:
+        await client.page(items=["hat", "tie", "bag"])
+        model = await client.service.model("shop")
+        model.drop(Folded(items=frozenset({2})))
+        await client.ok("DELETE", "/v1/pages/shop?purge=shop")
+        await client.page(items=["hat"])
+        monkeypatch.setattr(client.service._pages, "peek", lambda _: model)
+        await client.ok("PUT", "/v1/pages/shop", {"positions": ["hero", "new"]})
+
+    run_scenario(tmp_path, scenario)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -218,7 +219,8 @@ class PageChanges:
                 return await self._replace_counts(model, snapshot, len(cells), displays, expected, author)
             except BaseException:
                 abandoned = self._store.do(lambda ledger: ledger.abandon_imports())
-                abandoned.add_done_callback(asyncio.Future.exception)  # if this fails, the next start does it
+                with suppress(Exception, asyncio.CancelledError):  # if this fails, the next start does it
+                    await asyncio.shield(abandoned)  # the caller then removes the rows; earlier they are still in use
                 raise
 
     def _stage(self, snapshot: int, cells: Floats) -> "asyncio.Future[None]":

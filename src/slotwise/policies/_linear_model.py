@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slotwise.checks import Floats
+from slotwise.checks import Floats, Ints
 from slotwise.jit import kernel
+from slotwise.policies._observations import first_click
 
 
 class LinearModel(NamedTuple):
@@ -100,6 +101,15 @@ def fit(model: LinearModel) -> None:
         mean[k] = sums[k]
     solve_lower(factor, mean)
     solve_upper(factor, mean)
+
+
+@kernel(inline=True)
+def observe_cascade(model: LinearModel, features: Floats, display: Ints, clicks: Ints, sigma: float) -> None:
+    """Learn from the positions up to the first click, or from all of them if there is none."""
+    for position in range(first_click(clicks) + 1):
+        clicked = 1.0 if clicks[position] > 0 else 0.0
+        observe_item(model, features, display[position], 1.0, 1.0 / (sigma * sigma), clicked)
+    fit(model)
 
 
 @kernel(inline=True)

@@ -12,8 +12,7 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels._click_model import NO_FEATURES, ItemFeatures
 from slotwise.jit import kernel
-from slotwise.policies._linear_model import LinearModel, draw_weights, fit, no_data, observe_item, scores
-from slotwise.policies._observations import first_click
+from slotwise.policies._linear_model import LinearModel, draw_weights, no_data, observe_cascade, scores
 from slotwise.policies._position_order import by_position
 
 NEEDS_FEATURES = True
@@ -58,8 +57,4 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
 @kernel(inline=True)
 def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
     """Learn from the positions up to the first click, or from all of them if there is none."""
-    weight = 1.0 / (params.sigma * params.sigma)
-    for position in range(first_click(clicks) + 1):
-        clicked = 1.0 if clicks[position] > 0 else 0.0
-        observe_item(state.model, params.features.values, display[position], 1.0, weight, clicked)
-    fit(state.model)
+    observe_cascade(state.model, params.features.values, display, clicks, params.sigma)

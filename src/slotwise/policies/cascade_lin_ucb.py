@@ -12,11 +12,10 @@ from slotwise.arrange import arrange
 from slotwise.checks import Floats, Ints
 from slotwise.clickmodels._click_model import NO_FEATURES, ItemFeatures
 from slotwise.jit import kernel
-from slotwise.policies._linear_model import LinearModel, no_data, upper_bounds
+from slotwise.policies._linear_model import LinearModel, no_data, observe_cascade, upper_bounds
 from slotwise.policies._position_order import by_position
-from slotwise.policies.cascade_lin_ts import NEEDS_FEATURES, update
 
-__all__ = ["NEEDS_FEATURES", "Params", "State", "check", "choose", "init", "update"]
+NEEDS_FEATURES = True
 
 
 class Params(NamedTuple):
@@ -53,3 +52,9 @@ def choose(params: Params, state: State, rng: np.random.Generator, display: Ints
     """Show the items with the largest bounds, in decreasing order."""
     upper_bounds(state.model, params.features.values, params.c, state.bounds)
     arrange(state.bounds, state.order, display)
+
+
+@kernel(inline=True)
+def update(params: Params, state: State, display: Ints, clicks: Ints) -> None:
+    """Learn from the positions up to the first click, or from all of them if there is none."""
+    observe_cascade(state.model, params.features.values, display, clicks, params.sigma)

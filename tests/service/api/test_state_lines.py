@@ -130,7 +130,7 @@ def test_invalid_lines_change_nothing(tmp_path: Path, content: bytes, pointer: s
 
 
 def test_refused_imports_leave_no_rows(tmp_path: Path, small_steps: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The transaction that gives up the rows of an import is slow, so a look for such rows before its end is too early."""
+    """The transaction that gives up the rows of an import is slow, so it is too early to remove them before its end."""
     give_up = snapshot_table.SnapshotTable.abandon_imports
 
     def slowly(table: snapshot_table.SnapshotTable) -> None:

@@ -84,6 +84,7 @@ def test_a_rolling_restart_fails_no_request(postgres: PostgresServer) -> None:
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
         server.http.put("/v1/pages/shop", json={"positions": POSITIONS}).raise_for_status()
         server.http.post("/v1/pages/shop/items:batch", json={"items": [{"item": item} for item in ITEMS]})
+        wait_until(lambda: all_workers_are_ready(server.address), pause=0.1)
         visitors = [Visitor(server.address) for _ in range(3)]
         for visitor in visitors:
             visitor.start()
@@ -100,6 +101,20 @@ def test_a_rolling_restart_fails_no_request(postgres: PostgresServer) -> None:
             visitor.join()
         assert [visitor.failed for visitor in visitors] == [[], [], []]
         assert server.stop() == 0
+
+
+def all_workers_are_ready(address: str) -> bool:
+    """Each of 30 connections reaches a worker that is ready. A worker gets none of them once in 10^9 times."""
+    return all(httpx.get(f"{address}/readyz", timeout=HANG).status_code == 200 for _ in range(30))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads the children of a process in /proc")
+def test_workers_end_if_the_process_that_started_them_is_killed(postgres: PostgresServer) -> None:
+    with process(postgres.database(), ["--workers", "2"]) as server:
+        started = workers(Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children"))
+        assert len(started) == 2
+        server.kill()
+        wait_until(lambda: not [worker for worker in started if Path(f"/proc/{worker}").exists()])
 
 
 def workers(children: Path) -> list[int]:

@@ -26,7 +26,7 @@ from slotwise.service.http.listeners import BACKLOG, Network, address_of, bind
 from slotwise.service.http.network_settings import network_of
 from slotwise.service.http.rejections import Rejections
 from slotwise.service.http.reload import Reloader
-from slotwise.service.http.workers import bound, is_replacement, worker
+from slotwise.service.http.workers import bound, is_replacement, parent_ended, worker
 from slotwise.service.log_output import configure_log
 from slotwise.service.loopback import LOOPBACK
 from slotwise.service.malloc_arenas import limit_arenas
@@ -129,6 +129,8 @@ async def serve(
             reloader = Reloader(settings, reread or (lambda: settings), service, tls, report)
             stop = _handle_signals(reloader)
             reporting = asyncio.create_task(_report_when_ready(service, report))
+            if worker() is not None:
+                stack.enter_context(_stopping_with_parent(stop))
             app = stack.enter_context(_traced(make_app(service, access, extra_routes), service, settings))
             rejections = Rejections(service.metrics)
             if tls is not None:
@@ -152,6 +154,17 @@ async def serve(
 
 async def _wait_until_compiled(service: Service) -> None:
     await service.compiled.wait()
+
+
+@contextmanager
+def _stopping_with_parent(stop: asyncio.Event) -> Iterator[None]:
+    """Set `stop` if the process that started this worker ends."""
+    waiting = asyncio.create_task(parent_ended())
+    waiting.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
+    try:
+        yield
+    finally:
+        waiting.cancel()
 
 
 @contextmanager

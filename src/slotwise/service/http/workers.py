@@ -4,6 +4,7 @@ The first process opens the port and starts the others, which inherit it. Each o
 that ends unexpectedly is started again; meanwhile, the others accept its connections.
 """
 
+import asyncio
 import os
 import signal
 import socket
@@ -20,8 +21,10 @@ from slotwise.service.http.listeners import Network, address_of, bind, bound_uni
 
 WORKER_VARIABLE, LISTENER_VARIABLE = "_SLOTWISE_WORKER", "_SLOTWISE_LISTENER"  # set for a process that is started here
 REPLACEMENT_VARIABLE = "_SLOTWISE_REPLACEMENT"  # set too if the process takes the place of one that has ended
+PARENT_VARIABLE = "_SLOTWISE_PARENT"  # the process id of the process that starts the workers
 RESTART_SECONDS = 1.0
 BAD_INPUT = 2  # the exit code of a command for invalid settings
+PARENT_SECONDS = 1.0  # how often a worker looks whether the process that started it has ended
 _POLL_SECONDS = 0.1
 
 
@@ -34,6 +37,13 @@ def worker() -> int | None:
 def is_replacement() -> bool:
     """Whether this worker takes the place of one that has ended. It accepts no connection before it is ready."""
     return REPLACEMENT_VARIABLE in os.environ
+
+
+async def parent_ended() -> None:
+    """Wait until the process that started this worker has ended. Without it, nobody could stop the workers together."""
+    parent = int(os.environ[PARENT_VARIABLE])
+    while os.getppid() == parent:
+        await asyncio.sleep(PARENT_SECONDS)
 
 
 @contextmanager
@@ -89,7 +99,11 @@ class _Worker:
 
     def _start(self, is_replacement: bool = False) -> None:
         fd = self._listener.fileno()
-        environment = os.environ | {WORKER_VARIABLE: str(self.number), LISTENER_VARIABLE: str(fd)}
+        environment = os.environ | {
+            WORKER_VARIABLE: str(self.number),
+            LISTENER_VARIABLE: str(fd),
+            PARENT_VARIABLE: str(os.getpid()),
+        }
         if is_replacement:
             environment[REPLACEMENT_VARIABLE] = "1"
         command = [sys.executable, "-m", "slotwise", *sys.argv[1:]]

@@ -40,7 +40,7 @@ def is_replacement() -> bool:
 
 
 async def parent_ended() -> None:
-    """Wait until the process that started this worker has ended. Without it, nobody could stop the workers together."""
+    """Wait until the process that started this worker has ended. Only that process can stop all workers together."""
     parent = int(os.environ[PARENT_VARIABLE])
     while os.getppid() == parent:
         await asyncio.sleep(PARENT_SECONDS)

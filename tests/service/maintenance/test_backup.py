@@ -165,7 +165,8 @@ def test_a_damaged_store_is_neither_backed_up_nor_restored(store: Path, tmp_path
     assert not (tmp_path / "new.db").exists()
 
 
-def test_the_log_of_a_replaced_store_is_not_applied_to_the_new_one(store: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("replace", ["restore", "back up"])
+def test_the_log_of_a_replaced_store_is_not_applied_to_the_new_one(store: Path, tmp_path: Path, replace: str) -> None:
     """After a crash, the events of the old store are still in its write-ahead log."""
     backup, expected = tmp_path / "backup.db", clicked(store)
     back_up(store, backup)
@@ -179,10 +180,35 @@ def test_the_log_of_a_replaced_store_is_not_applied_to_the_new_one(store: Path, 
 
     run_scenario(tmp_path, add_events)
     assert Path(f"{crashed}-wal").stat().st_size > 0
-    restore(backup, crashed, replace=True)
+    if replace == "restore":
+        restore(backup, crashed, replace=True)
+    else:
+        back_up(backup, crashed)
     assert not Path(f"{crashed}-wal").exists()
     assert clicked(crashed) == expected
     assert verify(crashed).differences == []
+
+
+def test_files_that_belong_to_a_store_are_not_written(store: Path, tmp_path: Path, slotwise) -> None:
+    """SQLite would take the backup for a part of the store beside it, or a part that is left for one of the backup."""
+    back_up(store, tmp_path / "backup.db")
+    for suffix in ("-wal", "-shm", "-journal"):
+        refused = slotwise("backup", f"{store}{suffix}", "--store", f"sqlite:///{store}")
+        refused.assert_refused("keeps beside a store")
+        refused = slotwise("restore", str(tmp_path / "backup.db"), "--store", f"sqlite:///{store}{suffix}", "--replace")
+        refused.assert_refused("keeps beside a store")
+        left = Path(f"{tmp_path / 'new.db'}{suffix}")
+        left.write_bytes(b"left")
+        slotwise("backup", str(tmp_path / "new.db"), "--store", f"sqlite:///{store}").assert_refused(
+            "left of an earlier"
+        )
+        assert left.read_bytes() == b"left"
+        left.unlink()
+    (tmp_path / "link.db").symlink_to(f"{store}-wal")
+    slotwise("backup", str(tmp_path / "link.db"), "--store", f"sqlite:///{store}").assert_refused(
+        "keeps beside a store"
+    )
+    assert verify(store).differences == []
 
 
 def test_what_cannot_be_restored_is_refused(store: Path, tmp_path: Path, slotwise) -> None:

@@ -14,6 +14,7 @@ from slotwise.service.store.sqlite.file_lock import FileLock, check_file
 from slotwise.service.store.sqlite.sqlite_schema import check_current, check_ours, migrate
 from slotwise.service.store.sqlite.sqlite_store import connect_to_read
 
+SIDE_FILES = ("-wal", "-shm", "-journal")  # SQLite keeps files with these endings beside a database
 STEP = 1_000  # pages of the database that are copied between two reports of the progress
 Report = Callable[[int, int], None]  # called with the number of pages that are copied, and of all pages
 
@@ -33,13 +34,19 @@ def back_up(store: Path, target: Path, report: Report = lambda _done, _total: No
     The copy has every event that was accepted before the call. If anything fails, `target` stays as it is.
     """
     _check_source(store)
+    _check_name(target)
     if target.exists():
         if target.samefile(store):
             raise BadInput(f"{str(target)!r} is the store itself; name another file")
         _check_not_in_use(target)
+    else:
+        _check_nothing_left(target)
     with beside(target, private=True) as draft:
         _copy(store, draft, report)
-        return _check(draft, target)
+        copied = _check(draft, target)
+        if target.exists():
+            _remove_log(target.resolve())
+        return copied
 
 
 def restore(backup: Path, store: Path, replace: bool = False, report: Report = lambda _done, _total: None) -> Copied:
@@ -49,6 +56,7 @@ def restore(backup: Path, store: Path, replace: bool = False, report: Report = l
     fails, it stays as it is.
     """
     _check_source(backup)
+    _check_name(store)
     existed = store.exists()
     if existed and not replace:
         raise BadInput(f"the store {str(store)!r} exists; replace it with --replace, or name another file")
@@ -73,6 +81,21 @@ def _check_source(path: Path) -> None:
     if not path.is_file():
         raise BadInput(f"there is no store {str(path)!r}")
     check_file(path)
+
+
+def _check_name(path: Path) -> None:
+    """Raise BadInput if SQLite would take this file for a part of another database."""
+    for name in (path.name, path.resolve().name):
+        if name.endswith(SIDE_FILES):
+            raise BadInput(f"{str(path)!r} has the name of a file that SQLite keeps beside a store; name another file")
+
+
+def _check_nothing_left(path: Path) -> None:
+    """Raise BadInput if files of an earlier database are beside this path. SQLite would apply them to the new file."""
+    for suffix in SIDE_FILES:
+        side = Path(f"{os.fspath(path.resolve())}{suffix}")
+        if side.exists():
+            raise BadInput(f"{str(side)!r} is left of an earlier store; delete it, or name another file for the backup")
 
 
 def _check_not_in_use(path: Path) -> None:
@@ -122,5 +145,5 @@ def _remove_log(path: Path) -> None:
     except sqlite3.Error as error:  # if the old store is damaged, its log is of no use
         if error.sqlite_errorcode not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise BadInput(f"cannot replace the store {str(path)!r}: {error}") from None
-        for suffix in ("-wal", "-shm", "-journal"):
+        for suffix in SIDE_FILES:
             Path(f"{os.fspath(path)}{suffix}").unlink(missing_ok=True)

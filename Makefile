@@ -16,7 +16,7 @@ endef
 
 help:
 	@echo "make run         run the service with a small shop and simulated visitors until Ctrl-C"
-	@echo "make test        check style, types and import layers, then run every test (a quarter of an hour on two quiet cores)"
+	@echo "make test        check style, types and import layers, then run every test (up to twelve minutes on two quiet cores)"
 	@echo "make check       check style, types and import layers only"
 	@echo "make statistics  run the slow statistical tests"
 	@echo "make test-spark  count logs on Spark: with two threads, then on a cluster of two workers (needs Java)"

@@ -26,6 +26,7 @@ from slotwise.service.http.rejections import Rejections
 HEAD_SECONDS = 10.0  # the time in which the request line and the headers must arrive
 MAX_HEAD_BYTES = 64 << 10  # limits the request line, the headers, and anything else outside a body, such as trailers
 WRITE_SECONDS = 20.0  # the time in which a client must read a part of what waits to be sent
+FIRST_REQUEST_SECONDS = 0.5  # how long a server that stops waits for the first request of a connection
 RESERVED_FILES = 100  # file descriptors for everything except connections: the store and its readers
 _WHY_REJECTED = {  # for the log, so without anything that the client sent
     408: "no complete head of a request arrived in time",
@@ -49,6 +50,7 @@ class Connection(HttpToolsProtocol):
     _head_timer: asyncio.TimerHandle | None = None  # runs while a head is awaited
     _write_timer: asyncio.TimerHandle | None = None  # runs while a client does not read
     _in_head = False
+    _is_ending = False  # the server stops
     _received = 0  # bytes that arrived last
     _head_bytes = 0  # at least the size of the current head: all data with a piece of it
     _bytes_outside_bodies = 0  # since the last head or chunk of a body ended
@@ -124,6 +126,8 @@ class Connection(HttpToolsProtocol):
             self._read_forwarded(self._proxies)
         if not self._offers_upgrade():
             super().on_headers_complete()
+            if self._is_ending:
+                self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self._bytes_outside_bodies = 0
@@ -146,8 +150,17 @@ class Connection(HttpToolsProtocol):
         self._abort_unless_read()
 
     def shutdown(self) -> None:
-        super().shutdown()
-        self._abort_unless_read()
+        """End the connection after the requests in progress. A client that has just connected may send its first."""
+        self._is_ending = True
+        if self.cycle is None:
+            self.loop.call_later(FIRST_REQUEST_SECONDS, self._end_if_silent)
+        else:
+            super().shutdown()
+            self._abort_unless_read()
+
+    def _end_if_silent(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

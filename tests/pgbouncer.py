@@ -19,7 +19,7 @@ COMMAND = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbi
 
 @contextmanager
 def pooled(address: str, connections: int) -> Iterator[str]:
-    """The address of the same database behind PgBouncer, which opens so many connections to the server at most."""
+    """The address of the same database behind PgBouncer. PgBouncer opens at most this many connections to it."""
     with tempfile.TemporaryDirectory() as folder:
         yield from _pooled(address, folder, connections)
 

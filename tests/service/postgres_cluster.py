@@ -192,7 +192,7 @@ class Cluster:
 
         in_log, counted = read_postgres(self.address, clicked)
         assert self.accepted - in_log == set(), "accepted clicks were lost"
-        assert in_log - self.accepted == set(), "clicks count that nobody sent"
+        assert in_log - self.accepted == set(), "the log has clicks that the client did not send"
         assert counted == len(in_log)
         assert self.recommended > 0
         assert in_log
